@@ -11,25 +11,25 @@ class App;
 
 namespace acid::bench {
 
-/// What a command does once its options are read. Throws Error when it cannot measure at all; where
-/// only a part is missing, such as LibTorch, it notes so and goes on.
+/// The measurement of a command, once its options are read. Throws Error when nothing can be
+/// measured; when only a part is missing, such as LibTorch, it adds a note and goes on.
 using Measure = std::function<void(Bench& bench)>;
 
-/// One subcommand of acid-bench: a row of the budgets, or some that are measured together.
+/// One subcommand of acid-bench: a row of the budgets, or several that are measured together.
 struct Command {
   const char* name;
   const char* summary;
-  /// Adds the options of its own, with defaults that are the budget's sizes, and returns what reads
-  /// them. Called once.
+  /// Adds the command's own options, with defaults that are the budget's sizes, and returns the
+  /// function that reads them. Called once.
   Measure (*prepare)(CLI::App& app);
-  /// Its sides run for as long as Bench::seconds() says, rather than until something is done.
+  /// Its sides run for the time of Bench::seconds(), rather than until a task is done.
   bool timed = false;
 };
 
-/// In the order in which `acid-bench all` runs them.
+/// In the order of `acid-bench all`.
 std::span<const Command> commands();
 
-// Each in the file of its name, or of that name after commands_.
+// Each function is in the file of its name, or in commands_NAME.
 Measure prepare_bandwidth(CLI::App& app);
 Measure prepare_kernels(CLI::App& app);
 Measure prepare_listings(CLI::App& app);

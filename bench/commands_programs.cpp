@@ -26,7 +26,7 @@ pid_t start(const std::vector<std::string>& words) {
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawnattr_t attributes;  // the signals that this program has blocked are not blocked there
+  posix_spawnattr_t attributes;  // unblocks the signals that this program blocks
   posix_spawnattr_init(&attributes);
   sigset_t none;
   sigemptyset(&none);

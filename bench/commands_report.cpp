@@ -1,4 +1,4 @@
-// How long the HTML page takes, and how large it is.
+// Measures how long the HTML page takes, and how large it is.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -21,7 +21,7 @@ struct ReportSizes {
   int points = 100'000;
 };
 
-// Reads a file once, as anything that looks at all of it must.
+// Reads a file once, the least that any reader of the whole file must do.
 double seconds_to_read(const std::string& path) {
   const Stopwatch watch;
   std::ifstream file(path, std::ios::binary);

@@ -1,4 +1,4 @@
-// What a run loses when it is killed, and how soon it goes on.
+// Measures what a run loses when it is killed, and how soon it goes on.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -24,9 +24,9 @@ namespace {
 
 constexpr double kMostResumeSeconds = 3, kMostIntervals = 1;
 constexpr double kPatienceSeconds = 120;
-constexpr int kMillisecondsBetweenWrites = 250;  // of store/write_queue.hpp
+constexpr int kMillisecondsBetweenWrites = 250;  // as in store/write_queue.hpp
 
-// A run of A²CiD² without an end.
+// A run of A²CiD² without end.
 constexpr const char* kRecipe = R"(
 name = "resume"
 seeds = [1]
@@ -64,21 +64,21 @@ class KilledRun {
   KilledRun(const KilledRun&) = delete;
   KilledRun& operator=(const KilledRun&) = delete;
 
-  /// Begins the run and returns the seconds until the store knows of a gradient.
+  /// Begins the run; returns the seconds until the store has a gradient.
   double begin() { return start({"run", scratch_.path("recipe.toml")}, 0); }
-  /// Kills it when it has two checkpoints and has gone on by this share of an interval. Returns how
-  /// many gradients lie after the newest checkpoint, in intervals.
+  /// Kills the run when it has two checkpoints and has gone on by this share of an interval.
+  /// Returns the number of gradients after the newest checkpoint, in intervals.
   double kill_after(double share) {
     until("second checkpoint", [&] { return checkpoints() >= 2; });
     const std::int64_t goal = gradients() + static_cast<std::int64_t>(share * interval_);
     until("further gradient", [&] { return gradients() >= goal; });
     kill_everything();
-    // It dies in its own time.
+    // The processes need some time to die.
     until("end",
           [&] { return run_summaries(*store_, {run_}).front().state == RunState::interrupted; });
     return static_cast<double>(gradients() - saved()) / interval_;
   }
-  /// Goes on and returns the seconds until the store knows of a new gradient.
+  /// Resumes the run; returns the seconds until the store has a new gradient.
   double resume() { return start({"resume"}, saved()); }
 
  private:
@@ -100,7 +100,7 @@ class KilledRun {
     acid_.reset();  // kills it
   }
 
-  // The store once it has the run; nobody knows when acid has made it.
+  // Opens the store once it has the run; acid makes it at an unknown moment.
   bool open() {
     if (store_) return true;
     if (!std::filesystem::exists(scratch_.path("store/store.db"))) return false;
@@ -111,7 +111,7 @@ class KilledRun {
       run_ = runs.front().id;
       store_.emplace(std::move(store));
     } catch (const StoreError&) {
-      return false;  // it is being made
+      return false;  // the store is being made
     }
     return true;
   }
@@ -154,7 +154,7 @@ void measure_resume(Bench& bench, int interval) {
   const auto round = [&] {
     KilledRun run(task, interval);
     begun.push_back({run.begin(), {}});
-    // At another place between two checkpoints in each round.
+    // Each round kills the run at another place between two checkpoints.
     lost.push_back({run.kill_after(0.2 * static_cast<double>(lost.size() % 5)), {}});
     return Sample{run.resume(), {}};
   };

@@ -1,4 +1,4 @@
-// How fast the command line answers.
+// Measures how fast the command line answers.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// How fast the store takes what a run records.
+// Measures how fast the store takes what a run records.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -25,8 +25,8 @@ namespace {
 
 constexpr double kLeastPerSecond = 500'000;
 constexpr int kWorkers = 16;
-constexpr std::size_t kPortion = 1024;  // events that a driver hands over at once
-// As a run that records as fast as the store takes it, rather than into memory.
+constexpr std::size_t kPortion = 1024;  // events that a driver records at once
+// Limits the queue, so that the store's speed is measured and not the memory's.
 constexpr std::size_t kUnwritten = 100'000;
 
 struct StoreSizes {
@@ -47,7 +47,7 @@ RunRecord run_to_write() {
   return run;
 }
 
-// As many values as a sample of a run with evaluation has, or as one of the frequent ones between.
+// As many values as a sample with an evaluation has, or one of the frequent samples between.
 std::vector<Value> values_of_a_sample(bool evaluated) {
   std::vector<Value> values{{"consensus_distance", kWholeRun, 0.5}};
   if (!evaluated) return values;
@@ -90,7 +90,7 @@ std::size_t record_events(RunWriter& writer, std::size_t count) {
   return written;
 }
 
-// Writes that many bytes into a new file in the simplest way there is, down to the disk.
+// Writes this many bytes into a new file in the simplest way, down to the disk.
 void write_bare(const std::string& path, std::size_t bytes) {
   const auto check = [&](bool good, const char* doing) {
     if (!good) throw Error(fmt::format("cannot {} {}: {}", doing, path, std::strerror(errno)));
@@ -107,7 +107,7 @@ void write_bare(const std::string& path, std::size_t bytes) {
   close(file);
 }
 
-/// One kind of record: a store of its own in each round, then a bare file of as many bytes.
+/// One kind of record: each round writes a new store, then a bare file of as many bytes.
 class Recording {
  public:
   using Record = std::function<std::size_t(RunWriter&)>;
@@ -126,14 +126,14 @@ class Recording {
     const Stopwatch watch;
     count_ = static_cast<double>(record_(*writer));
     writer.reset();
-    store.end_attempt(attempt, {});  // moves what was written into the store's file, to the disk
+    store.end_attempt(attempt, {});  // moves the records into the store's file, on the disk
     const Sample sample{count_ / watch.seconds(), {}};
     cpu.push_back({count_ / watch.cpu_seconds(), {}});
     bytes_ = static_cast<std::size_t>(size() - before);
     return sample;
   }
-  // Interleaving turns the order round: where it begins with the bare file, that is of the round
-  // before.
+  // Every other round measures in reverse order: there the bare file comes first and has the size
+  // of the round before.
   Sample write_bare_file() {
     const Scratch scratch;
     const Stopwatch watch;

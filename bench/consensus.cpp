@@ -1,4 +1,4 @@
-// The virtual driver without gradients: events alone.
+// Measures the virtual driver without gradients: events alone.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -35,8 +35,8 @@ double resident_bytes() {
   return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
-/// Notes where the run stands at its first and last sign of progress: after everything was set up,
-/// and before the result is taken. Called on the driver's thread, which does all the work.
+/// Notes the run's position at its first and last report of progress: after all was set up, and
+/// before the result is taken. Called on the driver's thread, which does all the work.
 class Progress final : public NullRecorder {
  public:
   void progress(const Position& position) override {
@@ -75,7 +75,7 @@ class Consensus {
     spec_.method =
         method->make(with_fallbacks(method->fields, {{"communication_rate", 1.0}}), nullptr);
     spec_.seeds = Seeds(1);
-    spec_.budget.gradients = 1;  // there are none
+    spec_.budget.gradients = 1;  // there are no gradients
     spec_.budget.normalised_time = 2 * exchanges / workers;
     spec_.cadence = {.consensus_every = kNever, .workers = WorkerEvaluation::never};
   }
@@ -92,11 +92,11 @@ class Consensus {
     megabytes_ = std::max(megabytes_, 1e-6 * (progress.resident() - before));
     return {1e-6 * progress.exchanges_per_cpu_second(), {}};
   }
-  /// The same edges, listed beforehand.
+  /// The same edges in a bare loop; they are listed beforehand.
   Sample loop() const;
-  /// The same, where drawing the edges from the run's seed is part of the work.
+  /// As loop(), but drawing the edges from the run's seed is part of the work.
   Sample drawing_loop() const;
-  /// What a run held in memory at its end, as far as the process had not held it before.
+  /// The memory of a run at its end, without what the process had before.
   double megabytes() const { return megabytes_; }
 
  private:
@@ -112,7 +112,7 @@ class Consensus {
   const VirtualOptions virtual_;
   const double exchanges_;
   RunSpec spec_;
-  double megabytes_ = 0;  // the most of all rounds
+  double megabytes_ = 0;  // the most over all rounds
 };
 
 ACID_EVERY_PROCESSOR

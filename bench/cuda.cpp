@@ -1,4 +1,4 @@
-// What a GPU makes of the kernels and of many workers.
+// Measures kernels and many workers on a GPU.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -20,7 +20,8 @@ namespace {
 
 constexpr double kKernelShare = 0.85;  // of the copy's bandwidth
 
-// GB/s of a pass that moves so many vectors, by the wall clock: the processor sleeps meanwhile.
+// GB/s of a pass that moves this many bytes, by the wall clock, since the processor sleeps
+// meanwhile.
 Sample bandwidth_of(double seconds, double bytes, const std::function<void()>& pass) {
   pass();
   std::int64_t calls = 0;

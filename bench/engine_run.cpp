@@ -18,9 +18,9 @@
 namespace acid::bench {
 namespace {
 
-constexpr std::int64_t kComposedGradients = 1000;  // of a plan; engine_round() has its own number
+constexpr std::int64_t kComposedGradients = 1000;  // of a plan; engine_round() sets its own number
 
-// With no exchanges the theory of A²CiD² has no values to offer.
+// Without exchanges the theory of A²CiD² gives no values, so these are set.
 std::string algorithm_text(const EngineRun& run) {
   std::string text =
       fmt::format("kind = \"{}\"\ncommunication_rate = {:.6f}\n", run.algorithm, run.rate);
@@ -155,7 +155,7 @@ Sample TimedObjective::sample() const {
 
 Sample engine_round(ComposedRun& run, std::int64_t gradients) {
   RunSpec spec = run.spec;
-  // From when every worker has computed one, until before the first ends.
+  // Times from when every worker has computed a gradient until before the first one ends.
   spec.budget.gradients = gradients + 2 * spec.workers;
   TimedObjective timed(*run.objective, spec.workers, gradients + spec.workers);
   NullRecorder recorder;

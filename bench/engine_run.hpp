@@ -14,8 +14,8 @@ class App;
 
 namespace acid::bench {
 
-/// A run of the engine that is timed: two models on data of a mixture of Gaussians, SGD with
-/// momentum 0.9 on a ring, never evaluated but at the end.
+/// A timed run of the engine: one of two models on data of a mixture of Gaussians, SGD with
+/// momentum 0.9 on a ring, evaluated only at the end.
 struct EngineRun {
   std::string hidden = "[512, 512]";  // of an MLP with 784 inputs and 10 classes
   int batch_size = 128;
@@ -29,31 +29,31 @@ EngineRun larger_model(int workers, const std::string& algorithm, double rate);
 /// 0.1 M parameters, batches of 16, so that a gradient takes a fraction of a millisecond.
 EngineRun small_model(int workers, const std::string& algorithm, double rate);
 
-/// The same run without exchanges as a peer, in words. That of A²CiD² still mixes: the ratio to it
-/// is what exchanges cost, and not what mixing costs.
+/// Describes the same run without exchanges, as a peer. A²CiD² without exchanges still mixes: the
+/// ratio shows the cost of exchanges, without the cost of mixing.
 std::string peer_at_rate_0(const EngineRun& run);
 
-/// The machine's cores, two at least.
+/// The number of cores of this machine, at least two.
 int as_many_as_cores();
 /// --workers of the larger model, a list: by default as many as cores, and four times as many.
 std::shared_ptr<std::vector<int>> add_workers_option(CLI::App& app);
 
-/// The recipe, which ends after so many gradients of all workers and looks at the consensus this
+/// The recipe, which ends after this many gradients of all workers and measures the consensus this
 /// often (normalised time).
 std::string recipe_of(const EngineRun& run, std::int64_t gradients, double consensus_every);
 
-/// The engine's objects for it; the number of gradients is up to engine_round(). Throws Error
+/// The engine's objects for the run; engine_round() sets the number of gradients. Throws Error
 /// without LibTorch.
 std::unique_ptr<ComposedRun> compose_run(const EngineRun& run);
 
-/// Forwards to an objective and notes when its first and last gradients were finished: between two
-/// of them nothing is set up, evaluated or ended. Any threads.
+/// Forwards to an objective and notes when its first and last gradients were finished: between
+/// these, nothing is set up, evaluated or ended. Any threads.
 class TimedObjective final : public Objective {
  public:
   /// Times from the end of gradient number `first` to the end of number `last`, counted over all
-  /// threads from 1. The objective outlives this.
+  /// threads from 1. The objective must outlive this object.
   TimedObjective(Objective& objective, std::int64_t first, std::int64_t last);
-  /// Gradients per second; once every thread has ended. Throws Error if there were too few.
+  /// Gradients per second; call it when every thread has ended. Throws Error if there were too few.
   Sample sample() const;
 
   std::size_t dimension() const override { return objective_.dimension(); }
@@ -87,24 +87,24 @@ class TimedObjective final : public Objective {
   struct Moment {
     double seconds = 0, cpu_seconds = 0;
   };
-  // Each is written by the one thread whose gradient has the number.
+  // Each is written by the thread whose gradient has the number.
   Moment begun_, ended_;
 };
 
-/// Executes the run's first gradients once, about `gradients` of all workers.
+/// Executes the run's first gradients once, about `gradients` summed over all workers.
 Sample engine_round(ComposedRun& run, std::int64_t gradients);
 
 /// Whether a bare loop computes gradients at a copy of the parameters, made in the same pass as the
-/// step before it: what anybody needs whose parameters change while a gradient is computed.
+/// step before. A program whose parameters change during a gradient needs such a copy.
 enum class Snapshots { none, kept };
 
-/// The same gradients in bare loops: `threads` threads, each a copy of the parameters, and between
-/// two gradients nothing but SGD with momentum in place. The objective has that many lanes and
-/// workers at least.
+/// The same gradients in bare loops: `threads` threads, each with a copy of the parameters, and
+/// between two gradients nothing but SGD with momentum in place. The objective must have at least
+/// that many lanes and workers.
 Sample bare_round(Objective& objective, int threads, std::int64_t gradients,
                   Snapshots snapshots = Snapshots::none);
 
-/// How many gradients `threads` bare loops compute in so many seconds; at least 8 per thread.
+/// How many gradients `threads` bare loops compute in this many seconds; at least 8 per thread.
 std::int64_t gradients_in(double seconds, Objective& objective, int threads);
 
 }  // namespace acid::bench

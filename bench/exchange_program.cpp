@@ -1,11 +1,11 @@
-// What an exchange costs beside a bare MPI_Sendrecv of the same vectors in the same job, and what a
-// process costs that waits. `acid-bench exchange` starts it and reads what it prints:
+// Measures the cost of an exchange beside a bare MPI_Sendrecv of the same vectors in the same job,
+// and the cost of a process that waits. `acid-bench exchange` starts it and reads its output:
 //
 //   mpirun -n 2 --bind-to none --oversubscribe acid-exchange-bench FILE [ROUNDS [SECONDS]]
 //
-// It writes to FILE in each round "exchange FLOATS OURS BARE", in milliseconds, a line per length,
-// and "idle PERCENT" of a core, of the busier of two processes that wait so many seconds for each
-// other.
+// In each round it writes to FILE "exchange FLOATS OURS BARE", in milliseconds, a line per length,
+// and "idle PERCENT" of a core, for the busier of two processes that wait this many seconds for
+// each other.
 #include <mpi.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What the engine costs beside gradients and SGD steps alone.
+// Measures the engine's cost beside gradients and SGD steps alone.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

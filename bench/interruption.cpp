@@ -12,7 +12,7 @@ namespace acid::bench {
 namespace {
 
 constexpr int kEnd = SIGUSR2;                     // tells the watching thread to end
-constexpr timespec kBetweenLooks{0, 50'000'000};  // for children that were started meanwhile
+constexpr timespec kBetweenLooks{0, 50'000'000};  // for children that are started later
 std::atomic<bool> signal_came{false};
 
 bool is_ignored(int signal) {
@@ -49,7 +49,7 @@ void Interruption::watch() {
   while (signal == 0 || (signal == kEnd && !ending_)) sigwait(&signals_, &signal);
   if (signal == kEnd) return;
   signal_came = true;
-  // Each is told once: to some a second time means that it shall leave everything as it is.
+  // Each child is signalled once: some end at once, without cleaning up, at a second signal.
   for (std::set<pid_t> told; !ending_; sigtimedwait(&signals_, nullptr, &kBetweenLooks))
     for (const pid_t child : children_of(getpid()))
       if (told.insert(child).second) kill(child, SIGTERM);

@@ -9,8 +9,8 @@
 
 namespace acid::bench {
 
-/// Thrown where a measurement ends early because it was asked to. Not an Error, which a command may
-/// take for something that cannot be measured here and go on.
+/// Thrown when a measurement ends early on request. It is not an Error, after which a command goes
+/// on without the part that cannot be measured.
 class Interrupted final : public std::exception {
  public:
   const char* what() const noexcept override { return "interrupted"; }
@@ -18,15 +18,14 @@ class Interrupted final : public std::exception {
 
 /// Whether SIGINT, SIGTERM or SIGHUP came. Any thread.
 bool interrupted();
-/// Throws Interrupted when one came. Between two sides of a round, and wherever something is waited
-/// for.
+/// Throws Interrupted when a signal came. Call it between two sides of a round, and at every wait.
 void throw_if_interrupted();
 
-/// While it lives, none of the three signals ends this process: the first sets interrupted() and
-/// asks every child process to end, those started later too, so that a wait for one comes to its
-/// end. What is measured unwinds then and takes its processes and folders along. A signal that was
-/// ignored when this was made, as under nohup, stays ignored. Construct one, before any other
-/// thread, so that all inherit the blocked signals.
+/// While it lives, none of the three signals ends this process: the first one sets interrupted()
+/// and asks every child process to end, also children that are started later, so that a wait for a
+/// child ends. The measurement then unwinds and removes its processes and folders. A signal that
+/// was ignored at the construction, as under nohup, stays ignored. Construct one, before any other
+/// thread, so that all threads inherit the blocked signals.
 class Interruption {
  public:
   Interruption();

@@ -5,19 +5,19 @@
 
 namespace acid::bench {
 
-/// Where results are kept. A file of that name stays as it is until it is replaced by a whole new
-/// one, so that neither an interruption nor a full disk leaves half of one.
+/// The file of results. An existing file stays until it is replaced by a whole new one, so that
+/// neither an interruption nor a full disk leaves half a file.
 class JsonFile {
  public:
   /// Throws Error when nothing can be written there. Empty or "-": no file, and write() does
   /// nothing.
   explicit JsonFile(const std::string& path);
-  /// Throws Error; the file is as it was then.
+  /// Throws Error; the existing file then stays.
   void write(const nlohmann::json& content) const;
 
  private:
   std::string path_;  // symbolic links followed; empty: no file
-  std::string new_;   // what replaces it; a device or pipe is written to as it is
+  std::string new_;   // replaces it; a device or pipe is written directly
 };
 
 }  // namespace acid::bench

@@ -1,5 +1,5 @@
-// The fused kernels against bare loops with the same traffic, and against the same mathematics as
-// tensor operations.
+// Measures the fused kernels against bare loops with the same traffic, and against the same
+// mathematics as tensor operations.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -22,10 +22,10 @@
 namespace acid::bench {
 namespace {
 
-constexpr float kC = 1e-4f, kStep = 1e-4f;  // mixing and steps so small that nothing overflows
+constexpr float kC = 1e-4f, kStep = 1e-4f;  // so small that nothing overflows
 
-/// Vectors of one length. None begins at the same distance from a page's start as another, whatever
-/// the length: those that do cost twice as much to walk along together.
+/// Vectors of one length. Each begins at a different distance from the start of a page: vectors at
+/// the same distance take twice as long to read together.
 class Vectors {
  public:
   static constexpr std::size_t kCount = 6;
@@ -50,8 +50,8 @@ class Vectors {
   std::vector<float> memory_;
 };
 
-// Peers: as many vectors read and written in place as the kernel of the same comment, and next to
-// no arithmetic.
+// Peers: loops that read and write as many vectors in place as the kernel with the same comment,
+// with almost no arithmetic.
 
 // Reads a, b, c, d; writes a, b.
 ACID_EVERY_PROCESSOR
@@ -145,7 +145,7 @@ std::vector<Contest> contests(Vectors& v, std::size_t size, const TorchKernels& 
   };
 }
 
-// 11.2 M parameters lie in no cache.
+// 11.2 M parameters exceed every cache.
 double wanted_times_tensors(std::size_t size) { return size > 5'000'000 ? 15 : 5; }
 
 void measure(Bench& bench, const Contest& contest, std::size_t size, Vectors& vectors) {
@@ -174,7 +174,7 @@ void measure(Bench& bench, const Contest& contest, std::size_t size, Vectors& ve
              {}});
 }
 
-// Its tensor operations are absent where the module is not there.
+// The tensor operations are absent when the module is missing.
 TorchKernels load_torch_kernels(Bench& bench) {
   const std::string path = program_folder() + "/acid-bench-torch.so";
   void* const module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // LibTorch is never unloaded

@@ -1,5 +1,5 @@
-// Methods that are listings, as workers execute them, against loops that a person would write for
-// them, with the same traffic, and against the interpreter.
+// Measures methods that are listings, as workers execute them, against hand-written loops with the
+// same traffic, and against the interpreter.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -17,7 +17,7 @@
 #include "engine/methods/listed.hpp"
 #include "engine/worker/worker.hpp"
 
-// What emitted code may use too.
+// Emitted code may use AVX2, too.
 #if defined(__x86_64__)
 #define ACID_BENCH_AVX2 __attribute__((target("avx2")))
 #else
@@ -80,7 +80,7 @@ void mean_loop(float* __restrict x, const float* __restrict a, const float* __re
     x[k] = a[k] + (kThird * (b[k] - a[k]) + kThird * (c[k] - a[k]));
 }
 
-/// A worker of a method that is a listing, and what it hears.
+/// A worker of a method that is a listing, and the messages that it hears.
 class Subject {
  public:
   static constexpr std::size_t kMessages = 3;
@@ -132,7 +132,7 @@ class Subject {
   }
 
  private:
-  static constexpr std::size_t kShift = 112;  // as far from a page's start as nothing else
+  static constexpr std::size_t kShift = 112;  // a distance from a page's start that is used once
   static std::size_t message_step(std::size_t size) { return (size / 1024 + 1) * 1024 + kShift; }
   WorkerLayout<float> layout() const { return WorkerLayout<float>(settings_); }
 
@@ -154,7 +154,7 @@ struct Contest {
   const char* peer = "fused loop";
 };
 
-// Options so that nothing grows or shrinks, however often it is repeated.
+// Options with which values neither grow nor shrink in many repetitions.
 std::vector<Contest> contests() {
   return {
       {"SGD with momentum", "d-psgd", json::object(), 5, &Subject::step,

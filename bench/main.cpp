@@ -1,5 +1,5 @@
-// acid-bench: how fast the program is, as ratios to what the machine can do. It measures and does
-// not judge: its exit code says only whether it could measure.
+// acid-bench measures how fast the program is, as ratios to the speed of the machine. It does not
+// judge: its exit code says only whether it could measure.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -69,14 +69,14 @@ Exit measure(const std::vector<Prepared>& wanted, const Options& options,
              const std::string& json_path) {
   Bench bench(options, isatty(STDERR_FILENO) == 1);
   Exit exit = Exit::ok;
-  const JsonFile file(json_path);  // a wrong path is told before an hour of measuring
+  const JsonFile file(json_path);  // a wrong path fails before an hour of measuring
   for (const Prepared& each : wanted) {
     const std::size_t before = bench.rows().size();
     bench.begin(each.command->name);
     try {
       each.measure(bench);
     } catch (const Error& error) {
-      throw_if_interrupted();  // then it is about a process that was told to end
+      throw_if_interrupted();  // then the error is of a process that was told to end
       if (wanted.size() == 1) throw;
       bench.note(fmt::format("cannot be measured here: {}", error.what()));
       exit = Exit::run_failed;
@@ -89,7 +89,7 @@ Exit measure(const std::vector<Prepared>& wanted, const Options& options,
   return exit;
 }
 
-// A command that has no use for --seconds refuses it; `all` gives it to those that have.
+// A command that does not use --seconds refuses it; `all` gives it to the commands that use it.
 void check_seconds(const Options& options, const std::vector<Prepared>& wanted) {
   if (!options.seconds || wanted.size() != 1 || wanted.front().command->timed) return;
   throw UsageError(

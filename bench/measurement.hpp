@@ -14,11 +14,11 @@ struct Sample {
   std::optional<double> cpu_seconds_per_gradient;  // of all threads together
 };
 
-/// Of fewer rounds a median is no verdict.
+/// With fewer rounds the median is no verdict.
 inline constexpr int kRoundsOfAVerdict = 7;
 
-/// What a row should come to: a bound on its ratio, or on the measured value itself. The median of
-/// the rounds counts.
+/// The bound of a row: on its ratio, or on the measured value itself. The median of the rounds
+/// counts.
 struct Wanted {
   enum class Of { ratio, value };
   enum class Sense { at_least, at_most };
@@ -39,38 +39,38 @@ inline Wanted value_at_most(double bound) {
   return {Wanted::Of::value, Wanted::Sense::at_most, bound};
 }
 
-/// One line of the result: something measured, and usually the same measured of a peer, round by
-/// round. The ratio of a round is measured ÷ peer of that round, so that what slows the whole
-/// machine down for a while cancels out.
+/// One line of the result: a measured value, and usually the same value of a peer, round by round.
+/// The ratio of a round is measured ÷ peer of that round, so that a slow phase of the whole machine
+/// cancels out.
 struct Row {
   std::string what;
   std::string unit;              // of measured and peers: "gradients/s"
   std::vector<Sample> measured;  // by round
-  std::string peer;              // what it is compared with; empty: with nothing
+  std::string peer;              // what it is compared with; empty: nothing
   std::vector<Sample> peers;     // by round; as many as measured, or none
   std::optional<Wanted> wanted;
-  std::string command;  // filled in by Bench::add
+  std::string command;  // set by Bench::add
 };
 
 struct Spread {
   double least = 0, median = 0, most = 0;
 };
-/// Of at least one value; the median of an even number is the mean of the middle two.
+/// The spread of at least one value; the median of an even number is the mean of the middle two.
 Spread spread_of(std::vector<double> values);
 
 Spread measured_spread(const Row& row);
 std::optional<Spread> peer_spread(const Row& row);
 /// Absent without a peer.
 std::optional<Spread> ratio_spread(const Row& row);
-/// Median over the rounds; absent where a side computes no gradients.
+/// Median over the rounds; absent when a side computes no gradients.
 std::optional<double> cpu_seconds_per_gradient(std::span<const Sample> samples);
 /// Median over the rounds of measured ÷ peer, in CPU seconds per gradient: below 1 the peer costs
 /// more. Absent unless both sides compute gradients.
 std::optional<double> cpu_ratio(const Row& row);
-/// Absent where nothing is wanted.
+/// Absent when there is no bound.
 std::optional<bool> met(const Row& row);
 
-/// Wall clock and processor time, from where it was made or restarted on.
+/// Wall clock and processor time since construction or restart.
 class Stopwatch {
  public:
   enum class Cpu {
@@ -88,12 +88,12 @@ class Stopwatch {
 
 struct Options {
   int rounds = kRoundsOfAVerdict;
-  /// How long one side runs in one round, about, of a command that runs for a time; absent: what
-  /// the command thinks right.
+  /// About how long one side runs in one round, for a command that runs for a time; absent: the
+  /// command's own default.
   std::optional<double> seconds;
 };
 
-/// What a command measures with and reports to. One thread.
+/// A command measures with it and reports to it. One thread.
 class Bench {
  public:
   Bench(const Options& options, bool terminal);
@@ -105,23 +105,23 @@ class Bench {
   /// How long one side of one round should take.
   double seconds(double fallback) const { return options_.seconds.value_or(fallback); }
 
-  /// Something that can be measured again and again. Set-up belongs before or inside it, outside
-  /// of what it times.
+  /// A measurement that can be repeated. Set-up belongs before it or inside it, but outside of the
+  /// timed part.
   using Side = std::function<Sample()>;
   /// Measures every side once in every round, the rounds one after the other and every other round
   /// in reverse order, so that no side profits from its place. Returns the samples by side, then by
-  /// round. Shows progress when it takes longer than a second. Throws Interrupted when that is
-  /// asked for; whatever a side throws goes on.
+  /// round. Shows progress when it takes longer than a second. Throws Interrupted when asked to
+  /// end, and passes on exceptions of a side.
   std::vector<std::vector<Sample>> interleave(const std::string& what,
                                               const std::vector<Side>& sides);
   /// A row of one measured side and one peer (none: an empty function).
   void compare(Row row, const Side& measured, const Side& peer = {});
 
-  /// What is added from now on belongs to this command.
+  /// Rows and notes added from now on belong to this command.
   void begin(const std::string& command) { command_ = command; }
   /// Adds a finished row.
   void add(Row row);
-  /// Something to be said beside the rows, such as why one is missing; a whole sentence.
+  /// Adds a note beside the rows, such as why one is missing; a whole sentence.
   void note(const std::string& text);
 
   const std::vector<Row>& rows() const { return rows_; }

@@ -1,4 +1,4 @@
-// The mpi driver: whole runs of the command line, and single exchanges beside MPI's own.
+// Measures the mpi driver: whole runs of the command line, and single exchanges beside MPI's own.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -26,7 +26,7 @@ struct Speed {
   double cpu_seconds = 0;           // of all its processes, from start to end
 };
 
-// Executes the recipe in a store of its own, which is removed.
+// Executes the recipe in a store of its own, which is then removed.
 Speed run_recipe(const std::string& text) {
   const Scratch folder;
   std::ofstream(folder.path("bench.toml")) << text;
@@ -43,8 +43,8 @@ Speed run_recipe(const std::string& text) {
           cpu_seconds};
 }
 
-/// A run under the mpi driver. What its processes cost before and after their gradients is measured
-/// once and left out of its CPU seconds per gradient.
+/// A run under the mpi driver. The processor time before and after the gradients is measured once
+/// and subtracted from the CPU seconds per gradient.
 class MpiRun {
  public:
   MpiRun(int workers, double rate, std::int64_t gradients)
@@ -64,7 +64,7 @@ class MpiRun {
   }
 
  private:
-  // Samples at the beginning, at the end and between.
+  // Takes samples at the beginning, at the end and between.
   std::string recipe(std::int64_t gradients) const {
     return recipe_of(settings_, gradients, static_cast<double>(gradients) / settings_.workers / 8);
   }
@@ -86,8 +86,7 @@ void measure_workers(Bench& bench, int workers, double bound, std::int64_t gradi
       [&] { return exchanging.measure(); }, [&] { return none.measure(); });
 }
 
-/// What acid-exchange-bench wrote. Throws Error where something else is there, or something is
-/// missing.
+/// The output of acid-exchange-bench. Throws Error when the file has other content, or lacks some.
 class ExchangeFile {
  public:
   ExchangeFile(const std::string& path, int rounds) {
@@ -97,7 +96,7 @@ class ExchangeFile {
     if (rows_.empty()) missing("an exchange");
     check(idle_, rounds);
   }
-  /// By the number of floats.
+  /// The rows by number of floats.
   std::map<std::int64_t, Row>& rows() { return rows_; }
   std::vector<Sample>& idle() { return idle_.measured; }
 
@@ -127,7 +126,8 @@ class ExchangeFile {
   Row idle_;
 };
 
-// Its three sizes of vectors, and two processes that wait for each other for so long in a round.
+// Measures three sizes of vectors, and two processes that wait `idle_seconds` for each other in
+// each round.
 void measure_exchanges(Bench& bench, double idle_seconds) {
   const std::string program = program_folder() + "/acid-exchange-bench";
   if (!std::filesystem::exists(program))

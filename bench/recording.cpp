@@ -1,4 +1,4 @@
-// What it costs to record a run, on one of bench/recording.toml's.
+// Measures the cost of recording a run of bench/recording.toml.
 #include <fmt/format.h>
 #include <sched.h>
 
@@ -17,17 +17,18 @@
 namespace acid::bench {
 namespace {
 
-// On the virtual driver, a recipe need not keep the events. Its run, which shares a core and takes
-// some 20 s, makes one checkpoint; by default one is made in 30 s.
+// Under the virtual driver events are kept only if the recipe says so. The run, which shares a core
+// and takes some 20 s, makes one checkpoint; the default is one in 30 s.
 const std::vector<std::string> kRecordsEverything{"record.events=true",
                                                   "checkpoint.every_seconds=12"};
-// Whatever a recipe can leave out. The model is evaluated as often: that is no recording.
+// Leaves out all recording that a recipe can leave out. The model is evaluated as often, since an
+// evaluation is not recording.
 const std::vector<std::string> kRecordsNothing{
     "record.events=false", "record.metrics=[\"eval_loss\"]", "checkpoint.every_seconds=1e9",
     "evaluation.consensus_every_time=1e9"};
 
-/// CPU seconds of all processes of that recipe's run of A²CiD², in a store of its own, on one
-/// core alone. To be called by a thread that does nothing else.
+/// CPU seconds of all processes of a run of A²CiD² by that recipe, in a store of its own, on one
+/// core alone. Call it on a thread that does nothing else.
 double run_on(int core, std::vector<std::string> settings, int gradients) {
   cpu_set_t cores;
   CPU_ZERO(&cores);
@@ -44,8 +45,8 @@ double run_on(int core, std::vector<std::string> settings, int gradients) {
   return run_program(words);
 }
 
-// Both sides of a round run at once and share a core, which gives them turns of milliseconds:
-// whatever slows the machine down for a while slows both.
+// Both sides of a round run at once and share a core, which gives them turns of milliseconds: a
+// slow phase of the machine slows both.
 struct Round {
   double everything, nothing;  // CPU seconds
 };

@@ -18,7 +18,7 @@ std::shared_ptr<std::vector<std::size_t>> add_parameters_option(CLI::App& app,
   app.add_option("--parameters", *wanted, "How long the vectors are")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  // CLI11 fills the vector while it parses, before anybody reads it.
+  // CLI11 fills the vector while it parses, before it is read.
   return wanted;
 }
 

@@ -14,15 +14,15 @@ class App;
 
 namespace acid::bench {
 
-/// What one call of a function costs.
+/// The cost of one call of a function.
 struct PerCall {
   double seconds = 0;
   double cpu_seconds = 0;  // of the calling thread
 };
 
-/// Calls `pass` once to warm up, then again and again until `seconds` of the thread's processor
-/// time are spent. The clock is read between blocks of calls that double until they are long enough
-/// not to notice it.
+/// Calls `pass` once to warm up, then repeatedly until `seconds` of the thread's processor time are
+/// spent. The clock is read between blocks of calls; the blocks double until reading the clock
+/// costs nothing beside them.
 template <class Pass>
 PerCall repeat(double seconds, const Pass& pass) {
   pass();
@@ -40,8 +40,8 @@ PerCall repeat(double seconds, const Pass& pass) {
 /// "11.2 M parameters", "64 parameters"
 std::string parameters_text(std::size_t size);
 
-/// --parameters, a list; by default the sizes that the budgets name: 0.67 M, which a cache holds,
-/// and 11.2 M, which it does not.
+/// --parameters, a list; by default the sizes of the budgets: 0.67 M, which fits into a cache, and
+/// 11.2 M, which does not.
 std::shared_ptr<std::vector<std::size_t>> add_parameters_option(CLI::App& app,
                                                                 std::vector<std::size_t> sizes = {
                                                                     670'000, 11'200'000});

@@ -94,7 +94,7 @@ json row_json(const Row& row) {
   return out;
 }
 
-// Of all that a run records about where it ran, what a ratio can depend on.
+// The facts about the machine on which a ratio can depend.
 json machine_json() {
   const json all = environment("");
   json machine;

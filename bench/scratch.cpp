@@ -24,7 +24,7 @@ Scratch::Scratch() {
 }
 
 Scratch::~Scratch() {
-  // A process that was killed a moment ago may still be making a file.
+  // A process that was just killed may still be making a file.
   std::error_code kept;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     std::filesystem::remove_all(path_, kept);

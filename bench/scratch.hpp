@@ -11,7 +11,7 @@ class Scratch {
   ~Scratch();
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
-  /// Of the folder, or of something in it.
+  /// The path of the folder, or of something in it.
   std::string path(const std::string& name = {}) const;
 
  private:

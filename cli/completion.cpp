@@ -43,7 +43,7 @@ Candidates topologies() {
   return all;
 }
 
-/// Runs, newest first, and with `experiments` the names of these.
+/// The ids of runs, newest first, and with `experiments` also the names of experiments.
 Candidates stored(const std::string& folder, bool experiments) {
   Candidates all{{"@latest", experiments ? "the newest experiment" : "the newest run"}};
   try {
@@ -56,12 +56,12 @@ Candidates stored(const std::string& folder, bool experiments) {
     for (const RunSummary& run : runs)
       all.push_back({run.id, fmt::format("{}, seed {}, {}", shown_name(run.algorithm, run.label),
                                          run.seed, state_name(run.state))});
-  } catch (const std::exception&) {  // No store, or a broken one: other commands say so.
+  } catch (const std::exception&) {  // no store, or a broken one: other commands report it
   }
   return all;
 }
 
-/// Of a placeholder that says it all: "virtual|threads|mpi".
+/// The words of a placeholder that lists them all: "virtual|threads|mpi".
 Candidates alternatives(const std::string& placeholder) {
   Candidates all;
   if (placeholder.find_first_not_of("abcdefghijklmnopqrstuvwxyz-|") != std::string::npos)
@@ -71,7 +71,7 @@ Candidates alternatives(const std::string& placeholder) {
   return all;
 }
 
-/// What may stand for a placeholder of the help; nothing where only the person can know.
+/// What may replace a placeholder of the help; nothing where only the user can know.
 Candidates values(const std::string& placeholder, const std::string& store_folder) {
   const Candidates files{{":files"}}, folders{{":folders"}};
   const std::map<std::string_view, std::function<Candidates()>> known{
@@ -102,7 +102,7 @@ const CLI::Option* option_named(const CLI::App& command, const std::string& word
 struct Line {
   const CLI::App* command = nullptr;        // the program itself, or its command
   const CLI::Option* awaiting = nullptr;    // an option whose value comes next
-  std::set<const CLI::Option*> given = {};  // options that have been said
+  std::set<const CLI::Option*> given = {};  // options that are already on the line
   std::size_t positionals = 0;
   std::string store_folder = {};
 };
@@ -177,7 +177,7 @@ Candidates candidates(const Line& line, const std::string& word) {
   return all.empty() ? positional_values(line) : all;
 }
 
-/// bash makes three words of "--option=value".
+/// Joins "--option=value", which bash splits into three words.
 std::vector<std::string> joined(const std::vector<std::string>& words) {
   std::vector<std::string> all;
   bool join = false;

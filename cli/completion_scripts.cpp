@@ -7,7 +7,7 @@
 namespace acid {
 namespace {
 
-// Each asks the program itself, by the name it was called, and shows what it answers.
+// Each script runs the program itself, by the name by which it was called, and shows its answer.
 
 constexpr std::string_view kBash =
     R"(# What may come next on a command line of acid, for bash. acid itself says it.

@@ -46,7 +46,7 @@ void check_program(std::vector<Check>& checks) {
   checks.push_back({"SQLite", true, build.sqlite, ""});
 }
 
-// An ACID_KERNELS that nobody has is told where it is used.
+// An ACID_KERNELS with an unknown value throws here, as it does where it is used.
 void check_arithmetic(std::vector<Check>& checks) {
   try {
     const Backend& backend = cpu_backend();

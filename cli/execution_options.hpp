@@ -8,7 +8,7 @@ class App;
 
 namespace acid {
 
-/// What `acid run` and `acid resume` can be told about how runs are executed.
+/// The options of `acid run` and `acid resume` that set how runs are executed.
 struct ExecutionOptions {
   ExecutorOptions executor;
   bool keep_going = false;

@@ -1,4 +1,4 @@
-// acid explain: what a recipe can say, from the declarations that check it.
+// acid explain: the keys of a recipe, from the declarations that check it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -24,7 +24,7 @@ struct ExplainOptions {
   Format format;
 };
 
-// "[[algorithms]]", "[optimizer]": how the table is begun in a recipe.
+// "[[algorithms]]", "[optimizer]": the line that begins the table in a recipe.
 std::string heading_of(const RecipeTable& table) {
   if (table.path.empty()) return "at the top";
   return fmt::format(fmt::runtime(table.is_list ? "[[{}]]" : "[{}]"), table.path);
@@ -38,7 +38,7 @@ std::string full_name(const RecipeTable& table, const RecipeKey& key) {
   return table.path.empty() ? key.name : fmt::format("{}.{}", table.path, key.name);
 }
 
-/// A key, its table, and the kind that it belongs to, if it is of one alone.
+/// A key, its table, and the kind to which it belongs, if it belongs to one alone.
 struct Found {
   const RecipeTable* table;
   const RecipeKind* kind;
@@ -55,7 +55,7 @@ std::vector<Found> all_keys(const std::vector<RecipeTable>& tables) {
   return all;
 }
 
-// Whether `asked` is the end of a dotted name: "warmup" and "schedule.warmup" of
+// Whether `asked` is the end of a dotted name: "warmup" and "schedule.warmup" are ends of
 // "optimizer.schedule.warmup".
 bool ends_so(std::string_view full, std::string_view asked) {
   return full == asked || (full.size() > asked.size() && full.ends_with(asked) &&
@@ -88,7 +88,7 @@ std::string text_of(const RecipeTable& table, const std::vector<RecipeTable>& ta
   return text;
 }
 
-/// Places where a key is the same.
+/// Places at which the same key has the same declaration.
 using Alike = std::vector<Found>;
 
 bool are_alike(const RecipeKey& a, const RecipeKey& b) {

@@ -21,7 +21,7 @@ struct ExportOptions {
   std::string format = "csv";
   std::string output;
   bool wide = false;
-  std::string crate;  // a file ending in .zip, or a folder; empty: none is asked for
+  std::string crate;  // a file ending in .zip, or a folder; empty: no crate is asked for
   CrateStatement statement;
 };
 
@@ -54,7 +54,7 @@ void check(const ExportOptions& options, const ExportFormat& format) {
         "{} is made of several files: name a folder for them with -o FOLDER", options.format));
 }
 
-// Of one run: @latest is the newest run, not the newest experiment.
+// The format takes one run: here @latest is the newest run, not the newest experiment.
 AskedRuns runs_of(const Store& store, const ExportOptions& options, const ExportFormat& format) {
   const bool one = format.of == ExportFormat::Of::one_run;
   AskedRuns runs = one && options.names.size() == 1
@@ -66,7 +66,7 @@ AskedRuns runs_of(const Store& store, const ExportOptions& options, const Export
   return runs;
 }
 
-// What was never recorded cannot be exported, and an empty file would hide that.
+// Values that were never recorded cannot be exported; an empty file would hide that.
 void require_values(const Store& store, const std::vector<std::string>& run_ids) {
   const auto runs = run_summaries(store, run_ids);
   const bool any = std::any_of(runs.begin(), runs.end(), [](const RunSummary& run) {

@@ -10,7 +10,7 @@
 
 namespace acid {
 
-/// What `acid export` was asked for. `runs`: ids; exactly one for a format of one run.
+/// The request of `acid export`. `runs`: ids; exactly one for a format of one run.
 struct ExportRequest {
   const Session& session;
   const Store& store;
@@ -19,8 +19,8 @@ struct ExportRequest {
   bool wide = false;
 };
 
-/// Where an export goes piece by piece: a file that appears once it is complete, or standard
-/// output.
+/// The destination of an export that is written in pieces: a file that appears once it is complete,
+/// or standard output.
 class ExportOutput {
  public:
   /// `path` empty: standard output. Throws Error as OutputFile does.
@@ -33,15 +33,15 @@ class ExportOutput {
   std::optional<OutputFile> file_;
 };
 
-/// One FORMAT of `acid export`: export_formats.cpp has the list of them. `write` makes files as
-/// OutputFile does, whole or not at all, and throws UsageError when the runs have nothing of the
-/// kind.
+/// One FORMAT of `acid export`; export_formats.cpp lists them. `write` makes files as OutputFile
+/// does, whole or not at all, and throws UsageError when the runs have nothing that the format can
+/// hold.
 struct ExportFormat {
   const char* name;
   const char* help;  // a phrase for --help
   enum class Of { any_runs, one_run } of;
-  enum class To { anything, file, folder } to;  // other than anything: -o is required
-  bool has_wide;                                // knows --wide
+  enum class To { anything, file, folder } to;  // file and folder require -o
+  bool has_wide;                                // --wide is allowed
   void (*write)(const ExportRequest& request);
 };
 const std::vector<ExportFormat>& export_formats();

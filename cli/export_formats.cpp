@@ -34,7 +34,7 @@ using WriteLong = void (*)(const Store&, const AskedRuns&, const Write&,
 using WriteWide = std::size_t (*)(const Store&, const AskedRuns&, const Write&,
                                   const RunsDone&);
 
-/// One of two forms of a table: a row per value or, wide, a column per metric.
+/// Writes one of the two forms of a table: a row per value or, wide, a column per metric.
 void export_table(const ExportRequest& request, WriteLong write_long, WriteWide write_wide) {
   std::size_t left_out = 0;
   export_text(request, [&](const Write& write, const RunsDone& done) {
@@ -84,7 +84,7 @@ void export_tensorboard(const ExportRequest& request) {
   }
 }
 
-/// The whole of a file in the store's folder. `what` it is, for the error.
+/// The whole content of a file in the store's folder. `what`: the file's name in an error.
 std::string content_of(const Store& store, const std::string& relative, const std::string& sha256,
                        std::int64_t bytes, const std::string& what) {
   const std::string path = checked_path(store, relative);

@@ -12,7 +12,7 @@
 namespace acid {
 namespace {
 
-// The worker writes the file to its standard output.
+// Has the worker write the file, on the worker's standard output.
 void export_from_worker(const ExportRequest& request, const char* flag) {
   const std::string& run = request.runs.ids.front();
   Supervisor supervisor;
@@ -38,7 +38,7 @@ void export_from_worker(const ExportRequest& request, const char* flag) {
 void export_torchscript(const ExportRequest& request) {
   const RunDetail run = run_detail(request.store, request.runs.ids.front());
   require_model(run);
-  final_mean_of(run);  // It says so when there is none.
+  final_mean_of(run);  // throws when there is no final mean
   export_from_worker(request, "--torchscript");
 }
 

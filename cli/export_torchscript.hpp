@@ -4,8 +4,8 @@
 
 namespace acid {
 
-// Formats of `acid export` that need the engine: acid-worker makes the file, see
-// worker/export.hpp, and what it says about a failure is the person's to read.
+// Formats of `acid export` that need the engine: acid-worker makes the file (worker/export.hpp) and
+// prints its own errors.
 
 /// The final model of one run as a TorchScript module.
 void export_torchscript(const ExportRequest& request);

@@ -21,7 +21,7 @@ struct FigureCommand {
   std::vector<std::string> names, where;
   FigureRequest request;
   std::string at = "last";
-  std::string width;  // empty: the overview as wide as the text, others as a column
+  std::string width;  // empty: text width for the overview, column width for the others
   std::string file = "figure.svg";
 };
 
@@ -38,13 +38,13 @@ double millimetres_of(const std::string& width) {
   return value;
 }
 
-/// Of these runs, those with all values asked for.
+/// Those of these runs that have all the values asked for.
 std::vector<std::string> runs_where(const Store& store, const std::vector<std::string>& ids,
                                     const std::vector<std::string>& where) {
   std::vector<std::string> chosen;
   for (const std::string& id : ids) {
     const FlatSettings settings = flatten(run_detail(store, id).settings);
-    // A method that reads no graph stands beside those of every graph.
+    // A method that reads no graph is shown beside the methods of every graph.
     const bool any_graph = value_at(settings, "topology.kind").is_null();
     const bool all = std::ranges::all_of(where, [&](const std::string& one) {
       const std::size_t equals = one.find('=');
@@ -86,7 +86,7 @@ Exit figure(const Session& session, const FigureCommand& command) {
   reading.at = parse_read_at(command.at);
   const ReportData data = read_report(store, asked, reading);
   const ReportFigure drawn = report_figure(data, command.request);
-  // A picture has no caption of its own.
+  // A figure has no caption, so the notes are printed.
   const TableNotes notes = table_notes(data.comparison, {}, command.request.chart == "difference");
   for (const auto& list : {notes.general, notes.of_settings})
     for (const std::string& note : list) say("note: " + note);

@@ -25,7 +25,8 @@ struct ListOptions {
   Format format;
 };
 
-// What an experiment's runs differ in, as a comparison would see them: one run of each group tells.
+// The settings in which an experiment's runs differ, as a comparison finds them: one run of each
+// group is enough.
 Comparison sweep_of(const Store& store, const ExperimentSummary& experiment) {
   std::set<std::string> groups;
   std::vector<std::string> ids;
@@ -48,7 +49,7 @@ Comparison sweep_of(const Store& store, const ExperimentSummary& experiment) {
 struct ListedExperiment {
   const ExperimentSummary& summary;
   Comparison sweep;
-  std::vector<std::pair<RunState, int>> states;  // those that some run is in
+  std::vector<std::pair<RunState, int>> states;  // the states that occur
   std::set<std::uint64_t> seeds;
   std::set<std::string> drivers;
 

@@ -1,4 +1,4 @@
-// The command line: a table of contents, and the one place where errors become exit codes.
+// The command line: the list of commands, and the one place where errors become exit codes.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -49,7 +49,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_gc_command(app, session);
 }
 
-// What the installation puts where shells and man look for it.
+// Adds the commands whose output the installation puts where shells and man look for it.
 void add_own_words(CLI::App& app, Session& session) {
   auto shell = std::make_shared<std::string>();
   CLI::App* completion = app.add_subcommand(
@@ -78,7 +78,7 @@ std::string unknown_command(const CLI::App& app, const std::string& word) {
                  : fmt::format("unknown command '{}': {}", word, one_of(known));
 }
 
-// "acid help COMMAND", as in other programs.
+// "acid help COMMAND", as other programs have it.
 void add_help_command(CLI::App& app, Session& session) {
   auto name = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("help", "Print the help of a command, or this");
@@ -99,7 +99,7 @@ void add_help_command(CLI::App& app, Session& session) {
   });
 }
 
-// What a person probably meant by the first argument that no option or command took.
+// A suggestion for the first argument that no option or command took.
 std::string unexpected_argument(const CLI::App& app, const std::string& argument) {
   const auto parsed = app.get_subcommands();
   const CLI::App& command = parsed.empty() ? app : *parsed.front();
@@ -141,7 +141,7 @@ Exit run_command_line(int argc, char** argv) {
       "'acid COMMAND --help' explains a command. A first run: acid run "
       "recipes/quickstart.toml");
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  if (words.size() >= 2 && words[0] == "completion" && words[1] == "--") {  // asked by a shell
+  if (words.size() >= 2 && words[0] == "completion" && words[1] == "--") {  // from a shell
     print_data(completions(app, {words.begin() + 2, words.end()}, session.store_folder));
     return Exit::ok;
   }
@@ -167,20 +167,20 @@ Exit run_command_line(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace acid;
-  std::signal(SIGXFSZ, SIG_IGN);  // A file that may not grow is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error, like a full disk
   try {
     const Exit exit = run_command_line(argc, argv);
     flush_data();
     return static_cast<int>(exit);
-  } catch (const RecipeError& error) {  // Rendered with the recipe's text already.
+  } catch (const RecipeError& error) {  // its text shows the recipe already
     say(error.what());
     return static_cast<int>(error.code());
   } catch (const Error& error) {
     say(fmt::format("acid: error: {}", error.what()));
     return static_cast<int>(error.code());
   } catch (const nlohmann::json::exception& error) {
-    // acid reads JSON from nowhere else: what rows hold was checked as far as it is known where
-    // they are read, and goes deeper than that.
+    // acid reads JSON only from the store. What rows hold is checked where they are read, but not
+    // to every depth.
     say(
         fmt::format("acid: error: the store is damaged: it does not hold what acid writes ({}); "
                     "'acid doctor --store' looks for more damage",

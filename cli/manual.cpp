@@ -12,7 +12,7 @@
 namespace acid {
 namespace {
 
-/// Text that roff prints as it stands: no line begins a request, a minus can be copied.
+/// Text that roff prints unchanged: no line begins a request, a minus can be copied.
 std::string as_roff(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
@@ -29,7 +29,7 @@ std::string as_roff(const std::string& text) {
   return escaped;
 }
 
-/// As man has its summaries: neither a capital nor a full stop.
+/// A summary in man's style: neither a capital nor a full stop.
 std::string summary(std::string text) {
   if (text.ends_with('.')) text.pop_back();
   if (!text.empty()) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));

@@ -14,7 +14,7 @@ namespace {
 struct Symbol {
   std::string_view name, meaning;
 };
-// In the order in which they are explained.
+// The symbols in the order in which they are explained.
 constexpr std::array kSymbols{
     Symbol{"x", "a worker's parameters"},
     Symbol{"xt", "the copy of x beside it"},
@@ -35,7 +35,8 @@ constexpr std::array kSymbols{
 
 bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// "x+", "w_ij", "lr-": names, and the sign that follows one directly.
+/// The symbols in a formula, such as "x+", "w_ij", "lr-": a name, and the sign that follows it
+/// directly.
 std::set<std::string> symbols_in(std::string_view text) {
   std::set<std::string> symbols;
   for (std::size_t at = 0; at < text.size();) {
@@ -91,7 +92,7 @@ std::vector<std::string> notation_of(const AlgorithmEntry& entry, const Listing&
 
 std::string written_round(std::string_view spaced) {
   constexpr std::array<std::string_view, 4> kLegs{"gradient", "step", "say", "hear"};
-  std::string text, word;  // the name before
+  std::string text, word;  // the name before the sign
   for (std::size_t at = 0; at < spaced.size(); ++at) {
     const char c = spaced[at];
     const bool is_call = c == '(' && !word.empty() && std::ranges::find(kLegs, word) == kLegs.end();

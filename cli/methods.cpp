@@ -28,7 +28,7 @@ struct MethodsOptions {
   Format format;
 };
 
-// The recipe's, if one is named, else the catalog's.
+// The recipe's methods if a recipe is named, else the catalog's.
 std::vector<const AlgorithmEntry*> entries_of(const std::string& recipe) {
   if (!recipe.empty()) return methods_of_recipe(recipe);
   std::vector<const AlgorithmEntry*> entries;
@@ -63,7 +63,7 @@ const char* peers_name(Peers peers) {
   return "";
 }
 
-// What its steps take of a recipe's [optimizer].
+// Which of a recipe's [optimizer] the method's steps accept.
 const char* optimizers_name(Optimizers optimizers) {
   switch (optimizers) {
     case Optimizers::any:
@@ -140,7 +140,7 @@ std::string counted_messages(const Method& method) {
   return text;
 }
 
-// What exchanges differ in.
+// How exchanges of the method differ from each other.
 std::string turns_of(const Listing& listing) {
   const json form = canonical(listing);
   std::string text;
@@ -156,7 +156,7 @@ std::string turns_of(const Listing& listing) {
   return text;
 }
 
-// A formula of other parameters, or the value.
+// A default as a formula of other parameters, or as a value.
 std::string shown_default(const AlgorithmEntry& entry, const Field& field) {
   const std::string formula = default_formula(entry, field.name);
   return formula.empty() ? std::string(field.fallback) : formula;
@@ -230,7 +230,7 @@ std::string text_of_method(const AlgorithmEntry& entry) {
   return text;
 }
 
-// To be pasted into a recipe.
+// A table that can be pasted into a recipe.
 std::string toml_of_method(const AlgorithmEntry& entry) {
   const std::string_view text = listing_text(entry.name);
   if (text.empty())

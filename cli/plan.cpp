@@ -29,7 +29,7 @@ struct PlanOptions {
   Format format;
 };
 
-// Settings that tell the runs apart and have no column of their own.
+// Settings that differ between the runs and have no column of their own.
 std::vector<std::string> extra_keys(const std::map<std::string, FlatSettings>& groups) {
   std::vector<const FlatSettings*> all;
   for (const auto& [group, each] : groups) all.push_back(&each);
@@ -42,13 +42,14 @@ std::vector<std::string> extra_keys(const std::map<std::string, FlatSettings>& g
   return keys;
 }
 
-// A terminal gets numbers to read; programs get numbers that read back.
+// `exact`: numbers that programs can read back; else numbers rounded for a terminal.
 Table table_of(const Plan& plan, bool exact) {
   const auto number = [&](std::optional<double> value) {
     if (!exact) return short_number(value);
     return value ? exact_digits(*value) : std::string();
   };
-  // Runs of one group differ in their seed, which has a column, and in numbers of their algorithm.
+  // Runs of one group differ in their seed, which has a column, and in numbers of their algorithm,
+  // so the first run stands for all.
   std::map<std::string, FlatSettings> settings;
   for (const PlannedRun& run : plan.runs)
     if (settings.find(run.group) == settings.end())
@@ -103,7 +104,7 @@ Table table_of(const Plan& plan, bool exact) {
   return table;
 }
 
-// How long runs train and by which steps, as far as all have it alike.
+// How long runs train and with which steps, as far as this is the same for all.
 std::string text_of_training(const Plan& plan) {
   std::vector<FlatSettings> all;
   for (const PlannedRun& run : plan.runs) all.push_back(flatten(run.settings));
@@ -121,7 +122,7 @@ std::string text_of_training(const Plan& plan) {
   return text.empty() ? text : "\nAll runs have\n" + text;
 }
 
-// What was read, and what is held out, each data set once.
+// The data sets that are read, and the examples that are held out, each once.
 std::string text_of_examples(const Plan& plan) {
   std::set<std::string> told;
   std::string text;
@@ -139,7 +140,7 @@ std::string text_of_examples(const Plan& plan) {
   return text;
 }
 
-// What is known of graphs that change, each once.
+// The numbers of graphs that change, each graph once.
 std::string text_of_schedules(const Plan& plan) {
   std::set<std::string> told;
   std::string text;
@@ -156,7 +157,7 @@ std::string text_of_schedules(const Plan& plan) {
   return text;
 }
 
-// What theory says of exchanges, each once.
+// The theory's statements about exchanges, each once.
 std::string text_of_agreement(const Plan& plan) {
   std::set<std::string> told;
   std::string text;
@@ -174,7 +175,7 @@ std::string text_of_agreement(const Plan& plan) {
          text;
 }
 
-// Which runs are computed once for several settings.
+// Says which runs are computed once for several settings.
 std::string text_of_shared(const Plan& plan) {
   std::map<std::pair<std::string, std::size_t>, std::size_t>
       shared;  // by name and number of settings
@@ -189,7 +190,7 @@ std::string text_of_shared(const Plan& plan) {
   return text;
 }
 
-// How many runs there are before anything is known.
+// The number of runs, before anything else is known.
 std::string text_of_count(const Plan& plan) {
   if (!plan.search) return counted(plan.runs.size(), "run");
   const PlannedSearch& search = *plan.search;

@@ -22,8 +22,8 @@ std::vector<RunRecord> run_records(const std::vector<PlannedRun>& runs, bool of_
   for (const PlannedRun& run : runs) {
     const RunSettings settings = settings_from(run.settings);
     nlohmann::json rest = to_json(run);
-    rest.erase("settings");  // Kept once.
-    rest.erase("graphs");    // Of this recipe; the run may be another's, too.
+    rest.erase("settings");  // the record has the settings itself
+    rest.erase("graphs");    // they belong to this recipe; another recipe may share the run
     records.push_back({.id = run.id,
                        .algorithm = run.algorithm,
                        .label = run.label,

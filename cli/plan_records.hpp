@@ -8,8 +8,8 @@
 
 namespace acid {
 
-/// A plan as the store keeps it: the experiment, and runs of it in the plan's order. `command_line`
-/// is what asked for it.
+/// A plan as the store keeps it: the experiment, and its runs in the plan's order. `command_line`:
+/// the command that asked for it.
 ExperimentRecord experiment_record(const Plan& plan, const std::string& command_line);
 std::vector<RunRecord> run_records(const std::vector<PlannedRun>& runs, bool of_search = false);
 

@@ -24,8 +24,9 @@ bool is_instant(const NetworkModel& network) {
                              [](const auto& edge) { return is_instant(edge.second); });
 }
 
-/// Simulated time that nothing is drawn for and no message costs. Who is slow is waited for in
-/// rounds; elsewhere the others compute more meanwhile.
+/// The simulated seconds of a run when they can be known: nothing is drawn at random and messages
+/// are free. In rounds all wait for the slowest worker; elsewhere faster workers compute more
+/// meanwhile.
 std::optional<PlannedEnd> end_in_seconds(const Method& method, const RunSettings& settings,
                                          double gradients) {
   const VirtualOptions& model = settings.execution.simulation;
@@ -48,7 +49,7 @@ std::optional<PlannedEnd> end_in_seconds(const Method& method, const RunSettings
   return PlannedEnd::exactly(std::ceil(gradients) * each);
 }
 
-/// What the plan expects, unless it is drawn how many messages there are.
+/// The bytes that the plan expects, unless the number of messages is drawn at random.
 std::optional<PlannedEnd> end_in_bytes(const PlannedRun& run, const Method& method,
                                        double gradients) {
   if (const auto rate = nominal_rate(run.settings))
@@ -58,7 +59,7 @@ std::optional<PlannedEnd> end_in_bytes(const PlannedRun& run, const Method& meth
   if (run.exchanges_per_gradient == 1 && !method.varies() && !method.has_server())
     return PlannedEnd::exactly(run.bytes * gradients * run.workers /
                                static_cast<double>(run.budget_gradients));
-  if (method.round_at) return std::nullopt;  // how many depends on who is slow
+  if (method.round_at) return std::nullopt;  // the number depends on which workers are slow
   const double exchanges = run.exchanges_per_gradient * gradients;
   if (exchanges < 1) return run.bytes == 0 ? std::optional(PlannedEnd{}) : std::nullopt;
   if (exchanges == std::round(exchanges) && !method.varies())
@@ -67,7 +68,7 @@ std::optional<PlannedEnd> end_in_bytes(const PlannedRun& run, const Method& meth
   return PlannedEnd{run.bytes - one, run.bytes + one, exchanges};
 }
 
-/// Whether what counts besides gradients may end the run before.
+/// Whether a limit other than gradients may end the run earlier.
 bool may_end_earlier(const Budget& budget, const PlannedCourse& course) {
   const auto most = [&](PositionAxis axis) {
     const auto& end = course.ends.at(axis);
@@ -96,7 +97,7 @@ PlannedCourse course_of(const PlannedRun& run) {
   return course;
 }
 
-/// Outcomes that the run will not have.
+/// The outcomes that the run will not have.
 std::set<std::string, std::less<>> lacking(const PlannedRun& run) {
   std::set<std::string, std::less<>> names;
   const auto& kept = settings_from(run.settings).record.metrics;
@@ -128,7 +129,7 @@ PlannedVerdict verdict_of(const Plan& plan) {
     for (const PlannedRun& run : plan.runs) runs.push_back(outcome_of(run));
     return planned_verdict(runs, comparison);
   }
-  // Which value is chosen makes no difference to how many comparisons there are.
+  // Each cell has one chosen value; which one does not change the number of comparisons.
   std::set<std::string> chosen;
   for (const std::vector<std::string>& cell : plan.search->cells) chosen.insert(cell.front());
   for (const PlannedRun& run : plan.search->finals)

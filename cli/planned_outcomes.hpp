@@ -7,8 +7,8 @@
 
 namespace acid {
 
-/// What the verdict over a plan's runs takes; of a search those of the values chosen, one in each
-/// cell.
+/// The number of comparisons and tests in the verdict over a plan's runs; for a search, over the
+/// chosen values, one in each cell.
 PlannedVerdict verdict_of(const Plan& plan);
 
 }  // namespace acid

@@ -34,7 +34,7 @@ Plan RecipeOptions::compile() const {
   return load_recipe(path, all, copy_of);
 }
 
-// Nobody may read them any more: that ends no command.
+// If standard error has no reader any more, the command goes on.
 void say_warnings(const Plan& plan) {
   const auto before = std::signal(SIGPIPE, SIG_IGN);
   std::set<std::string> said;

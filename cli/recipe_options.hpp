@@ -11,12 +11,12 @@ class App;
 
 namespace acid {
 
-/// The recipe of a command line and what it overrides.
+/// The recipe on a command line and its overrides.
 struct RecipeOptions {
   std::string path;
   std::vector<std::string> overrides;  // --set, as given
   std::string driver;                  // --driver; empty: the recipe's
-  std::string copy_of;                 // --copy-of; empty: it is no copy
+  std::string copy_of;                 // --copy-of; empty: not a copy
 
   /// RECIPE, --set and --driver.
   void add_to(CLI::App& command);
@@ -24,8 +24,8 @@ struct RecipeOptions {
   Plan compile() const;
 };
 
-/// The recipe's doubtful spots, its runs' warnings, each once, and whether its seeds are too few
-/// for any verdict, on standard error.
+/// Prints on standard error the recipe's doubtful spots, its runs' warnings, each once, and whether
+/// its seeds are too few for any verdict.
 void say_warnings(const Plan& plan);
 
 }  // namespace acid

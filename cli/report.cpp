@@ -18,7 +18,7 @@ struct ReportCommand {
   std::string file = "acid-report.html";
 };
 
-/// A page without a single result would only hide that there is none.
+/// Refuses to make a page without a single result, which would only hide that there is none.
 void require_results(const Store& store, const std::vector<std::string>& ids) {
   std::map<RunState, std::size_t> states;
   for (const RunSummary& run : run_summaries(store, ids)) ++states[run.state];

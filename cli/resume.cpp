@@ -21,7 +21,8 @@ struct ResumeOptions {
   ExecutionOptions execution;
 };
 
-// Of every experiment, those that were begun first first; says what it leaves alone.
+// The interrupted runs of all experiments, in the order in which they were begun; says which runs
+// are left alone.
 std::vector<RunSummary> all_interrupted(const Store& store) {
   std::vector<RunSummary> wanted;
   std::size_t failed = 0, planned = 0;
@@ -68,7 +69,7 @@ Exit resume(const Session& session, const ResumeOptions& options) {
   ExecutorOptions executor = options.execution.executor;
   executor.worker = worker_program();
   executor.store_folder = session.store_folder;
-  open_existing_store(session.store_folder);  // An older one is brought up to date by this.
+  open_existing_store(session.store_folder);  // migrates an older store
   const Store store(session.store_folder, Store::Access::read);
   const auto wanted = options.names.empty()
                           ? all_interrupted(store)

@@ -35,7 +35,7 @@ struct RunOptions {
 struct Work {
   std::vector<RunSummary> to_do;  // in the recipe's order
   std::size_t finished = 0;
-  std::size_t diverged = 0;  // and would again
+  std::size_t diverged = 0;  // and would diverge again
 };
 
 Work work_of(const std::vector<RunSummary>& runs, bool force, bool awaited) {
@@ -52,8 +52,9 @@ Work work_of(const std::vector<RunSummary>& runs, bool force, bool awaited) {
   return work;
 }
 
-// With execution.mpi.launcher = "none" somebody has started acid once per worker. All but rank 0
-// become workers here, and wait for the one that rank 0 starts, though it may have nothing to do.
+// With execution.mpi.launcher = "none" the user has started acid once per worker. All processes but
+// rank 0 become workers here and wait for the worker that rank 0 starts, even if it has nothing to
+// do.
 bool is_awaited(const std::vector<RunSettings>& runs, const std::string& worker) {
   const auto process = launched_process(Surroundings::of_this_process().environment);
   if (!process || process->size < 2 || runs.empty()) return false;
@@ -85,7 +86,8 @@ void say_what_is_done(const Work& work, std::size_t runs) {
   if (!done.empty()) say(done + " (--force runs them again)");
 }
 
-// What no worker of the plan can do without: here LibTorch. Under MPI other hosts may have it.
+// Throws when LibTorch is missing and runs of the plan need it on this host. Under MPI it may be on
+// other hosts.
 void require_model_runtime(const std::vector<RunSettings>& runs, const std::string& recipe) {
   const std::string path = module_path(model_module());
   const bool wanted = std::ranges::any_of(runs, [](const RunSettings& run) {
@@ -97,8 +99,8 @@ void require_model_runtime(const std::vector<RunSettings>& runs, const std::stri
                                  model_module().users, remedy(model_module())));
 }
 
-// And what starts processes.
-// Processes without end would be started before the first of them says that there are too many.
+// Throws when this machine has no room for the processes of a run. Otherwise very many would be
+// started before the first of them reports it.
 void require_room(const std::vector<RunSettings>& runs) {
   constexpr std::int64_t kBytesOfProcess = 30'000'000;  // of MPI and the program, without a model
   std::int64_t most = 0;
@@ -131,7 +133,7 @@ void require_launcher(const std::vector<RunSettings>& runs, const std::string& w
   require_room(runs);
 }
 
-// And here a device.
+// Throws when a run of the plan needs a GPU on this host and there is none.
 void require_device(const std::vector<RunSettings>& runs, const std::string& worker) {
   const bool wanted = std::ranges::any_of(
       runs, [](const RunSettings& run) { return !run.execution.mpi && run.execution.cuda; });
@@ -139,7 +141,7 @@ void require_device(const std::vector<RunSettings>& runs, const std::string& wor
   constexpr double kPatienceSeconds = 60;
   const Captured answer = capture({worker, "--environment"}, kPatienceSeconds);
   const auto surroundings = nlohmann::json::parse(answer.output, nullptr, false);
-  if (!surroundings.is_object()) return;  // whatever it is, the run will say it
+  if (!surroundings.is_object()) return;  // the run itself will report the failure
   const auto cuda = surroundings.find("cuda");
   if (cuda != surroundings.end() && cuda->contains("error"))
     throw UsageError(cuda->at("error").get<std::string>());
@@ -147,14 +149,14 @@ void require_device(const std::vector<RunSettings>& runs, const std::string& wor
 
 std::vector<std::string> ids_of(const std::vector<RunRecord>& runs) {
   std::vector<std::string> ids;
-  for (const RunRecord& run : runs)  // A recipe may ask for the same run twice.
+  for (const RunRecord& run : runs)  // a recipe may ask for the same run twice
     if (std::find(ids.begin(), ids.end(), run.id) == ids.end()) ids.push_back(run.id);
   return ids;
 }
 
 struct Ended {
   Executed executed;
-  std::size_t diverged = 0;  // before
+  std::size_t diverged = 0;  // before this command
 };
 
 Ended execute_runs(const ExecutorOptions& executor, const Store& store,
@@ -169,7 +171,7 @@ bool is_over(const RunSummary& run) {
   return run.state == RunState::finished || run.state == RunState::diverged;
 }
 
-// What the search of a plan chooses, once all that it tries has run; absent where that is not so.
+// The selection of a plan's search, once all of its runs have ended; absent until then.
 struct Searched {
   Exit exit = Exit::ok;
   std::optional<Selection> selection;
@@ -185,7 +187,7 @@ Searched search(const Plan& plan, const ExperimentRecord& experiment,
     RunFilter of_search;
     of_search.ids = ids;
     const auto known = list_runs(store, of_search);
-    // Where all of it is over, what has been chosen stays in place.
+    // When all of them are over, an earlier selection stays in place.
     if (executor.fresh || known.size() < ids.size() || !std::ranges::all_of(known, is_over))
       store.add_experiment(experiment, tried);
   }
@@ -204,7 +206,7 @@ Searched search(const Plan& plan, const ExperimentRecord& experiment,
     runs.back().summary = summaries[k];
     runs.back().settings = settings[k];
   }
-  // A value that diverged has lost; one whose run failed may be the best.
+  // A value that diverged has lost; a value whose run failed may be the best, so nothing is chosen.
   if (const auto open =
           std::ranges::count_if(summaries, [](const RunSummary& run) { return !is_over(run); });
       open > 0) {
@@ -228,7 +230,7 @@ Exit run(const Session& session, const RunOptions& options) {
   const Plan plan = options.recipe.compile();
   say_warnings(plan);
   ExecutorOptions executor = options.execution.executor;
-  // Before anything is written: without these nothing can run.
+  // Checked before anything is written: without these nothing can run.
   executor.worker = worker_program();
   std::vector<RunSettings> runs;
   for (const PlannedRun& planned : plan.runs) runs.push_back(settings_from(planned.settings));

@@ -15,7 +15,7 @@ std::string text_of_schedule(const json& schedule) {
       period.is_null()
           ? std::string("  period       none: drawn; exchanges of one seed are measured\n")
           : fmt::format("  period       {} exchanges\n", period.get<std::int64_t>());
-  // JSON has no infinity, which those of a graph without all edges are.
+  // JSON has no infinity, the value of these numbers for a graph without all edges.
   const auto number = [&](const char* name) {
     return schedule.at(name).is_number() ? schedule.at(name).get<double>()
                                          : std::numeric_limits<double>::infinity();

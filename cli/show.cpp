@@ -24,7 +24,7 @@ RunDetail looked_at(const Store& store, const std::string& id) {
   return detail;
 }
 
-// Many runs are a list; all that is known of each is more than a person reads.
+// Many runs are shown as a list; the details of each would be too much to read.
 Exit show_all(const Store& store, const AskedRuns& asked, const ShowOptions& options) {
   if (options.format.json) {
     nlohmann::json runs = nlohmann::json::array();

@@ -27,14 +27,14 @@ void add_line(std::string& text, std::string_view name, std::string_view value,
   text += fmt::format("  {}{:{}}{}\n", name, "", padding, value);
 }
 
-// Nested tables as dotted keys, the way `--set` writes them.
+// Adds nested tables as dotted keys, as `--set` takes them.
 void add_settings(std::string& text, const FlatSettings& flat) {
   int widest = 0;
   for (const auto& [key, value] : flat) widest = std::max(widest, terminal_columns(key));
   for (const auto& [key, value] : flat) add_line(text, key, value_text(value), widest + 2);
 }
 
-// The last verdict counts: it is about what is in the store now.
+// The last verdict counts: it concerns the present state of the store.
 std::string verification_text(const RunDetail& run) {
   const VerificationRow* const last = decisive_verification(run);
   if (last == nullptr) return fmt::format("not verified; 'acid verify {}' does", run.summary.id);
@@ -129,7 +129,7 @@ void add_gossip(std::string& text, const RunDetail& run) {
                          checkpoints));
 }
 
-// Of methods of rounds; runs of before have neither.
+// For methods of rounds only; runs of an older acid have neither number.
 void add_agreement(std::string& text, const RunDetail& run) {
   if (!run.plan.is_object()) return;
   if (const json schedule = run.plan.value("schedule", json()); schedule.is_object())

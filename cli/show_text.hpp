@@ -8,12 +8,12 @@
 
 namespace acid {
 
-/// A run in sections for a terminal: outcome and whether it was verified, results, pace of gossip,
-/// settings (all or, with `changed`, those that are no defaults), attempts, checkpoints,
+/// A run in sections for a terminal: outcome and verification, results, pace of gossip, settings
+/// (all or, with `changed`, those that differ from the defaults), attempts, checkpoints,
 /// environment, digests, and the last lines of its log.
 std::string to_text(const RunDetail& run, bool changed);
 
-/// Runs, one in a row.
+/// A table with a row for each run.
 Table run_table(const std::vector<RunSummary>& runs);
 
 }  // namespace acid

@@ -28,7 +28,7 @@ struct SubmitOptions {
   bool dry_run = false;
 };
 
-/// Where a job's files are, beside each other in the store's folder. Absolute paths.
+/// The paths of a job's files, beside each other in the store's folder. Absolute paths.
 struct JobFiles {
   std::string store;
   std::string base;  // <store>/submit/<experiment>
@@ -38,7 +38,7 @@ struct JobFiles {
   std::string log(const std::string& job) const { return fmt::format("{}.{}.log", base, job); }
 };
 
-// For file names, and for Slurm, which lists jobs by name.
+// A name without special characters, for files, and for Slurm, which lists jobs by name.
 std::string plain(const std::string& name) {
   std::string text;
   for (const char c : name.substr(0, 40)) {
@@ -54,14 +54,14 @@ JobFiles files_of(const std::string& store_folder, const std::string& name) {
   return {store, store + "/submit/" + name};
 }
 
-// Of a file name that sbatch fills in.
+// Escapes a file name in which sbatch replaces placeholders.
 std::string without_placeholders(const std::string& path) {
   std::string text;
   for (const char c : path) text.append(c == '%' ? 2 : 1, c);
   return text;
 }
 
-// Who runs where is Slurm's to say.
+// Slurm chooses the hosts, so a recipe's choice is refused.
 void refuse_placement(const MpiSettings& mpi) {
   if (!mpi.hosts.empty() || !mpi.hostfile.empty())
     throw UsageError(
@@ -74,7 +74,7 @@ void refuse_placement(const MpiSettings& mpi) {
         "use \"mpirun\" or \"srun\"");
 }
 
-// What the largest of the runs, which come one after another, needs.
+// Requests what the largest of the runs needs, since they run one after another.
 void size_job(SlurmJob& job, const Plan& plan) {
   for (const PlannedRun& run : plan.runs) {
     const ExecutionSettings execution = settings_from(run.settings).execution;
@@ -122,7 +122,7 @@ void write_file(const std::string& path, const std::string& text) {
   file.commit();
 }
 
-// The number of the job.
+// Submits the script and returns the number of the job.
 std::string sbatch(const std::string& script) {
   Supervisor supervisor;
   try {
@@ -157,7 +157,7 @@ void say_what_is_next(const SlurmJob& job, const JobFiles& files, const std::str
   say("  go on      the same 'acid submit' again, or 'acid resume' inside an allocation");
 }
 
-// On the command line, that is: most recipes name a driver that needs no cluster, or none.
+// Whether the command line chooses a driver: most recipes name a driver without a cluster, or none.
 bool chooses_driver(const RecipeOptions& recipe) {
   return !recipe.driver.empty() ||
          std::any_of(recipe.overrides.begin(), recipe.overrides.end(),
@@ -176,7 +176,7 @@ Exit submit(const Session& session, SubmitOptions& options) {
     print_data(script);
     return Exit::ok;
   }
-  worker_program();  // Without it the job would fail, much later.
+  worker_program();  // without it the job would fail, but much later
   // From now on the runs can be listed and watched.
   Store(files.store, Store::Access::write)
       .add_experiment(experiment_record(plan, session.command_line),

@@ -58,7 +58,7 @@ json edges_of(const Topology& topology, double rate) {
   return edges;
 }
 
-// Of a graph that stays as it is, and is not too large.
+// Absent for a graph that changes, or that is too large.
 std::optional<double> rho_of(const Topology& topology) {
   if (topology.workers() < 2 || topology.workers() > kMostMixingWorkers || topology.schedule())
     return std::nullopt;

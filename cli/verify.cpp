@@ -29,10 +29,10 @@ struct VerifyOptions {
 
 struct Verified {
   Exit exit = Exit::ok;
-  std::string output;  // with --json: what the worker found
+  std::string output;  // with --json: the worker's document
 };
 
-// Progress and verdict are the worker's own, on our standard output and error.
+// The worker prints progress and verdict itself, on this process's standard output and error.
 Verified verify_run(Supervisor& supervisor, const Session& session, const VerifyOptions& options,
                     const std::string& worker, const std::string& id) {
   std::vector<std::string> arguments{worker,  "--store", session.store_folder,
@@ -55,21 +55,22 @@ Verified verify_run(Supervisor& supervisor, const Session& session, const Verify
   return {Exit::run_failed, std::move(ending.output)};
 }
 
-// The worker's document, or one that says that there is none.
+// The worker's document, or a document that says that there is none.
 json document_of(const std::string& id, const Verified& verified) {
   json document = json::parse(verified.output, nullptr, false);
   if (document.is_object()) return document;
   return {{"run", id}, {"equal", nullptr}, {"exit_code", static_cast<int>(verified.exit)}};
 }
 
-// A start that failed leaves an attempt with nothing in it.
+// An attempt that failed at the start has no progress.
 bool has_begun(const RunSummary& run) {
   const bool failed_at_once = run.state == RunState::failed && run.progress.gradients == 0 &&
                               run.progress.normalised_time == 0;
   return run.state != RunState::planned && !failed_at_once;
 }
 
-// Of several runs those that have begun. Where none has, their workers say what is missing.
+// The runs that have begun, if several are named. When none has, all: their workers say what is
+// missing.
 std::vector<std::string> runs_to_verify(const Session& session, const VerifyOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
   std::vector<std::string> ids = resolve_runs(store, options.names).ids;
@@ -81,7 +82,7 @@ std::vector<std::string> runs_to_verify(const Session& session, const VerifyOpti
   return begun;
 }
 
-/// Says of several runs how far their verification is, a line for each; of one nothing.
+/// Prints how far the verification of several runs is, a line for each; for one run nothing.
 class Several {
  public:
   Several(const Session& session, const std::vector<std::string>& ids) {
@@ -115,8 +116,8 @@ class Several {
  private:
   const SteadyClock clock_;
   const double begun_ = clock_.seconds();
-  std::vector<RunSummary> runs_;           // empty: there is one
-  double to_do_ = 0, done_ = 0, now_ = 0;  // work_done() of runs: left, verified, of this one
+  std::vector<RunSummary> runs_;           // empty: only one run
+  double to_do_ = 0, done_ = 0, now_ = 0;  // work_done(): left, verified, of this run
   std::size_t number_ = 0, equal_ = 0;
 };
 
@@ -128,7 +129,7 @@ Exit verify(const Session& session, const VerifyOptions& options) {
         fmt::format("--from is the number of a checkpoint of one run, but {} runs "
                     "are named",
                     ids.size()));
-  flush_data();  // The workers write to the same place.
+  flush_data();  // the workers write to the same place
   Exit exit = Exit::ok;
   json documents = json::array();
   Supervisor supervisor;

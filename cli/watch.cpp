@@ -19,9 +19,9 @@ namespace acid {
 namespace {
 
 constexpr double kSecondsBetweenLooks = 0.5;
-// Looking takes at most this share of a core, however much there is to see.
+// The share of a core that looking may take, however much there is to see.
 constexpr double kLargestShare = 0.015;
-// Within this time a page in a browser asks again, and gets what has become of the last run.
+// Within this time a page in a browser asks again, and gets the end of the last run.
 constexpr double kSecondsForLastPage = 5;
 
 struct WatchOptions {
@@ -34,7 +34,7 @@ struct WatchOptions {
   Format format;
 };
 
-/// While it lives, the signals that end watching are waited for, not delivered.
+/// While it lives, signals that end watching are kept for come_within() and not delivered.
 class EndSignals {
  public:
   EndSignals() {
@@ -46,7 +46,7 @@ class EndSignals {
   EndSignals(const EndSignals&) = delete;
   EndSignals& operator=(const EndSignals&) = delete;
 
-  /// True as soon as one arrives, false after this time.
+  /// True as soon as a signal arrives, false after this time.
   bool come_within(double seconds) {
     const timespec timeout{static_cast<std::time_t>(seconds),
                            static_cast<long>((seconds - static_cast<std::time_t>(seconds)) * 1e9)};
@@ -57,7 +57,7 @@ class EndSignals {
   sigset_t signals_{}, before_{};
 };
 
-// Why there is nothing to see, and what would change that.
+// Says why there is nothing to see, and what would change that.
 void say_nothing_runs(const WatchedRuns& watched) {
   const std::size_t waiting = watched.waiting();
   if (watched.at_work())
@@ -73,7 +73,7 @@ void say_nothing_runs(const WatchedRuns& watched) {
 }
 
 Exit print(const WatchedRuns& watched, const WatchOptions& options) {
-  // Runs that were named or waited for are shown however they are, else only what goes on.
+  // Runs that were named or waited for are shown in any state, else only active ones.
   std::vector<WatchedRun> shown;
   if (!options.names.empty() || options.wait)
     shown = watched.runs();
@@ -86,7 +86,7 @@ Exit print(const WatchedRuns& watched, const WatchOptions& options) {
         {{"schema_version", kJsonSchemaVersion}, {"active", watched.at_work()}, {"runs", runs}});
     return Exit::ok;
   }
-  // Of those that wait nothing can be said but how many they are.
+  // Waiting runs are only counted.
   const bool counted = options.names.empty() && !options.wait && watched.at_work();
   if (counted) shown = watched.going();
   if (!shown.empty())
@@ -106,7 +106,8 @@ void draw(LiveScreen& screen, const WatchedRuns& watched) {
   screen.draw(lines);
 }
 
-// A page stays readable after the last run, unless one waits for that.
+// Whether watching ends by itself. A page stays readable after the last run, unless --wait is
+// given.
 bool over(const WatchedRuns& watched, const WatchOptions& options) {
   if (options.wait) return watched.running() + watched.waiting() == 0;
   return !options.html && watched.idle();
@@ -117,7 +118,7 @@ Exit stop_watching() {
   return Exit::ok;
 }
 
-// Until it is over, or a signal says that nobody wants to know any more. `server` may be null.
+// Watches until it is over, or until a signal asks to end. `server` may be null.
 Exit watch_live(WatchedRuns& watched, const WatchOptions& options, PageServer* server) {
   const bool draws = !options.format.json && isatty(STDOUT_FILENO) == 1;
   EndSignals end;
@@ -134,19 +135,19 @@ Exit watch_live(WatchedRuns& watched, const WatchOptions& options, PageServer* s
     }
     if (end.come_within(std::max(kSecondsBetweenLooks, cost / kLargestShare)))
       return stop_watching();
-    if (!draws && !options.wait) continue;  // Only the page is looked at.
+    if (!draws && !options.wait) continue;  // only the page is looked at
     const double begun = cpu_seconds();
     watched.look();
     cost = cpu_seconds() - begun;
   }
 }
 
-// The server outlives the waiting for signals: should its end take long, another ^C ends it.
+// The server outlives EndSignals: should its end take long, another ^C ends the process.
 Exit watch_in_browser(const Session& session, WatchedRuns& watched, const WatchOptions& options) {
   std::vector<std::string> ids;
   for (const WatchedRun& run : watched.runs()) ids.push_back(run.summary.id);
   PageServer server(session.store_folder, ids, options.port);
-  const EndSignals from_here_on;  // the file that opens the browser is to be removed again
+  const EndSignals from_here_on;  // so that the file that opens the browser is removed at the end
   print_data(server.address() + "\n");
   flush_data();
   say("The address works once, in one browser on this machine; ^C ends watching, the runs go on.");
@@ -154,7 +155,7 @@ Exit watch_in_browser(const Session& session, WatchedRuns& watched, const WatchO
   try {
     if (options.open) opened.emplace(server.address());
   } catch (const Error& error) {
-    say(error.what());  // The address is there all the same.
+    say(error.what());  // the address can be opened by hand
   }
   return watch_live(watched, options, &server);
 }

@@ -1,8 +1,8 @@
-# What every target shares. INTERFACE targets, so nothing global is changed.
+# Settings shared by all targets. INTERFACE targets, so nothing global is changed.
 add_library(acid_flags INTERFACE)
 target_compile_features(acid_flags INTERFACE cxx_std_20)
-# Contraction off: the bits of a run must not depend on whether the compiler fused a*b+c.
-# g++ takes each file of a unity build for a header, where an anonymous namespace would be a fault.
+# Contraction off: the bits of a run must not depend on whether the compiler fused a*b+c. g++ takes
+# each file of a unity build for a header, in which an anonymous namespace is a warning.
 target_compile_options(acid_flags INTERFACE
   -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow
   $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>
@@ -11,14 +11,15 @@ target_compile_options(acid_flags INTERFACE
 # A build id tells which binary an attempt ran: resuming with another one is refused.
 target_link_options(acid_flags INTERFACE LINKER:--build-id=sha1)
 target_include_directories(acid_flags INTERFACE ${PROJECT_SOURCE_DIR})
-# With sanitizers, which are clang's, GNU's linker would take a seventh of a build.
+# Sanitizer builds use clang, and GNU's linker would take a seventh of such a build.
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   include(CheckLinkerFlag)
   check_linker_flag(CXX -fuse-ld=lld ACID_LLD)
   target_link_options(acid_flags INTERFACE $<$<BOOL:${ACID_LLD}>:-fuse-ld=lld>)
 endif()
 
-# What deals in words rather than in numbers: little optimised, it compiles in half the time.
+# For code that handles text rather than numbers: with little optimisation it compiles in half the
+# time.
 function(acid_unhurried target)
   target_compile_options(${target} PRIVATE $<IF:$<CONFIG:Debug>,-O0,-O1>)
 endfunction()

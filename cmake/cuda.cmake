@@ -1,6 +1,6 @@
 # Looks for a CUDA toolkit, in PATH, $CUDA_PATH, $CUDA_HOME and /usr/local/cuda, and for NCCL beside
-# it. Sets ACID_CUDA_FOUND, and ACID_NCCL_FOUND with the target acid_nccl_library. Without them
-# everything else builds. A GPU is needed only to run.
+# it. Sets ACID_CUDA_FOUND, and ACID_NCCL_FOUND with the target acid_nccl_library. Without them the
+# rest of acid builds. A GPU is needed only to run.
 set(ACID_CUDA_FOUND FALSE)
 set(ACID_NCCL_FOUND FALSE)
 if(ACID_WITH_CUDA STREQUAL "AUTO" AND NOT EXISTS /dev/nvidiactl)
@@ -19,8 +19,8 @@ if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
     set(ENV{CUDACXX} ${ACID_NVCC})  # for check_language, which tries it
   endif()
 endif()
-# Machine code for every generation of GPUs that the toolkit knows (each runs on its later models
-# too), and the intermediate code of the last for those to come.
+# Machine code for every generation of GPUs that the toolkit knows (each also runs on its later
+# models), and the intermediate code of the last one for future generations.
 if(NOT CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES all-major)
 endif()

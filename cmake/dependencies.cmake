@@ -1,9 +1,9 @@
-# What acid is built from. Everything that is missing is said at once, at the end of the configuration,
-# each thing with who brings it.
+# The libraries from which acid is built. Everything that is missing is listed at once, at the end
+# of the configuration, each with the packages that provide it.
 
-# acid_find(PACKAGE DEBIAN SPACK [FIND_PACKAGE'S ARGUMENTS …]): find_package, which only takes note
-# where the package is not found. DEBIAN is in scripts/packages.txt; SPACK also is what most clusters
-# call their module.
+# acid_find(PACKAGE DEBIAN SPACK [FIND_PACKAGE'S ARGUMENTS …]): find_package, but a missing package
+# is only noted. DEBIAN is in scripts/packages.txt; SPACK is also the module's name on most
+# clusters.
 macro(acid_find package debian spack)
   find_package(${package} ${ARGN} QUIET)
   if(NOT ${package}_FOUND)
@@ -11,7 +11,7 @@ macro(acid_find package debian spack)
   endif()
 endmacro()
 
-# acid_look_for_module(TARGET MODULE): sets TARGET_FOUND; makes PkgConfig::TARGET of what is found.
+# acid_look_for_module(TARGET MODULE): sets TARGET_FOUND; makes PkgConfig::TARGET if it is found.
 macro(acid_look_for_module target module)
   find_package(PkgConfig QUIET)
   if(PkgConfig_FOUND)
@@ -19,7 +19,7 @@ macro(acid_look_for_module target module)
   endif()
 endmacro()
 
-# acid_find_module(TARGET MODULE DEBIAN SPACK): the same for pkg-config's modules, which become
+# acid_find_module(TARGET MODULE DEBIAN SPACK): as acid_find for modules of pkg-config, which become
 # PkgConfig::TARGET.
 macro(acid_find_module target module debian spack)
   acid_find(PkgConfig pkg-config pkgconf)
@@ -29,8 +29,8 @@ macro(acid_find_module target module debian spack)
   endif()
 endmacro()
 
-# acid_find_header(FOLDER HEADER DEBIAN SPACK): the same for a header without a package; FOLDER is set
-# to where it is.
+# acid_find_header(FOLDER HEADER DEBIAN SPACK): as acid_find for a header without a package; FOLDER
+# is set to the header's folder.
 function(acid_find_header folder header debian spack)
   find_path(${folder} ${header} DOC "Where ${header} is")
   if(NOT ${folder})
@@ -43,13 +43,13 @@ function(acid_missing what debian spack)
   set_property(GLOBAL APPEND PROPERTY ACID_MISSING "${what}|${debian}|${spack}")
 endfunction()
 
-# acid_leave_out(TEXT …): for the summary: what this configuration does not have, and why.
+# acid_leave_out(TEXT …): adds to the summary what this configuration leaves out, and why.
 function(acid_leave_out)
   string(CONCAT text ${ARGN})
   set_property(GLOBAL APPEND PROPERTY ACID_LEFT_OUT "${text}")
 endfunction()
 
-# As many columns as the longest entry has.
+# Pads to as many columns as the longest entry has.
 function(acid_row out first second third)
   foreach(part first second third)
     string(SUBSTRING "${${part}}                        " 0 24 ${part})
@@ -59,7 +59,8 @@ function(acid_row out first second third)
 endfunction()
 
 # acid_conclude(): ends a configuration that lacks something, with the list, which is also in
-# missing.txt of the build folder, a Debian package a line; says what another one leaves out.
+# missing.txt of the build folder, a Debian package a line. A complete configuration prints what it
+# leaves out.
 function(acid_conclude)
   get_property(missing GLOBAL PROPERTY ACID_MISSING)
   list(REMOVE_DUPLICATES missing)

@@ -1,4 +1,5 @@
-# cpack, in the build folder: a .deb, which names what it needs, and a .tar.zst of the same tree.
+# cpack, in the build folder: makes a .deb, which names its dependencies, and a .tar.zst of the same
+# tree.
 set(CPACK_PACKAGE_NAME acid)
 set(CPACK_PACKAGE_CONTACT "The maintainers of acid")
 set(CPACK_PACKAGE_VENDOR "acid")
@@ -17,7 +18,7 @@ if(ACID_SHLIBDEPS)
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
   set(CPACK_DEBIAN_PACKAGE_SECTION science)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-  # A LibTorch that no package brought is found, and not named as a dependency.
+  # A LibTorch that came without a package is found, but not named as a dependency.
   if(ACID_WITH_TORCH)
     set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${Torch_DIR}/../../../lib)
   endif()

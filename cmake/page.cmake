@@ -1,10 +1,10 @@
 # acid_page(OUT): the C++ source that holds the report page's own code, made from reports/page with
-# npm; the one without any where ACID_WITH_PAGE is off. ACID_PAGE_FOLDER is then where node_modules
-# are, or else empty.
+# npm; the source without code if ACID_WITH_PAGE is off. ACID_PAGE_FOLDER is then the folder with
+# node_modules, or else empty.
 #
-# Everything happens in a copy below the build folder, node_modules included. A package that cannot
-# be fetched leaves the report with its static charts and the build whole; an error in our own code
-# ends the build.
+# All steps happen in a copy below the build folder, node_modules included. A package that cannot be
+# fetched leaves the report with its static charts, and the build goes on; an error in acid's own
+# code ends the build.
 function(acid_page out)
   set(${out} ${PROJECT_SOURCE_DIR}/reports/html/page_script.cpp PARENT_SCOPE)
   set(ACID_PAGE_FOLDER "" CACHE INTERNAL "Where the report page was bundled")

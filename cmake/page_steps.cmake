@@ -8,7 +8,7 @@ function(must_run what)
   endif()
 endfunction()
 
-# packages: node_modules as package-lock.json has it. No package's own scripts run.
+# packages: makes node_modules as package-lock.json lists it. No scripts of packages run.
 if(STEP STREQUAL "packages")
   file(REMOVE ${MISSING})
   file(COPY ${SOURCE}/package.json ${SOURCE}/package-lock.json DESTINATION ${PAGE})
@@ -23,7 +23,7 @@ if(STEP STREQUAL "packages")
   endif()
   file(TOUCH ${PAGE}/packages.stamp)
 
-# bundle: page_script.cpp, of what the compiler and the bundler made of our code.
+# bundle: makes page_script.cpp from the output of the compiler and the bundler.
 elseif(STEP STREQUAL "bundle")
   file(REMOVE_RECURSE ${PAGE}/src ${PAGE}/test)
   file(COPY ${SOURCE}/src ${SOURCE}/test ${SOURCE}/tsconfig.json ${SOURCE}/build.mjs

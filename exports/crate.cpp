@@ -36,7 +36,7 @@ CrateContent read_content(const Store& store, const AskedRuns& asked) {
     const auto found = std::find_if(
         all.begin(), all.end(), [&](const auto& known) { return known.first.id == experiment.id; });
     content.experiment_of_run.push_back(
-        experiment.id.empty() ? asked.ids.size()  // More than there can be experiments.
+        experiment.id.empty() ? asked.ids.size()  // more than there can be experiments
                               : static_cast<std::size_t>(found - all.begin()));
     if (!experiment.id.empty() && found == all.end())
       all.emplace_back(experiment, "recipes/" + experiment.id + ".toml");
@@ -49,7 +49,7 @@ json environments(const CrateContent& content) {
   json all = json::array();
   for (const RunDetail& run : content.runs)
     for (const AttemptRow& attempt : run.attempts) {
-      // What is of this run alone would make all of them different.
+      // Facts of this run alone would make all environments different.
       json environment = attempt.environment;
       if (environment.is_object())
         for (const char* own : {"command_line", "plan_sha256"}) environment.erase(own);
@@ -99,7 +99,7 @@ void fill_crate(const Store& store, const AskedRuns& asked, StagedFolder& folder
   copy_runs(store, asked, place);
   folder.adopt(kCrateStore);
 
-  const Store copy(place, Store::Access::read);  // So all that follows is of one moment.
+  const Store copy(place, Store::Access::read);  // everything below shows one moment
   CrateContent content = read_content(copy, asked);
   content.statement = statement;
   for (const auto& [experiment, path] : content.experiments)

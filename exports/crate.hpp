@@ -7,7 +7,7 @@
 
 namespace acid {
 
-/// What the maker of a crate says about it; empty: nothing.
+/// What the maker of a crate says about it; empty: nothing is said.
 struct CrateStatement {
   std::string author;   // a person's or a group's name
   std::string license;  // its address, such as https://creativecommons.org/licenses/by/4.0/
@@ -27,8 +27,8 @@ struct CrateStatement {
 ///   comparison.json, .md     of all the runs
 ///   environments.json        the machines and builds, and which attempts had which
 ///   SHA256SUMS               of all other files
-/// Everything is of one moment and the same bytes for the same content. UsageError when none of the
-/// runs has finished or one does not exist; StoreError and Error as their parts throw.
+/// All files show one moment, and equal content gives equal bytes. UsageError when none of the runs
+/// has finished or one does not exist; StoreError and Error from the parts.
 void fill_crate(const Store& store, const AskedRuns& asked, StagedFolder& folder,
                 const CrateStatement& statement, const RunJson& run_json, const RunsDone& done);
 

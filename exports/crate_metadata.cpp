@@ -42,7 +42,7 @@ std::string action_id(const RunDetail& run, int attempt) {
   return local_id("attempt", fmt::format("{}-{}", run.summary.id, attempt));
 }
 
-/// Collects the entities of the graph, those that several others name once.
+/// Collects the entities of the graph, each once, also when several others refer to it.
 class Graph {
  public:
   void add(json entity) {
@@ -55,7 +55,7 @@ class Graph {
     json one =
         entity(local_id(kind, name + "-" + digest.substr(0, kDigitsOfDigest)), "PropertyValue");
     one["name"] = name;
-    // JSON-LD would take a list for several values, and an object for an entity.
+    // JSON-LD would read a list as several values, and an object as an entity.
     one["value"] = value.is_structured() || value.is_null() ? json(compact(value)) : value;
     const json named = reference(one["@id"]);
     add(std::move(one));
@@ -108,7 +108,7 @@ json file_entity(const std::string& path, const StagedFile* file) {
   return one;
 }
 
-/// What the attempt worked on: files of the crate, and values.
+/// The inputs of an attempt: files of the crate, and values.
 json inputs_of(const RunDetail& run, const AttemptRow& attempt, const std::string& recipe,
                Graph& graph) {
   json inputs = json::array();
@@ -174,7 +174,7 @@ void add_software(const CrateContent& content, Graph& graph) {
   }
 }
 
-/// When the newest attempt ended; for the same store always the same.
+/// When the newest attempt ended; always the same for the same store.
 std::string published(const CrateContent& content) {
   std::string newest;
   for (const RunDetail& run : content.runs)

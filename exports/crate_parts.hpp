@@ -10,10 +10,10 @@ namespace acid {
 
 // For this folder only.
 
-/// What a crate is about.
+/// The content of a crate.
 struct CrateContent {
-  std::vector<RunDetail> runs;  // in the order they were named
-  /// The experiments that ask for them, each with the crate's path of its recipe.
+  std::vector<RunDetail> runs;  // in the order in which they were named
+  /// The experiments that ask for the runs, each with the path of its recipe in the crate.
   std::vector<std::pair<ExperimentRecord, std::string>> experiments;
   std::vector<std::size_t> experiment_of_run;  // index; past the end: none asks for it any more
   CrateStatement statement;
@@ -21,8 +21,8 @@ struct CrateContent {
 
 inline constexpr const char* kCrateStore = "acid-store";  // folder in the crate
 
-/// The builds of acid that executed attempts, each once: version, commit, digest of what the
-/// working tree had changed (empty: nothing).
+/// The builds of acid that executed attempts, each once: version, commit, digest of the changes in
+/// the working tree (empty: none).
 struct CrateBuild {
   std::string version, commit, diff_sha256;
   bool operator==(const CrateBuild&) const = default;
@@ -30,7 +30,7 @@ struct CrateBuild {
 CrateBuild build_of(const AttemptRow& attempt);
 std::vector<CrateBuild> builds_of(const CrateContent& content);
 
-/// ro-crate-metadata.json; `files`: all others but SHA256SUMS.
+/// ro-crate-metadata.json; `files`: all files but SHA256SUMS.
 nlohmann::json crate_metadata(const CrateContent& content,
                               const std::map<std::string, StagedFile>& files);
 /// REPRODUCE.md.

@@ -1,4 +1,4 @@
-// REPRODUCE.md: for a person who has the crate and wants to see for themselves.
+// Writes REPRODUCE.md, for a reader who has the crate and wants to repeat the runs.
 #include <algorithm>
 #include <set>
 
@@ -8,7 +8,7 @@
 namespace acid {
 namespace {
 
-/// Text of the recipe's author as text in a Markdown table: no markup, no line of its own.
+/// Makes text of the recipe's author safe in a Markdown table: no markup, no line breaks.
 std::string plain_cell(const std::string& text) {
   std::string cell;
   for (const char c : text) {
@@ -51,7 +51,7 @@ std::string install(const CrateContent& content) {
                     shell_word(commit));
 }
 
-/// The finished runs as arguments: by their experiment's id where that names the same.
+/// The finished runs as arguments: by their experiment's id if it names exactly these runs.
 std::string run_arguments(const CrateContent& content) {
   std::string ids;
   bool all_of_one = content.experiments.size() == 1;

@@ -15,7 +15,7 @@ using nlohmann::json;
 
 constexpr std::size_t kPieceBytes = 1 << 16;
 
-/// Hands text on in pieces worth a system call.
+/// Collects text into pieces that are worth a system call.
 class Pieces {
  public:
   explicit Pieces(const Write& write) : write_(write) {}
@@ -33,7 +33,7 @@ class Pieces {
   std::string text_;
 };
 
-/// Visits the run's series by metric, then worker, and holds those of one metric at a time.
+/// Visits the run's series by metric, then worker, and holds the series of one metric at a time.
 template <class Visit>
 void for_each_series(const Store& store, const std::string& run, const Visit& visit) {
   std::set<std::string> metrics;
@@ -42,7 +42,7 @@ void for_each_series(const Store& store, const std::string& run, const Visit& vi
     for (const Series& series : read_series(store, run, metric)) visit(series);
 }
 
-/// Series of the whole run alone. Counts the others in `left_out`.
+/// Returns the series of the whole run, and the number of other series in `left_out`.
 std::vector<SeriesName> whole_run_series(const Store& store, const std::string& run,
                                          std::size_t& left_out) {
   std::vector<SeriesName> names;
@@ -54,14 +54,14 @@ std::vector<SeriesName> whole_run_series(const Store& store, const std::string& 
   return names;
 }
 
-/// Fields of a line of CSV, without its end.
+/// The fields of a line of CSV, without its end.
 std::string fields(const std::vector<std::string>& texts) {
   std::string line = csv_line(texts);
   line.pop_back();
   return line;
 }
 
-/// The settings that differ between runs, but for those that have a column of their own.
+/// The settings that differ between runs, without those that have a column of their own.
 struct DifferingSettings {
   std::vector<std::string> keys;     // dotted, by name
   std::vector<FlatSettings> of_run;  // parallel to the ids
@@ -74,7 +74,7 @@ struct DifferingSettings {
     std::erase_if(keys,
                   [](const std::string& key) { return key == "seed" || key == "algorithm.kind"; });
   }
-  /// Texts for CSV: exact, empty where the run has no such setting.
+  /// Texts for CSV: exact; empty if the run has no such setting.
   std::vector<std::string> cells(std::size_t run) const {
     std::vector<std::string> texts;
     for (const std::string& key : keys) {

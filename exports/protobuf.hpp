@@ -7,8 +7,8 @@
 
 namespace acid {
 
-/// A message in the wire format of Protocol Buffers, field by field, in the order of the calls.
-/// proto3: a field with its default value can be left out, which is up to the caller.
+/// A message in the wire format of Protocol Buffers, field by field, in the order of the calls. In
+/// proto3 a field with its default value can be left out; the caller decides.
 class ProtoMessage {
  public:
   ProtoMessage& integer(unsigned field, std::int64_t value) {

@@ -40,7 +40,7 @@ void refuse_unless_plain(const std::string& path) {
   }
 }
 
-/// The disk has it when this returns: what is renamed afterwards is never seen half-written.
+/// Writes the file or folder to the disk, so that a renamed file is never seen half-written.
 void sync(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const bool done = file >= 0 && fsync(file) == 0;
@@ -68,7 +68,7 @@ StagedFolder::StagedFolder(const std::string& target) : target_(target) {
 
 StagedFolder::~StagedFolder() {
   std::error_code ignored;
-  fs::remove_all(staging_, ignored);  // Already renamed after commit_folder().
+  fs::remove_all(staging_, ignored);  // commit_folder() has renamed it already
 }
 
 std::string StagedFolder::place_of(const std::string& path) {
@@ -114,7 +114,7 @@ void StagedFolder::adopt(const std::string& path) {
 void StagedFolder::commit_folder() {
   for (const auto& [path, file] : files_) sync(staging_ + "/" + path);
   std::error_code error;
-  fs::rename(staging_, target_, error);  // An empty folder of that name gives way.
+  fs::rename(staging_, target_, error);  // an empty folder of that name is replaced
   if (error) fail("create", target_, error.message());
 }
 

@@ -14,7 +14,7 @@ struct StagedFile {
   std::string sha256;
 };
 
-/// A folder in the making beside the place where it, or an archive of it, will appear: whole or not
+/// A folder that is made beside the place where it, or an archive of it, will appear: whole or not
 /// at all. Every failure is an Error naming the path; without a commit nothing is left behind,
 /// unless the process is killed. One thread.
 class StagedFolder {
@@ -25,23 +25,23 @@ class StagedFolder {
   StagedFolder(const StagedFolder&) = delete;
   StagedFolder& operator=(const StagedFolder&) = delete;
 
-  /// A path within: folders and a file, each name of ASCII letters, digits, '.', '_' and '-', and
-  /// none beginning with '.'. StoreError when `path` is anything else: names come from a store, and
-  /// nobody's may lead out of the folder.
+  /// Adds a file at a path within: folders and a file, each name of ASCII letters, digits, '.', '_'
+  /// and '-', and none beginning with '.'. StoreError for any other path: names come from a store,
+  /// and none may lead out of the folder.
   void add(const std::string& path, std::string_view content);
-  /// The same, with what `fill` writes piece by piece.
+  /// Adds a file with the content that `fill` writes piece by piece.
   void add(const std::string& path, const std::function<void(const Write&)>& fill);
-  /// Where `path` will be, for others to put files there; its folders exist.
+  /// The place where `path` will be, for other code that writes files there; its folders exist.
   std::string place_of(const std::string& path);
-  /// Takes note of every file below `path` that was put there.
+  /// Registers every file below `path` that was put there.
   void adopt(const std::string& path);
 
   /// The files so far, by path.
   const std::map<std::string, StagedFile>& files() const { return files_; }
 
-  /// Gives the folder its name. Call one of the two, once.
+  /// Gives the folder its name. Call one of the two commits, once.
   void commit_folder();
-  /// Makes a ZIP archive of the files, and of nothing else.
+  /// Makes a ZIP archive of the registered files only.
   void commit_zip();
 
  private:

@@ -54,7 +54,7 @@ double began_at(const RunDetail& run) {
 std::string settings_markdown(const RunDetail& run) {
   std::string text = fmt::format("Run {} of acid, {} ({}), seed {}.\n\n", run.summary.id,
                                  run.summary.label, run.summary.algorithm, run.summary.seed);
-  // An indented block: nothing in a setting can end it.
+  // An indented block, which no text in a setting can end.
   const std::string settings = indented(run.settings);
   std::size_t at = 0;
   while (at < settings.size()) {
@@ -65,7 +65,7 @@ std::string settings_markdown(const RunDetail& run) {
   return text;
 }
 
-/// `text` as (part of) a file's name.
+/// `text` as a file's name, or a part of one.
 std::string plain_name(const std::string& text) {
   std::string name;
   for (const char c : text) {
@@ -80,7 +80,7 @@ std::string plain_name(const std::string& text) {
   }
   std::size_t size = std::min(name.size(), kLongestName);
   while (size > 0 && size < name.size() && (static_cast<unsigned char>(name[size]) & 0xC0) == 0x80)
-    --size;  // Not in the middle of a character.
+    --size;  // not in the middle of a character
   name.resize(size);
   if (!name.empty() && name.front() == '.') name.front() = '-';
   return name;

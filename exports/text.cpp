@@ -9,7 +9,7 @@ namespace acid {
 using nlohmann::json;
 
 std::string exact_digits(double value) {
-  return std::isnan(value) ? "nan" : fmt::format("{}", value);  // A NaN's sign means nothing.
+  return std::isnan(value) ? "nan" : fmt::format("{}", value);  // a NaN's sign has no meaning
 }
 
 json exact_json(double value) {

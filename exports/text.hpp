@@ -9,24 +9,24 @@
 
 namespace acid {
 
-// What the exports have in common.
+// Shared by the exports.
 
 /// Takes an export's bytes, piece by piece. Throws Error when they cannot be written.
 using Write = std::function<void(std::string_view)>;
-/// Told how many of the runs are done, after each.
+/// Called after each run with the number of runs done so far.
 using RunsDone = std::function<void(std::size_t)>;
-/// A run as `acid show --json` prints it.
+/// A run in the form of `acid show --json`.
 using RunJson = std::function<nlohmann::json(const RunDetail&)>;
 
 /// The shortest digits that read back as the same number; "nan", "inf" and "-inf" by name.
 std::string exact_digits(double value);
 /// JSON has no NaN and no infinities; they are the texts of exact_digits().
 nlohmann::json exact_json(double value);
-/// On one line, valid even when a string in it is not UTF-8.
+/// JSON on one line, valid even when a string in it is not UTF-8.
 std::string compact(const nlohmann::json& document);
-/// For files that people read: indented, one newline at the end.
+/// JSON for files that people read: indented, one newline at the end.
 std::string indented(const nlohmann::json& document);
-/// Seconds since 1970 of a time as the store has it ("2024-05-01T12:30:05.250Z"); 0 when empty.
+/// Seconds since 1970 for a time in the store's form ("2024-05-01T12:30:05.250Z"); 0 when empty.
 double unix_seconds(const std::string& iso);
 
 }  // namespace acid

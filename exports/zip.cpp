@@ -10,9 +10,9 @@
 namespace acid {
 namespace {
 
-// The first moment that the format can tell: 1980-01-01 00:00.
+// The earliest moment in the format: 1980-01-01 00:00.
 constexpr zip_uint16_t kNoTime = 0, kNoDate = 1 << 5 | 1;
-constexpr zip_uint32_t kPlainFile = 0100644U << 16U;  // what everybody may read
+constexpr zip_uint32_t kPlainFile = 0100644U << 16U;  // readable by all users
 
 struct Discard {
   void operator()(zip_t* archive) const { zip_discard(archive); }
@@ -52,7 +52,7 @@ void write_zip(const std::string& file, const std::string& folder,
     zip_failed(file, why);
   }
   for (const std::string& path : paths) add_to_zip(archive.get(), file, folder, path);
-  // Everything is read, packed and written now.
+  // All files are read, packed and written here.
   if (zip_close(archive.get()) != 0) zip_failed(file, zip_strerror(archive.get()));
   archive.release();
 }

@@ -1,10 +1,10 @@
 # Shared by ./quickstart and ./check; sourced, not run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-configuration=(${ACID_CONFIGURATION:-})  # for cmake, beside the preset
+configuration=(${ACID_CONFIGURATION:-})  # arguments for cmake, beside the preset
 readonly jobs=2   # a file that includes LibTorch takes over 2 GB to compile
 
-# step TITLE COMMAND…: says what it does, and how long that took.
+# step TITLE COMMAND…: prints the title, and how long the command took.
 step() {
   local title=$1 begun=$SECONDS
   shift
@@ -14,13 +14,14 @@ step() {
 }
 
 # Whether the distribution has a package of this name. Apt takes a name that it does not know for a
-# pattern, such as `g++`, and answers with all packages that match: the first line names the package.
+# pattern, such as `g++`, and answers with all packages that match: the first line names the
+# package.
 has_package() { [[ $(apt-cache policy "$1" 2>/dev/null) =~ ^"$1":.*Candidate:\ [^\(] ]]; }
 
-# Installs what dpkg does not list as installed; asks for it where that is not allowed. A package with
-# a command beside it is not missing where that command is there, from wherever it came. What the
-# distribution does not have is left out, models too where LibTorch is neither packaged nor named.
-# `install_packages build` leaves out what only the tests need.
+# Installs the packages that dpkg does not list as installed; asks if it may not. A package with a
+# command beside it is not missing if that command exists, wherever it came from. Packages that the
+# distribution does not have are left out, as are models if LibTorch is neither packaged nor named.
+# `install_packages build` leaves out the packages that only the tests need.
 install_packages() {
   if [ -n "${ACID_PACKAGES:-}" ]; then
     echo "Packages are in $ACID_PACKAGES (scripts/bootstrap-user)."
@@ -33,7 +34,7 @@ install_packages() {
     dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed ||
       missing+=("$package")
   done < <(sed "${1:+/^# For the tests alone/q}" scripts/packages.txt | grep -v '^#')
-  # A system that was never updated knows no package at all.
+  # A system that was never updated knows no packages.
   has_package g++ || [ ${#missing[@]} -eq 0 ] || [ "$(id -u)" -ne 0 ] || apt-get update -q
   for package in "${missing[@]}"; do
     if has_package "$package" || ! has_package g++; then

@@ -1,4 +1,4 @@
-// Which experiments asked for which runs, and through which one a run is seen that several share.
+// Finds which experiments asked for which runs, and through which experiment a shared run is seen.
 #include <algorithm>
 #include <unordered_map>
 
@@ -17,8 +17,8 @@ struct Experiment {
   std::string id, name;
 };
 
-/// The experiments named, then those all of whose runs are among the ids, or tried by a search:
-/// largest first, then newest.
+/// Returns the experiments that were named, then the experiments of which all runs are among the
+/// ids or were tried by a search: the largest first, then the newest.
 std::vector<Experiment> asked_first(const Connection& connection, const AskedRuns& asked) {
   Statement select(connection,
                    "SELECT e.number, e.id, e.name FROM experiments e"

@@ -45,7 +45,8 @@ void for_each_file(const std::string& store_folder, const Visit& visit) {
 
 AtWork::~AtWork() { forget(); }
 
-// Locked before it has its name: a file with a name and without a lock was left by the dead.
+// The file is locked before it gets its name, so a file with a name and without a lock was left by
+// a process that died.
 void AtWork::on(const std::vector<std::string>& run_ids) {
   const fs::path folder = folder_of(store_folder_);
   std::error_code failed;
@@ -60,7 +61,7 @@ void AtWork::on(const std::vector<std::string>& run_ids) {
   std::string unnamed = folder / (std::string("XXXXXX") + kUnnamed);
   const int descriptor = mkostemps(unnamed.data(), std::strlen(kUnnamed), O_CLOEXEC);
   if (descriptor < 0) return;
-  struct stat store {};  // whoever can read the store can read this
+  struct stat store {};  // gives the file the store's permissions
   if (stat((fs::path(store_folder_) / "store.db").c_str(), &store) == 0)
     fchmod(descriptor, store.st_mode & 0666);
   const std::string text = fmt::format("{}\n", fmt::join(run_ids, "\n"));

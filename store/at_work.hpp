@@ -7,10 +7,11 @@
 
 namespace acid {
 
-/// Says, while it lives, which runs of a store this process goes on with: between two of them, and
-/// before a restart, none of them runs. It says so in a file of its own in the store's folder,
-/// which it keeps locked: the lock goes when the process dies, however it dies. Where the file
-/// system has no such locks, or the folder cannot be written, nobody hears of it. One per process.
+/// Says, while it lives, which runs of a store this process goes on with: between two runs, and
+/// before a restart, none of them has an attempt under way. The list is in a file of this process
+/// in the store's folder, which the process keeps locked: the lock goes when the process dies,
+/// however it dies. Where the file system has no such locks, or the folder cannot be written, the
+/// list is not kept. One per process.
 class AtWork {
  public:
   explicit AtWork(std::string store_folder) : store_folder_(std::move(store_folder)) {}
@@ -18,7 +19,7 @@ class AtWork {
   AtWork(const AtWork&) = delete;
   AtWork& operator=(const AtWork&) = delete;
 
-  /// With these from now on. The store must be there.
+  /// Replaces the list by these runs. The store must be there.
   void on(const std::vector<std::string>& run_ids);
 
  private:

@@ -102,7 +102,7 @@ void insert_result(const Connection& connection, std::int64_t attempt,
   }
 }
 
-/// Of a run that no living process holds.
+/// The state of a run that no living process holds.
 RunVersion version_now(const Connection& connection, std::int64_t run) {
   Statement attempts(connection,
                      "SELECT count(*), (SELECT outcome FROM attempts WHERE run = ?1"
@@ -132,7 +132,7 @@ void refuse_if_overtaken(const Connection& connection, std::int64_t run, const s
                     run_id));
 }
 
-// Of attempt ?1. One that ended of its own accord has a result.
+// For attempt ?1. An attempt that ended of its own accord has a result.
 constexpr const char* kSayThatItGoesOn = R"sql(
   INSERT INTO log (attempt, time, severity, text)
   SELECT id, ?2, 'warning', 'it was taken for gone and goes on'
@@ -213,9 +213,9 @@ void Store::end_attempt(std::int64_t attempt, const AttemptResult& result) {
     Transaction transaction(connection, Transaction::Kind::write);
     const std::int64_t run = run_of(connection, attempt);
     const Position& position = result.position;
-    // What the attempt says of itself counts more than what others said of it.
+    // The attempt knows its own end best, so what other processes wrote about it is replaced.
     go_on(connection, attempt);
-    // One that failed may not know how far it was; then the last progress stands.
+    // A failed attempt may not know how far it was; then the last recorded progress stands.
     Statement(connection,
               "UPDATE attempts SET outcome = ?1, message = ?2, ended = ?3, heartbeat = ?3,"
               " gradients = max(gradients, ?4), normalised_time = max(normalised_time, ?5),"

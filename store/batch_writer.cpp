@@ -15,8 +15,8 @@
 namespace acid {
 namespace {
 
-// The summary of a series grows by what the batch adds. In SQL, so that a batch that has to be
-// written again starts from what is really there.
+// Adds a batch to the summary of a series. It does so in SQL, so that a batch that has to be
+// written again starts from what the store really has.
 constexpr const char* kUpsertSeries = R"sql(
   INSERT INTO series (attempt, worker, metric, unit, better, count, last_tick, last, last_special,
                       best_tick, best)
@@ -118,8 +118,8 @@ std::string BatchWriter::folder_of_what_is_left() const {
   if (now.filename() == "store.db") return now.parent_path().string();
   std::string beside = fs::absolute(folder_).lexically_normal().string();
   while (beside.ends_with('/')) beside.pop_back();
-  // A file that was removed is there until the last who has it open lets go of it.
-  // What an attempt of the same number lost before is kept, too.
+  // A removed file is there until the last process that has it open closes it. What an earlier
+  // attempt of the same number lost is kept, too.
   const std::string name = fmt::format("{}-kept-{}-{}", beside, run_, attempt_);
   std::string kept = name;
   for (int more = 2; !fs::create_directory(kept); ++more) kept = fmt::format("{}-{}", name, more);
@@ -133,7 +133,7 @@ std::string BatchWriter::keep_what_is_left(Batch batch) const {
     const std::string folder = folder_of_what_is_left();
     BatchWriter there(folder, run_, attempt_);
     there.add_series(names_);
-    batch.checkpoint.reset();  // its file is not there
+    batch.checkpoint.reset();  // the checkpoint's file is not there
     sqlite::once_unlocked([&] { return there.write(batch); });
     return fmt::format(
         "what it held and what this run recorded is kept in {}: 'acid list --store {}' shows it",

@@ -15,16 +15,18 @@ class BatchWriter {
 
   /// One past the last tick that the attempt has in the store.
   std::int64_t next_tick();
-  /// The series that the next batches may name. Once per batch, before its first write().
+  /// Adds the series that the next batches may name. Call it once per batch, before its first
+  /// write().
   void add_series(const std::vector<Batch::SeriesName>& names);
-  /// One transaction: points, the summaries of their series, ticks, log lines, events, progress,
-  /// heartbeat and the checkpoint, with which it is synced to disk. Returns the paths of files that
-  /// the checkpoint made superfluous. Throws with nothing changed: StoreError when another process
-  /// has begun a later attempt; when the store was merely locked, call again.
+  /// Writes the batch in one transaction: points, the summaries of their series, ticks, log lines,
+  /// events, progress, heartbeat and the checkpoint, with which the transaction is synced to disk.
+  /// Returns the paths of files that the checkpoint made superfluous. Throws with nothing changed:
+  /// StoreError when another process has begun a later attempt; when the store was merely locked,
+  /// call again.
   std::vector<std::string> write(const Batch& batch);
 
-  /// The store was removed, moved or replaced: brings what it had, and the batch without its
-  /// checkpoint, to safety. That is the store itself where it has been moved to, else a new one
+  /// Call it when the store was removed, moved or replaced. Saves what the store had, and the batch
+  /// without its checkpoint: in the store itself where it has been moved to, else in a new store
   /// beside its place. Returns where that is and what to do with it; never throws.
   std::string keep_what_is_left(Batch batch) const;
   /// Throws sqlite::StoreGone when the store is no longer in its place. Any thread.

@@ -39,12 +39,12 @@ class Descriptor {
   int number_;
 };
 
-/// The folder that holds `path`, with the file's name in it. Each step is taken from the folder
-/// before it and refuses links. A negative descriptor: errno says why.
+/// Opens the folder that holds `path`, and returns it with the file's name in it. Each step starts
+/// from the folder before it and refuses links. A negative descriptor: errno says why.
 std::pair<Descriptor, std::string> open_parent(const std::string& folder, std::string_view path) {
   ACID_ASSERT(is_checkpoint_path(path), "'{}' is not a path under checkpoints/", path);
   constexpr int kFolderOnly = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-  Descriptor at(open(folder.c_str(), kFolderOnly));  // The store itself may well be a link.
+  Descriptor at(open(folder.c_str(), kFolderOnly));  // The store itself may be a link.
   while (at.get() >= 0) {
     const std::size_t slash = path.find('/');
     if (slash == std::string_view::npos) break;
@@ -67,7 +67,7 @@ double now_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-/// At what open_parent() returned, straight after it.
+/// Looks at what open_parent() returned. Call it straight after, since it reads errno.
 FileLook look_in(const Descriptor& parent, const std::string& name) {
   struct stat facts {};
   if (parent.get() < 0 || fstatat(parent.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0)
@@ -115,7 +115,7 @@ FileLook look_at_file(const std::string& folder, const std::string& path) {
 std::string digest_of_file(const std::string& folder, const std::string& path) {
   const auto [parent, name] = open_parent(folder, path);
   if (parent.get() < 0) fail("read", folder, path, std::strerror(errno));
-  // Not blocking, in case the name has become that of a pipe.
+  // O_NONBLOCK: by now the name may be that of a pipe.
   const Descriptor file(
       openat(parent.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0) fail("read", folder, path, std::strerror(errno));
@@ -140,7 +140,7 @@ bool remove_file(const std::string& folder, const std::string& path) {
     if (errno == ENOENT) return false;
     fail("remove", folder, path, std::strerror(errno));
   }
-  // Upwards until one is not empty.
+  // Goes upwards until a folder is not empty.
   for (std::string above = path;;) {
     above.resize(above.rfind('/'));
     if (!is_checkpoint_path(above)) break;

@@ -8,12 +8,12 @@
 namespace acid {
 
 // The files under checkpoints/ in a store's folder, for its maintenance. Paths come from rows,
-// which may have been altered, and deleting the wrong file cannot be taken back. So nothing here
-// leaves checkpoints/ or goes through a symbolic link, not even when one appears while we are at
-// it. Any thread.
+// which may have been altered, and deleting the wrong file cannot be undone. So nothing here leaves
+// checkpoints/ or goes through a symbolic link, not even through a link that appears meanwhile. Any
+// thread.
 
 /// Whether `path`, relative to the store's folder, could be a file under checkpoints/:
-/// "checkpoints/" and plain names, written in the one way that names them.
+/// "checkpoints/" and plain names, without "." and "..".
 bool is_checkpoint_path(std::string_view path);
 
 /// The name after "checkpoints/", which for acid's own files is the run's id.
@@ -23,7 +23,7 @@ struct FileLook {
   enum class Is {
     plain,
     missing,
-    foreign,     // a symbolic link, on the way there too, or another thing that acid never makes
+    foreign,     // a symbolic link, also on the way there, or a kind of file that acid never makes
     unreadable,  // see `reason`
   };
   Is is = Is::missing;
@@ -37,16 +37,17 @@ FileLook look_at_file(const std::string& folder, const std::string& path);
 /// SHA-256 of a plain file. Throws StoreError with the system's reason.
 std::string digest_of_file(const std::string& folder, const std::string& path);
 
-/// Removes a plain file, and the folders that this leaves empty below checkpoints/. False when
-/// there is none any more. Throws StoreError with the system's reason, or when it is not plain.
+/// Removes a plain file, and the folders below checkpoints/ that this leaves empty. False when
+/// there is no such file any more. Throws StoreError with the system's reason, or when the file is
+/// not plain.
 bool remove_file(const std::string& folder, const std::string& path);
 
 struct ListedFile {
   std::string path;  // relative to the store's folder
   FileLook look;
 };
-/// Everything under checkpoints/ that is not a folder, by path. When checkpoints is itself a link,
-/// that alone; a folder that cannot be read is listed as unreadable.
+/// Lists everything under checkpoints/ that is not a folder, by path. When checkpoints is itself a
+/// link, the list has only the link; a folder that cannot be read is listed as unreadable.
 std::vector<ListedFile> list_checkpoint_folder(const std::string& folder);
 
 }  // namespace acid

@@ -11,7 +11,7 @@ namespace {
 using sqlite::Connection;
 using sqlite::Statement;
 
-// Little-endian: where the eight bytes were read as such a number, they are stored as they were.
+// The bytes are little-endian: a number that was read from eight bytes is stored as those bytes.
 std::vector<std::byte> bytes_of(const std::vector<std::uint64_t>& numbers) {
   std::vector<std::byte> bytes;
   bytes.reserve(numbers.size() * 8);
@@ -41,7 +41,7 @@ void insert_digests(const Connection& connection, std::int64_t checkpoint,
         .run();
 }
 
-/// Lets go of files that nobody wants to resume from any more.
+/// Lets go of all checkpoint files but the `keep` newest and returns their paths.
 std::vector<std::string> release(const Connection& connection, std::int64_t run, int keep) {
   Statement update(connection, R"sql(
     UPDATE checkpoints SET removed = ?1

@@ -16,9 +16,9 @@ using sqlite::Connection;
 using sqlite::Statement;
 using sqlite::Transaction;
 
-/// Which rows of a table belong to the runs whose numbers are in `?1`, a JSON list: told by the
-/// column that leads to a run. Of the experiments, those whose ids are in `?2`; where none is, all
-/// that ask for these runs.
+/// An SQL condition for the rows of a table that belong to the runs whose numbers are in `?1`, a
+/// JSON list. The condition uses the column that leads to a run. Experiments are those whose ids
+/// are in `?2`; when `?2` is empty, all that ask for these runs.
 std::string rows_of_runs(const Connection& connection, const std::string& table) {
   const std::string runs = "SELECT value FROM json_each(?1)";
   const std::string attempts = "SELECT id FROM attempts WHERE run IN (" + runs + ")";
@@ -55,7 +55,7 @@ void copy_rows(const Connection& from, const Connection& to, const std::string& 
 }
 
 std::vector<std::string> tables_of(const Connection& connection) {
-  // Without those of SQLite's own, whose names no other table may have, and the seal of the lists.
+  // All tables but SQLite's own, whose names are reserved, and the seal of the lists.
   Statement select(connection,
                    "SELECT name FROM sqlite_schema WHERE type = 'table'"
                    " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> 'store_seal'"
@@ -65,8 +65,8 @@ std::vector<std::string> tables_of(const Connection& connection) {
   return tables;
 }
 
-/// The copy may have fewer experiments and runs: that it has these is sealed anew, but only where
-/// it was as it was written that they are there.
+/// The copy may have fewer experiments and runs, so it gets new seals of which ones it has. It gets
+/// them only where the seals of the original hold.
 void seal_copies(const Connection& from, const Connection& to) {
   Statement select(to, "SELECT number FROM experiments");
   std::vector<std::int64_t> experiments;
@@ -112,7 +112,7 @@ void copy_runs(const Store& store, const AskedRuns& asked, const std::string& fo
   {
     const Transaction one_view(from, Transaction::Kind::read);
     const Connection to(folder + "/store.db", folder, Connection::Mode::write);
-    // It appears as a whole or not at all with the folder around it, so it needs no journal.
+    // The copy appears with the folder around it, as a whole or not at all, so it needs no journal.
     to.execute("PRAGMA page_size = 8192; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
     migrate(to, migrations());
     Transaction copying(to, Transaction::Kind::write);

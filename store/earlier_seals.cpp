@@ -1,6 +1,7 @@
-// Seals and proofs as stores up to version 8 have them: looked at once, when such a store comes to
-// this version. The rules are frozen, even where they are nearly those of proof.cpp and seals.cpp:
-// what these say may change with the next version, what a store of version 8 holds may not.
+// Seals and proofs as stores up to version 8 have them. They are checked once, when such a store is
+// migrated to this version. The rules are frozen, even where they nearly equal those of proof.cpp
+// and seals.cpp: the rules there may change with the next version, the seals in a store of version
+// 8 do not change.
 #include <array>
 #include <optional>
 
@@ -50,7 +51,7 @@ constexpr std::array kOfAllAttempts{
     "SELECT a.number, l.time, l.severity, l.text FROM attempts a JOIN log l ON l.attempt = a.id"
     " WHERE a.run = ?1 ORDER BY l.id"};
 
-// ?1: the id of the run's newest attempt, which is what ended.
+// ?1: the id of the run's newest attempt, the only one of which the end counts.
 constexpr std::array kOfNewestAttempt{
     "SELECT coalesce(outcome, 'interrupted'), iif(outcome IN ('finished', 'diverged'), message,"
     " NULL), gradients, normalised_time, seconds, bytes, environment, seeds FROM attempts"
@@ -88,7 +89,7 @@ void add_series(const Connection& connection, std::int64_t run, RowDigest& diges
   }
 }
 
-/// Whether a row, whose first column is the seal it has, is as it was then, or has none.
+/// Whether the first column of a row is the seal of its other columns, or NULL.
 template <class... Keys>
 bool holds(const Connection& connection, const char* query, const Keys&... keys) {
   Statement row(connection, query);
@@ -104,7 +105,7 @@ std::string earlier_proof_of(const Connection& connection, std::int64_t run,
   for (const char* query : kOfAllAttempts) digest.add(query, run);
   add_series(connection, run, digest);
   for (const char* query : kOfNewestAttempt) digest.add(query, newest_attempt);
-  Statement any(connection, kHoldings);  // without rows nothing was added
+  Statement any(connection, kHoldings);  // a run without rows added nothing to the digest
   if (any.bind(newest_attempt).step()) digest.add(kHoldings, newest_attempt);
   return digest.hex();
 }

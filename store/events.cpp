@@ -8,7 +8,7 @@ using sqlite::Connection;
 using sqlite::Statement;
 using sqlite::Transaction;
 
-/// Adds a chunk to the events of its worker, of which it must be the next ones.
+/// Adds a chunk to the events of its worker. The chunk must follow the last event there.
 void append_chunk(const Store& store, const std::string& run_id, const Statement& row,
                   std::vector<std::vector<std::byte>>& workers) {
   const auto incomplete = [&](const std::string& what) {

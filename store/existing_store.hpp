@@ -12,7 +12,7 @@ namespace acid {
 inline Store open_existing_store(const std::string& folder) {
   std::error_code ignored;
   if (!std::filesystem::exists(std::filesystem::path(folder) / "store.db", ignored))
-    return Store(folder, Store::Access::read);  // It throws, saying why.
+    return Store(folder, Store::Access::read);  // throws and says why
   return Store(folder, Store::Access::write);
 }
 

@@ -9,21 +9,21 @@ namespace acid {
 // The files that rows name: checkpoints and models. Rows may have been altered, so a path is
 // checked before it is used. Any thread.
 
-/// Where the file of a checkpoint's or model's row is, there or not. Throws StoreError when the
-/// path is not "checkpoints/" and plain names after it.
+/// The path of the file that a row of a checkpoint or model names, whether the file exists or not.
+/// Throws StoreError when the path is not "checkpoints/" and plain names after it.
 std::string checked_path(const Store& store, const std::string& relative);
 
-/// Makes the folder of a run's files, "checkpoints/RUN", where it is not there. Throws StoreError
-/// where it or the one above is a symbolic link: what is written there would land elsewhere.
+/// Makes the folder of a run's files, "checkpoints/RUN", where it is missing. Throws StoreError
+/// where it or the folder above is a symbolic link: files written there would land elsewhere.
 void make_run_folder(const std::string& store_folder, const std::string& run_id);
 
-/// That the file at `path` is not the one recorded.
+/// The error for a file at `path` that is not the recorded one.
 StoreError damaged_file(const std::string& path, const std::string& recorded_sha256);
 
 /// Removes the file of a checkpoint that was let go of, and the folders below checkpoints/ that
-/// this leaves empty. Nothing happens when it is gone already. Throws StoreError when the path is
-/// not as above, leads through a symbolic link or to anything but a plain file, or with the
-/// system's reason.
+/// this leaves empty. Does nothing when the file is gone already. Throws StoreError when the path
+/// is not a checkpoint path, leads through a symbolic link or to anything but a plain file, or with
+/// the system's reason.
 void remove_checkpoint_file(const std::string& store_folder, const std::string& relative);
 
 }  // namespace acid

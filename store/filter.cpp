@@ -19,8 +19,8 @@ using sqlite::Statement;
 constexpr double kMostSeconds = 5;
 constexpr sqlite3_int64 kMostHeapBytes = 256 << 20;
 
-/// While it lives, statements prepared on the connection can select and nothing else, for so long
-/// and with so much memory. One at a time in a process.
+/// While it lives, statements prepared on the connection can only select, within limits of time and
+/// memory. One at a time in a process.
 class Guard {
  public:
   explicit Guard(const Connection& connection) : handle_(connection.handle()) {
@@ -99,14 +99,14 @@ bool is_state(const std::string& word) {
   }
 }
 
-/// `state = finished` and `state in (failed, "diverged")` with the quotes that they lack: without
-/// them, `finished` would be the column of times.
+/// Adds the quotes that are missing in `state = finished` and `state in (failed, "diverged")`:
+/// without quotes, `finished` is the column of times.
 std::string with_states_quoted(const std::string& text) {
   const auto in_word = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
   };
   std::string out;
-  bool of_state = false;  // what stands here is compared with the state
+  bool of_state = false;  // the next word is compared with the state
   for (std::size_t i = 0; i < text.size();) {
     const bool quoted = text[i] == '"';
     std::size_t end = i + 1;
@@ -131,7 +131,7 @@ std::string with_states_quoted(const std::string& text) {
   return out;
 }
 
-/// Empty where the expression is not to blame.
+/// Empty when the failure is not due to the expression.
 std::string why_refused(int code, const Connection& connection) {
   switch (code) {
     case SQLITE_ERROR:

@@ -8,7 +8,7 @@
 
 namespace acid {
 
-// The folder itself is locked, so nothing is added to it. (Never open store.db for this: closing it
+// The lock is on the folder itself, so no file is added. (Never open store.db for this: closing it
 // again would drop SQLite's own locks on it.)
 FolderLock::FolderLock(const std::string& folder, Wait wait)
     : descriptor_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {

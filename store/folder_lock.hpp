@@ -5,8 +5,9 @@
 namespace acid {
 
 /// An advisory lock on a store's folder among acid's own processes, let go when its holder dies. It
-/// covers what SQLite's locks do not: creating a store, and at most one checkpoint of the
-/// write-ahead log at a time. Where the file system has no such locks, every attempt succeeds.
+/// covers what SQLite's locks do not: only one process creates the store, and at most one
+/// checkpoints the write-ahead log at a time. Where the file system has no such locks, every
+/// attempt succeeds.
 class FolderLock {
  public:
   enum class Wait { yes, no };

@@ -20,7 +20,7 @@ using sqlite::SqliteError;
 using sqlite::Statement;
 using sqlite::Transaction;
 
-/// What is superseded of an attempt: ticks and chunks with larger numbers than these.
+/// The superseded part of an attempt: ticks and chunks with larger numbers than these.
 struct Superseded {
   std::int64_t attempt = 0;
   std::string run;
@@ -28,10 +28,10 @@ struct Superseded {
   std::int64_t last_chunk = 0;
 };
 
-/// Runs that are being executed left out.
+/// Leaves out runs that are being executed.
 std::vector<Superseded> superseded_attempts(const Connection& connection) {
   const std::unordered_set<std::string> live = live_runs(connection);
-  // NULL: everything counts.
+  // NULL: all ticks or chunks of the attempt count.
   Statement select(connection,
                    "SELECT a.id, r.id, coalesce(a.valid_until_tick, ?1),"
                    " coalesce(a.valid_until_chunk, ?1)"
@@ -56,9 +56,9 @@ std::int64_t count(const Connection& connection, const char* sql, std::int64_t a
 constexpr std::int64_t kRowsAtOnce = 20'000;
 constexpr std::int64_t kChunksAtOnce = 500;  // 8 MB
 
-/// Calls delete_some(most) in transactions of its own, until it deletes fewer rows than it may.
-/// Rests between them as long as each took, so that a run that waits for the lock gets it. Stops
-/// when somebody has taken up the run.
+/// Calls delete_some(most), each call in its own transaction, until it deletes fewer than `most`
+/// rows. Rests between two calls as long as the first took, so that a run that waits for the lock
+/// gets it. Stops when another process has taken up the run.
 void in_portions(const Connection& connection, const std::string& run, std::int64_t most,
                  const std::function<std::int64_t(std::int64_t)>& delete_some) {
   const SteadyClock clock;
@@ -88,7 +88,7 @@ std::int64_t delete_rows(const Connection& connection, const char* table, const 
   return connection.changes();
 }
 
-/// Points and, when nothing of the attempt counts, the series they belong to.
+/// Deletes points and, when nothing of the attempt counts, the series they belong to.
 void delete_points(const Connection& connection, const Superseded& attempt) {
   Statement select(connection, "SELECT id FROM series WHERE attempt = ? ORDER BY id");
   std::vector<std::int64_t> series;
@@ -103,7 +103,7 @@ void delete_points(const Connection& connection, const Superseded& attempt) {
       if (deleted == left) return most;
       if (attempt.last_tick == 0) summary.bind(id).run();
       series.pop_back();
-      left -= deleted + 1;  // An empty series costs something, too.
+      left -= deleted + 1;  // an empty series costs time, too
     }
     return series.empty() ? 0 : most;
   });
@@ -126,12 +126,13 @@ void delete_superseded(const Connection& connection) {
     in_portions(connection, one.run, kRowsAtOnce, [&](std::int64_t most) {
       return delete_rows(connection, "ticks", "attempt", "tick", one.attempt, one.last_tick, most);
     });
-    // Points last: as long as there is something left to do, there are some to be found.
+    // Points are deleted last: as long as other rows are left, points are left by which to find
+    // them.
     delete_points(connection, one);
   }
 }
 
-/// The paths of files that no row names, and of the others.
+/// Returns the paths of the files that no row names, and of the files that rows name.
 std::pair<std::vector<std::string>, std::vector<std::string>> by_name(
     const Connection& connection, const std::vector<Garbage::File>& files) {
   std::unordered_set<std::string> names;
@@ -148,9 +149,9 @@ std::string set_journal(const Connection& connection, const char* mode) {
   return statement.text(0);
 }
 
-/// Rewrites the database without its free pages, if they are worth it and nobody else uses it. That
-/// is found out by giving up its write-ahead log for a while, which works for the only user alone;
-/// the folder's lock keeps others from setting the log up again meanwhile.
+/// Rewrites the database without its free pages, if there are enough of them and no other process
+/// uses it. To find out, it gives up the write-ahead log for a while, which works for the only user
+/// alone; the folder's lock keeps others from setting the log up again meanwhile.
 void shrink(const std::string& folder, Connection& connection) {
   constexpr std::int64_t kManyBytes = 64 << 20;
   const std::int64_t free = connection.pragma("freelist_count");
@@ -164,13 +165,13 @@ void shrink(const std::string& folder, Connection& connection) {
     connection.set_busy_timeout(0);
     if (!logged || set_journal(connection, "delete") == "delete") connection.execute("VACUUM");
   } catch (const SqliteError&) {
-    // Somebody uses it, or the disk has no room for the copy: the pages will be used again.
+    // Another process uses it, or the disk has no room for the copy: the pages will be used again.
   }
   connection.set_busy_timeout(Connection::kBusySeconds);
   try {
     if (logged) set_journal(connection, "wal");
   } catch (const SqliteError&) {
-    // Somebody has come to read. Whoever opens the store for writing next does it.
+    // A reader has come. The next process that opens the store for writing sets the log up.
   }
 }
 
@@ -204,7 +205,7 @@ void collect_garbage(Store& store, const Garbage& garbage) {
   ACID_ASSERT(store.impl().writing, "the store {} is open for reading", store.folder());
   Connection& connection = store.impl().connection();
   refuse_if_damaged(connection, "quick_check");
-  std::exception_ptr failure;  // A file that cannot be deleted does not keep the rest.
+  std::exception_ptr failure;  // A file that cannot be deleted does not keep the rest
   const auto remove = [&](const std::vector<std::string>& paths) {
     try {
       remove_unnamed(store.folder(), connection, paths);
@@ -212,11 +213,11 @@ void collect_garbage(Store& store, const Garbage& garbage) {
       if (!failure) failure = std::current_exception();
     }
   };
-  // What no row names goes first: on a full disk, rows cannot be changed before something has gone.
+  // Files that no row names go first: on a full disk, no row can be changed before a file has gone.
   const auto [unnamed, named] = by_name(connection, garbage.files);
   remove(unnamed);
-  // Of the others first the rows, durably: a crash in between leaves files that the next time
-  // finds.
+  // For named files the rows are removed first, durably: a crash in between leaves files that the
+  // next collection finds.
   forget_unneeded(store.folder(), connection, named);
   remove(named);
   delete_superseded(connection);

@@ -13,10 +13,10 @@
 
 namespace acid {
 
-/// Which seals hold, of what runs share: found once for many runs, as long as nothing is written.
+/// The seals that runs share: checked once for many runs, until something is written.
 struct KnownSeals {
   std::string moment;
-  /// By number: broken_experiment().
+  /// By the experiment's number, what broken_experiment() found.
   std::unordered_map<std::int64_t, std::vector<std::string>> experiments;
   std::optional<bool> lists;
 };
@@ -31,7 +31,7 @@ struct Store::Impl {
   }
   const sqlite::Connection& connection() const { return reading ? *reading : writing->get(); }
   sqlite::Connection& connection() { return reading ? *reading : writing->get(); }
-  /// Empty when something was written meanwhile.
+  /// Empty when something was written since the last call.
   KnownSeals& known_seals() const;
 
   std::string folder;
@@ -42,12 +42,12 @@ struct Store::Impl {
   mutable KnownSeals known_seals_;
 };
 
-/// An attempt that has not ended goes on while its process lives. Of a process that cannot be seen
-/// from here only the heartbeat tells, which a RunWriter renews every two seconds.
+/// An attempt that has not ended goes on while its process lives. When the process cannot be seen
+/// from here, the heartbeat decides, which a RunWriter renews every two seconds.
 inline constexpr double kHeartbeatLostSeconds = 120;
 bool goes_on(const Lease& lease, double heartbeat_age_seconds);
 
-/// An attempt that has not ended. Of a run only the newest can be one.
+/// An attempt that has not ended. Only the newest attempt of a run can be one.
 struct OpenAttempt {
   std::int64_t id = 0;
   int number = 0;
@@ -57,14 +57,14 @@ struct OpenAttempt {
   Lease lease;
   bool goes_on = false;  // else its process is gone
 };
-/// Of all runs, or of the one with this number.
+/// The open attempts of all runs, or of the run with this number.
 std::vector<OpenAttempt> open_attempts(const sqlite::Connection& connection,
                                        std::optional<std::int64_t> run = std::nullopt);
 
-/// Opens the attempt again where somebody took its process for gone (it was held up, or cannot be
-/// seen from there) and ended or verified what it had left: what it records from now on would break
-/// the seal of that, and a verification of it is of another state. For a transaction in which the
-/// attempt records something.
+/// Opens the attempt again when another process took its process for gone (it was held up, or is
+/// not visible there) and ended or verified what it had left. What the attempt records from now on
+/// would break the seal, and the verification is of another state. Call it in a transaction in
+/// which the attempt records something.
 void go_on(const sqlite::Connection& connection, std::int64_t attempt);
 
 /// Ends the run's open attempt, whose process vanished, at its last sign of life.
@@ -75,17 +75,17 @@ std::unordered_set<std::string> live_runs(const sqlite::Connection& connection);
 /// Ids of the runs with an attempt that has neither ended nor a living process.
 std::unordered_set<std::string> dead_runs(const sqlite::Connection& connection);
 
-/// An attempt of which something is not superseded: what was recorded up to a tick.
+/// An attempt that is not fully superseded: what it recorded up to a tick counts.
 struct ValidAttempt {
   std::int64_t id = 0;
   std::int64_t valid_until_tick = 0;  // the largest number there is when all of it counts
 };
-/// Those of a run, oldest first: what counts of the run, one after the other.
+/// The valid attempts of a run, oldest first: what counts of the run, one after the other.
 std::vector<ValidAttempt> valid_attempts(const sqlite::Connection& connection,
                                          const std::string& run_id);
 
-/// The number of the run that the attempt executes. Throws StoreError when a later attempt does:
-/// then nothing may be recorded of this one any more.
+/// The number of the run that the attempt executes. Throws StoreError when the run has a later
+/// attempt: then this attempt may record nothing more.
 std::int64_t run_of(const sqlite::Connection& connection, std::int64_t attempt);
 
 /// The column `special` beside a value (store/schema.sql).
@@ -93,8 +93,8 @@ int special_of(double value);
 
 /// JSON as the store keeps it: compact, and valid even if a string in it was not UTF-8.
 std::string json_text(const nlohmann::json& value);
-/// What a column holds as JSON: an object, or null where nobody had anything to say. Throws the
-/// StoreError of Statement::refuse() otherwise. `row` as there.
+/// What a column holds as JSON: an object, or null for JSON null. Otherwise throws the StoreError
+/// of Statement::refuse(), which says `whose` row it is.
 nlohmann::json stored_object(const sqlite::Statement& row, int column, std::string_view whose);
 /// A list of whole numbers, none negative, or of texts.
 std::vector<std::int64_t> stored_counts(const sqlite::Statement& row, int column,
@@ -102,17 +102,19 @@ std::vector<std::int64_t> stored_counts(const sqlite::Statement& row, int column
 std::vector<std::string> stored_texts(const sqlite::Statement& row, int column,
                                       std::string_view whose);
 
-/// A state by its name. Throws likewise.
+/// A state by its name. Throws as stored_object() does.
 RunState stored_state(const sqlite::Statement& row, int column, std::string_view whose);
 
 /// The id of a run, which becomes the name of a folder and a file: 12 digits of a digest. Throws
 /// StoreError otherwise.
 std::string stored_run_id(const sqlite::Statement& row, int column);
 
-// What numbers in a sound store are at most (recipes/, and what a double holds exactly).
+// The largest numbers in a sound store (recipes/ allows no larger ones, or a double holds no larger
+// ones exactly).
 inline constexpr std::int64_t kMostWorkers = 1'000'000;
 inline constexpr std::int64_t kMostGradients = std::int64_t{1} << 53;
-inline constexpr std::int64_t kMostRows = std::int64_t{1} << 40;  // of anything: ticks, chunks, …
+// The bound for any kind of row: ticks, chunks, values.
+inline constexpr std::int64_t kMostRows = std::int64_t{1} << 40;
 inline constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace acid

@@ -27,9 +27,9 @@ struct BadFile {
   std::string what;
   enum class Harm {
     missing,
-    altered,     // what it held is lost
-    foreign,     // something else stands in its place
-    unreadable,  // it may be as it was written: somebody may not look at it
+    altered,     // the file's original content is lost
+    foreign,     // another kind of file is in its place
+    unreadable,  // the content may be as written: permissions forbid reading it
   };
   Harm harm = Harm::missing;
 };
@@ -63,7 +63,7 @@ std::optional<BadFile> check_file(const std::string& folder, const NamedFile& fi
   return std::nullopt;
 }
 
-/// Files that somebody may still want and that are not as they were written.
+/// Files that may still be needed and that are not as they were written.
 std::vector<BadFile> bad_files(const std::string& folder, const Connection& connection) {
   std::vector<BadFile> found;
   for (const NamedFile& file : named_files(connection)) {
@@ -71,7 +71,7 @@ std::vector<BadFile> bad_files(const std::string& folder, const Connection& conn
     if (std::optional<BadFile> bad = check_file(folder, file)) found.push_back(std::move(*bad));
   }
   if (found.empty()) return found;
-  // Reading takes a while, and runs that go on let go of files meanwhile.
+  // Reading takes a while, and runs let go of files meanwhile.
   using Row = std::tuple<NamedFile::Kind, std::int64_t, std::int64_t>;
   std::set<Row> still;
   for (const NamedFile& file : named_files(connection))
@@ -87,7 +87,7 @@ bool can_be_let_go_of(const BadFile& bad) {
          !bad.file.live;
 }
 
-/// What a run has when one of its checkpoints cannot be used.
+/// Says which checkpoints remain to a run when one of them cannot be used.
 std::string what_is_left(const NamedFile& lost, const std::vector<NamedFile>& named,
                          const std::vector<BadFile>& bad) {
   if (lost.finished) return "the run has finished and needs no checkpoint";
@@ -122,7 +122,8 @@ std::string describe(const OpenAttempt& attempt) {
 
 constexpr const char* kAltered = "somebody altered the database; go back to a copy of the folder";
 
-/// Adds what `look` finds. What cannot be read because the database is damaged is a finding itself.
+/// Adds what `look` finds. A part that cannot be read because the database is damaged is itself a
+/// finding.
 void add(Findings& findings, const char* what, const std::function<void(Findings&)>& look) {
   try {
     look(findings);
@@ -155,7 +156,7 @@ void look_at_attempts(const Connection& connection, Findings& findings) {
 }
 
 void look_at_files(const std::string& folder, const Connection& connection, Findings& findings) {
-  // The rows come first: a file that a run names meanwhile is too young to be an orphan.
+  // The rows are read first: a file that a run names meanwhile is too young to be an orphan.
   const std::unordered_set<std::string> live = live_runs(connection);
   const std::vector<NamedFile> named = named_files(connection);
   const SpareFiles spare = spare_files(connection);
@@ -175,7 +176,7 @@ void look_at_files(const std::string& folder, const Connection& connection, Find
                  : "check its permissions",
          false});
   }
-  if (linked) return;  // Else every file behind it would be one more finding.
+  if (linked) return;  // otherwise every file behind the link would be one more finding
   const std::vector<BadFile> bad = bad_files(folder, connection);
   for (const BadFile& one : bad)
     findings.push_back(
@@ -185,7 +186,7 @@ void look_at_files(const std::string& folder, const Connection& connection, Find
                         "repairing deletes it", true});
 }
 
-// Only the newest verification of a run's newest attempt is of what there is now.
+// Only the newest verification of a run's newest attempt concerns the present state.
 bool differs_from_verified(const Connection& connection, std::int64_t run, const Left& left) {
   Statement select(connection,
                    "SELECT proof FROM verifications WHERE equal AND proof IS NOT NULL"
@@ -195,7 +196,7 @@ bool differs_from_verified(const Connection& connection, std::int64_t run, const
   return select.bind(run).step() && select.text(0) != proof_of(left);
 }
 
-// What lists, comparisons and reports print.
+// Checks the rows that lists, comparisons and reports print.
 void look_at_seals(const Connection& connection, Findings& findings) {
   const auto found = [&](std::string what) {
     findings.push_back({std::move(what), kAltered, false});
@@ -222,7 +223,8 @@ void look_at_seals(const Connection& connection, Findings& findings) {
   }
 }
 
-// What is refused where it is read; and lists and comparisons read summaries instead of the values.
+// Finds values that readers refuse, and summaries, which lists and comparisons read, that disagree
+// with their values.
 void look_at_runs(const Store& store, Findings& findings) {
   Statement ticks(store.impl().connection(),
                   "SELECT count(*) FROM ticks WHERE gradients < 0 OR gradients > ? OR bytes < 0");
@@ -243,13 +245,14 @@ void look_at_runs(const Store& store, Findings& findings) {
     });
 }
 
-// A transaction for each: the writers of other runs wait for one of them at most.
+// Uses a transaction for each attempt, so that the writers of other runs wait for one at most.
 void end_stale_attempts(const Connection& connection, std::vector<std::string>& done) {
   for (const OpenAttempt& found : open_attempts(connection)) {
     if (found.goes_on) continue;
     Transaction transaction(connection, Transaction::Kind::write);
     const std::vector<OpenAttempt> now = open_attempts(connection, found.run_number);
-    if (now.empty() || now.front().goes_on) continue;  // somebody was faster
+    // another process has ended it or goes on with it
+    if (now.empty() || now.front().goes_on) continue;
     const ChangeOfLeft change(connection, found.run_number, kExecutionPart);
     end_vanished_attempt(connection, found.run_number);
     change.made();
@@ -260,7 +263,8 @@ void end_stale_attempts(const Connection& connection, std::vector<std::string>& 
 
 void let_go_of_altered_checkpoints(const std::string& folder, const Connection& connection,
                                    std::vector<std::string>& done) {
-  const std::vector<BadFile> bad = bad_files(folder, connection);  // long, so without the lock
+  // takes long, so it is done without the lock
+  const std::vector<BadFile> bad = bad_files(folder, connection);
   Transaction transaction(connection, Transaction::Kind::write);
   const std::unordered_set<std::string> live = live_runs(connection);
   Statement remove(connection,
@@ -322,7 +326,7 @@ Findings inspect_store(const Store& store) {
   add(findings, "seals", [&](Findings& into) { look_at_seals(connection, into); });
   if (!sound)
     for (StoreFinding& finding : findings) {
-      // Rows that were lost would make orphans of files that are needed.
+      // If rows were lost, files that are needed look like orphans.
       if (finding.repairable) finding.remedy = "nothing is repaired while the database is damaged";
       finding.repairable = false;
     }

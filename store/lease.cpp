@@ -26,21 +26,22 @@ std::string boot_id() {
 
 constexpr const char* kNamespaceMark = " pid:";
 
-/// Process ids count anew in each container: " pid:[4026531836]", empty where it cannot be read.
+/// The PID namespace, since each container counts process ids anew: " pid:[4026531836]", empty
+/// where it cannot be read.
 std::string pid_namespace() {
   std::array<char, 64> name{};
   if (readlink("/proc/self/ns/pid", name.data(), name.size() - 1) <= 0) return {};
   return std::string(" ") + name.data();
 }
 
-/// The line that /proc has of a process; empty when it shows none.
+/// The line of /proc/PID/stat; empty when /proc does not show the process.
 std::string stat_line(std::int64_t pid) {
   std::string line;
   std::getline(std::ifstream(fmt::format("/proc/{}/stat", pid)), line);
   return line;
 }
 
-/// Field 22 of such a line; absent when only a zombie is left.
+/// Field 22 of a line of /proc/PID/stat; absent when only a zombie is left.
 std::optional<std::int64_t> process_start(const std::string& line) {
   // The second field is the program's name in parentheses and may hold anything, even ") R 1".
   const std::size_t name_end = line.rfind(')');

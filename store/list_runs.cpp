@@ -12,7 +12,7 @@ using sqlite::Connection;
 using sqlite::Statement;
 using sqlite::Transaction;
 
-// Newest first is by when a run last began, or for one that never did, was asked for.
+// "Newest first" sorts by when a run last began or, if it never did, when it was asked for.
 constexpr const char* kSelectRuns = R"sql(
   SELECT id, experiment, experiment_name, algorithm, label, seed, digest, group_digest, state,
          message, driver, topology, workers, started, finished, heartbeat, budget_gradients,
@@ -26,9 +26,9 @@ constexpr const char* kSelectRuns = R"sql(
   ORDER BY max(coalesce(started, ''), created) DESC,
            (SELECT number FROM runs WHERE runs.id = run_list.id) DESC)sql";
 
-// The newest attempt has a row for each metric, be it what the attempts that it continues had last.
-// CROSS JOIN keeps the order of the tables: series of single workers are many, and are not looked
-// at this way.
+// The newest attempt has a series row for each metric, also for a value that an earlier attempt had
+// last. CROSS JOIN keeps the order of the tables, so that the many series of single workers are not
+// looked at.
 constexpr const char* kSelectMetrics = R"sql(
   SELECT r.id, s.metric, s.last
   FROM runs r

@@ -13,7 +13,7 @@ using sqlite::Connection;
 using sqlite::Statement;
 using sqlite::Transaction;
 
-// What counts of one attempt's part of a series.
+// The part of a series that one attempt recorded and that counts.
 struct Part {
   std::int64_t series = 0;
   std::int64_t ticks = 0;  // the last that counts
@@ -59,7 +59,7 @@ std::vector<double> series_outline(const Store& store, const std::string& run_id
   std::int64_t ticks = 0;
   for (const Part& part : parts) ticks += part.ticks;
 
-  // Looked up one by one: a series can be longer than anybody wants to wait for.
+  // The values are looked up one by one, since reading a long series takes too long.
   Statement newest_until(connection,
                          "SELECT tick, value FROM points WHERE series = ? AND tick <= ?"
                          " ORDER BY tick DESC LIMIT 1");

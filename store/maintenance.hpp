@@ -8,7 +8,7 @@
 
 namespace acid {
 
-// What `acid doctor --store` and `acid gc` do to a store.
+// Inspection, repair and garbage collection of a store: `acid doctor --store` and `acid gc`.
 
 /// Something that is not as it should be.
 struct StoreFinding {
@@ -22,13 +22,14 @@ struct StoreFinding {
 /// wrong size or digest, files under checkpoints/ that no row names (orphans), temporary files left
 /// by processes that are gone, series that disagree with their values (wrong_summaries()). Changes
 /// nothing. Files younger than a minute are not called orphans: a writer may be about to name them.
-/// Nor are files of checkpoints that were let go of and that have their size, as long as the run
-/// may still need them: until it finishes or starts again.
+/// Files of checkpoints that were let go of and that have their size are not called orphans as long
+/// as the run may still need them, that is until it finishes or starts again.
 std::vector<StoreFinding> inspect_store(const Store& store);
 
 /// Mends what is repairable: ends stale attempts as interrupted, removes orphaned and temporary
-/// files, marks checkpoints whose file is damaged as removed; one that is missing may still be put
-/// back. Returns what it did, a line each. `store` must be open for writing.
+/// files, marks checkpoints whose file is damaged as removed. A checkpoint whose file is missing
+/// stays, since the file may be put back. Returns what it did, a line each. `store` must be open
+/// for writing.
 std::vector<std::string> repair_store(Store& store);
 
 /// What `acid gc` would free.
@@ -50,7 +51,8 @@ struct Garbage {
 /// alone.
 Garbage find_garbage(const Store& store, bool keep_checkpoints);
 
-/// Removes it and gives the space back to the file system. `store` must be open for writing.
+/// Removes the garbage and gives the space back to the file system. `store` must be open for
+/// writing.
 void collect_garbage(Store& store, const Garbage& garbage);
 
 }  // namespace acid

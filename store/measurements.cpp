@@ -22,7 +22,7 @@ class TickCursor {
     points_.bind(series, last_tick);
     advance();
   }
-  /// Adds its value when it has one at the tick. Ticks are asked for in order.
+  /// Adds the series' value at the tick, if there is one. Ticks must be asked for in order.
   void take(std::int64_t tick, std::vector<std::pair<std::size_t, double>>& values) {
     if (tick_ != tick) return;
     values.emplace_back(index_, points_.real(1));

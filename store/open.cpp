@@ -27,7 +27,8 @@ constexpr std::array kMigrations{
     std::string_view(kSchemaSql),  std::string_view(kSchema2Sql), std::string_view(kSchema3Sql),
     std::string_view(kSchema4Sql), std::string_view(kSchema5Sql), std::string_view(kSchema6Sql),
     std::string_view(kSchema7Sql), std::string_view(kSchema8Sql), std::string_view(kSchema9Sql)};
-// Of the schema that all of them make together, so that a store is compared without executing them.
+// The digest of the schema that all scripts make together, so that a store is compared without
+// executing them.
 constexpr std::string_view kSchemaDigest =
     "ba1c0aebbef5adac4aea14341b5bd61d137e618b2891953a0ff20803a7d7ce18";
 constexpr int kCheckpointPages = 1000;  // 8 MB of write-ahead log
@@ -36,8 +37,8 @@ bool is_all(std::span<const std::string_view> scripts) {
   return scripts.data() == kMigrations.data() && scripts.size() == kMigrations.size();
 }
 
-/// An older acid that goes on with a run knows nothing of what a newer version asks for: what it
-/// wrote after a migration would look like somebody's alteration.
+/// An older acid that is executing a run does not know what a newer version requires: rows that it
+/// wrote after a migration would look altered.
 void refuse_while_executed(const Connection& connection) {
   for (const OpenAttempt& attempt : open_attempts(connection))
     if (attempt.goes_on)
@@ -51,7 +52,8 @@ void refuse_while_executed(const Connection& connection) {
 
 std::string database_file(const std::string& folder) { return folder + "/store.db"; }
 
-/// The version, after making sure that this is a store and that we know its version. 0: empty.
+/// Returns the version, after checking that the file is a store and that this acid knows the
+/// version. 0: the file is empty.
 std::int64_t checked_version(const Connection& connection, std::size_t newest) {
   const std::int64_t version = connection.pragma("user_version");
   const std::int64_t application = connection.pragma("application_id");
@@ -75,8 +77,8 @@ std::int64_t checked_version(const Connection& connection, std::size_t newest) {
   return version;
 }
 
-// Called by SQLite after each commit. A failure must not be reported: the commit has happened, and
-// what is not checkpointed stays safe in the log.
+// SQLite calls this after each commit. A failure must not be reported: the commit has happened, and
+// frames that are not checkpointed stay safe in the log.
 int checkpoint_when_long(void* folder, sqlite3* handle, const char* database, int pages) {
   if (pages < kCheckpointPages) return SQLITE_OK;
   const FolderLock lock(*static_cast<const std::string*>(folder), FolderLock::Wait::no);
@@ -112,7 +114,7 @@ Connection open_and_set_up(const std::string& folder, WritingConnection::Durabil
   current.step();
   const bool change = current.text(0) != journal;
   current.reset();
-  // The page size counts only before anything is written.
+  // The page size can only be set before anything is written.
   if (change)
     connection.execute(fmt::format("PRAGMA page_size = 8192; PRAGMA journal_mode = {}", journal));
   const bool batched = durability == WritingConnection::Durability::batched && !network;
@@ -132,7 +134,7 @@ void migrate(const Connection& connection, std::span<const std::string_view> scr
   if (checked_version(connection, scripts.size()) == target)
     return refuse_other_schema(connection, scripts, is_all(scripts) ? kSchemaDigest : "");
   Transaction transaction(connection, Transaction::Kind::write);
-  // Another process may have migrated while we waited for the lock.
+  // Another process may have migrated the store while this one waited for the lock.
   const std::int64_t version = checked_version(connection, scripts.size());
   refuse_other_schema(connection, scripts.first(static_cast<std::size_t>(version)));
   if (version > 0 && is_all(scripts)) refuse_while_executed(connection);
@@ -185,7 +187,7 @@ std::uintmax_t size_of(const std::string& folder, const std::string& file) {
 }
 
 // A process that was killed while it made the store may have left a journal behind, which only a
-// writer may undo: this becomes one, for a moment, where it may.
+// writer may undo: where it may write, this function becomes a writer for a moment.
 void undo_what_was_begun(const std::string& folder, const sqlite::SqliteError& error) {
   if (error.code() != SQLITE_READONLY || access(folder.c_str(), W_OK) != 0) throw error;
   const WritingConnection undone(folder, WritingConnection::Durability::every_commit);
@@ -204,12 +206,12 @@ Connection open_for_reading(const std::string& folder) {
                     folder));
   }
   // Readers of a write-ahead log coordinate through a file beside the store. Where there is none
-  // (somebody copied store.db alone) and none can be created, nobody can be writing either.
+  // (store.db was copied alone) and none can be created, no process can be writing either.
   const bool log_is_empty = size_of(folder, file + "-wal") == 0;
   const bool immutable =
       access(folder.c_str(), W_OK) != 0 && !fs::exists(file + "-shm", error) && log_is_empty;
   const auto mode = immutable ? Connection::Mode::immutable : Connection::Mode::read;
-  constexpr int kAttempts = 3;  // another process may be killed meanwhile
+  constexpr int kAttempts = 3;  // each time, another process may be killed meanwhile
   for (int attempt = 1; attempt <= kAttempts; ++attempt) try {
       checked_version(Connection(file, folder, mode), kMigrations.size());
       break;
@@ -242,13 +244,13 @@ SyncedCommits::SyncedCommits(const Connection& connection)
 }
 
 SyncedCommits::~SyncedCommits() {
-  // Should this fail, commits stay slower than they need to be, but safe.
+  // If this fails, commits stay slower than they need to be, but safe.
   sqlite3_exec(connection_.handle(), fmt::format("PRAGMA synchronous = {}", usual_).c_str(),
                nullptr, nullptr, nullptr);
 }
 
 WritingConnection::~WritingConnection() {
-  // Leaves one plain file, unless another process is at work, which will do it later.
+  // Leaves one plain file, unless another process uses the store; that one does it later.
   const FolderLock lock(folder_, FolderLock::Wait::no);
   if (!lock.held()) return;
   sqlite3_busy_timeout(connection_.handle(), 0);

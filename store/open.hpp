@@ -9,19 +9,19 @@
 
 namespace acid {
 
-/// "ACID": tells SQLite's file(1) magic and us what store.db is.
+/// "ACID", by which file(1) and acid recognise store.db.
 inline constexpr int kApplicationId = 0x41434944;
 
-/// Every version of the schema as the script that makes it out of the one before. To change the
-/// schema append a script; never edit one that has been released.
+/// The scripts of all versions of the schema: each makes its version out of the one before. To
+/// change the schema, append a script; never edit one that has been released.
 std::span<const std::string_view> migrations();
-/// schema_digest() (store/schema.hpp) of what they make. To be changed with them.
+/// schema_digest() (store/schema.hpp) of what the scripts make. Change it together with them.
 std::string_view newest_schema_digest();
 
 /// Brings a database to version scripts.size() in one transaction, so that of several processes
 /// that open an old store at once one migrates and the others find it done. Refuses a database of
-/// another application, one made by a newer acid, one that is not as the scripts make it
-/// (store/schema.hpp), and one of whose runs a living process executes.
+/// another application, one made by a newer acid, one that differs from what the scripts make
+/// (store/schema.hpp), and one of which a living process executes a run.
 void migrate(const sqlite::Connection& connection, std::span<const std::string_view> scripts);
 
 /// True for what statfs calls NFS, SMB, Lustre and the like: shared memory between hosts does not
@@ -49,8 +49,8 @@ class WritingConnection {
   sqlite::Connection connection_;
 };
 
-/// While it lives, what a connection commits is on disk when the commit returns, and all that it
-/// committed before. Not inside a transaction.
+/// While it lives, a commit on the connection returns only when it, and everything committed
+/// before, is on disk. Must not be made inside a transaction.
 class SyncedCommits {
  public:
   explicit SyncedCommits(const sqlite::Connection& connection);

@@ -12,16 +12,16 @@ namespace {
 using sqlite::Connection;
 using sqlite::Statement;
 
-/// A part of what a run's attempts left. Of each attempt it is what is not superseded.
+/// A part of what a run's attempts left, without what is superseded.
 struct LeftPart {
   const char* name;
   const char* title;
   std::array<const char*, 2> queries;  // ?1: the run's number; null: none
 };
 
-// Left out is what acid itself changes later without having executed anything: the date of a file
-// that was let go of; the last sign of life of a process; and how an attempt ended that nobody was
-// left to end is as `acid doctor --repair` and the next attempt write it.
+// The digest leaves out what acid itself changes later without executing anything: the date of a
+// file that was let go of, and the last sign of life of a process. The end of an attempt whose
+// process vanished is digested in the form that `acid doctor --repair` and the next attempt write.
 constexpr const char* kAttempts =
     "SELECT a.number, (SELECT digest FROM runs WHERE number = a.run), a.host, a.boot_id, a.pid, "
     "a.process_start, a.started,"

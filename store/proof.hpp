@@ -11,39 +11,39 @@
 
 namespace acid {
 
-// Digests that tell what acid wrote from what was changed since. They can all be computed anew by a
-// person who knows how: they find accidents and careless hands, not forgeries. For this folder
-// only.
+// Digests that tell what acid wrote from what was changed since. A person who knows how can compute
+// all of them anew: they find accidents and careless changes, not forgeries. For this folder only.
 
-/// By part of what counts of all that a run's attempts left (values, events, log, …): SHA-256.
+/// SHA-256 of each part of what a run's attempts left (values, events, log, and so on), without
+/// what is superseded.
 using Left = std::map<std::string, std::string>;
 inline constexpr const char* kExecutionPart = "execution";
 inline constexpr const char* kVerificationsPart = "verifications";
 
-/// Reads all of it.
+/// Reads all parts, which takes as long as reading the run.
 Left left_of(const sqlite::Connection& connection, std::int64_t run);
 std::string part_of(const sqlite::Connection& connection, std::int64_t run, std::string_view part);
-/// "its event log".
+/// A part's name in a sentence: "its event log".
 std::string_view title_of_part(std::string_view part);
-/// SHA-256 of what a verification is about: all parts but the verifications themselves.
+/// SHA-256 of what a verification covers: all parts but the verifications themselves.
 std::string proof_of(const Left& left);
 
 // Seals of rows that acid has just written.
 
 void seal_run(const sqlite::Connection& connection, std::int64_t run);
-/// The experiment's own, which is of the list of its runs too.
+/// Seals the experiment's row, and the list of its runs.
 void seal_experiment(const sqlite::Connection& connection, std::int64_t experiment);
-/// That of a run's label and role in the experiment.
+/// Seals a run's label and role in the experiment.
 void seal_member(const sqlite::Connection& connection, std::int64_t experiment,
                  std::int64_t position);
 void seal_members(const sqlite::Connection& connection, std::int64_t experiment);
-/// That of which experiments and runs there are.
+/// Seals the list of experiments and the list of runs.
 void seal_lists(const sqlite::Connection& connection);
-/// That of what the run left, in its newest attempt, which has ended.
+/// Seals what the run left, in the row of its newest attempt, which has ended.
 void seal_left(const sqlite::Connection& connection, std::int64_t run);
 
-/// A change that acid makes to a part of what an ended run left: afterwards the part is sealed
-/// anew, but only where it was as it had been written. A run that was killed gets its seal.
+/// A change that acid makes to a part of what an ended run left. Afterwards the part is sealed
+/// anew, but only if its seal held before. A run whose process was killed gets its first seal.
 class ChangeOfLeft {
  public:
   ChangeOfLeft(const sqlite::Connection& connection, std::int64_t run, std::string part);
@@ -56,25 +56,26 @@ class ChangeOfLeft {
   bool killed_ = false, sound_ = false;
 };
 
-/// Which experiments and runs there are is as it was written. A seal that is missing does not hold.
+/// Whether the lists of experiments and runs are as they were written. A missing seal does not
+/// hold.
 bool lists_are_sealed(const sqlite::Connection& connection);
 inline constexpr const char* kBrokenLists =
     "the list of experiments, runs, or which run belongs to which is not as it was written";
 inline constexpr const char* kNotWhatWasVerified =
     "what the run left (values, events, log, digests, results) is not what was verified";
 
-// What is not as it was written, a sentence each.
+// What is not as it was written, one sentence for each thing.
 
 std::vector<std::string> broken_experiment(const sqlite::Connection& connection,
                                            std::int64_t experiment);
-/// Of the run's own row, and of what its attempts left.
+/// Checks the run's own row and what its attempts left.
 std::vector<std::string> broken_run(const sqlite::Connection& connection, std::int64_t run,
                                     const Left& left);
-/// That, and what is so of the experiments that asked for the run, and of the lists.
+/// As broken_run(), and also checks the experiments that asked for the run, and the lists.
 std::vector<std::string> broken_seals(const Store& store, std::int64_t run, const Left& left);
 
-/// Of a store that comes from an earlier version: seals of then are looked at, and those that hold,
-/// and rows without one, are sealed as they are now.
+/// Renews the seals of a store that comes from an earlier version: rows whose old seals hold, and
+/// rows without a seal, get seals of this version.
 void seal_again(const sqlite::Connection& connection);
 
 }  // namespace acid

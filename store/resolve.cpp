@@ -138,7 +138,7 @@ AskedRuns resolve_shown(const Store& store, const std::string& name) {
                                    store.folder()));
     return AskedRuns({runs.front().id});
   }
-  // A run is wanted, so an experiment counts only where no run's id begins like this.
+  // Only one run is wanted, so an experiment is considered only if no run's id begins like this.
   auto runs = with_prefix(store.impl().connection(), "runs", name);
   if (runs.size() > 1) not_unique(name, std::move(runs));
   if (!runs.empty()) return AskedRuns(runs);

@@ -8,9 +8,9 @@
 
 namespace acid {
 
-/// Rows in a digest: each column with its type and length, so that nothing can pass for a part of
-/// something else. What the rows of one query are cannot be taken for those of another. For this
-/// folder only.
+/// A digest of rows: each column with its type and length, so that no value can pass for a part of
+/// another, and each query marked, so that rows of one query cannot pass for rows of another. For
+/// this folder only.
 class RowDigest {
  public:
   explicit RowDigest(const sqlite::Connection& connection) : connection_(connection) {}

@@ -119,7 +119,7 @@ std::vector<std::vector<std::int64_t>> holdings_of(const Connection& connection,
   return holdings;
 }
 
-/// Of the newest attempt alone: what an earlier one ended with does not count any more.
+/// The result of the newest attempt alone: the result of an earlier one does not count any more.
 std::optional<AttemptResult> newest_result(const Connection& connection,
                                            const std::string& run_id) {
   Statement select(connection,
@@ -171,7 +171,7 @@ std::vector<LogLine> log_of(const Connection& connection, const std::string& run
   return lines;
 }
 
-/// What cannot be counted as verified any more: see VerificationRow::altered.
+/// Why the verification does not count any more: see VerificationRow::altered.
 std::string altered_since(const std::string& proof, const std::string& now,
                           const std::vector<std::string>& broken) {
   if (proof.empty()) return "an earlier acid verified it, which kept no digest of what it verified";

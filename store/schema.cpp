@@ -15,7 +15,7 @@ using sqlite::Connection;
 using sqlite::Statement;
 
 struct SchemaObject {
-  std::string table;  // that it belongs to
+  std::string table;  // the table that it belongs to
   std::string sql;
   bool operator==(const SchemaObject&) const = default;
 };
@@ -40,7 +40,7 @@ SchemaObjects objects_of(std::span<const std::string_view> scripts) {
 }
 
 std::string digest_of(const SchemaObjects& objects) {
-  std::string all;  // with lengths, so that nothing can pass for a part of something else
+  std::string all;  // lengths are included, so that no text can pass for a part of another
   for (const auto& [key, object] : objects)
     for (const std::string* text : {&key.first, &key.second, &object.table, &object.sql})
       all += fmt::format("{}:{}", text->size(), *text);

@@ -1,6 +1,6 @@
 -- Version 4: what a run against the clock was too late for, and views of what attempts leave behind.
 
--- In the attempt; NULL: not counted.
+-- How many samples this attempt skipped; NULL: not counted.
 ALTER TABLE results ADD COLUMN samples_skipped INTEGER;
 ALTER TABLE results ADD COLUMN evaluations_skipped INTEGER;
 ALTER TABLE results ADD COLUMN checkpoints_skipped INTEGER;

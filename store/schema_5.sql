@@ -1,9 +1,9 @@
--- Version 5: what was verified, and what lists and reports print, can be told from what somebody
--- has changed since. SHA-256 each; NULL: written by an earlier acid.
+-- Version 5: digests tell what was verified, and what lists and reports print, from later
+-- changes. SHA-256 each; NULL: written by an earlier acid.
 
--- Of what the run's attempts had left when they were verified (proof.cpp).
+-- A digest of what the run's attempts had left when they were verified (proof.cpp).
 ALTER TABLE verifications ADD COLUMN proof TEXT;
--- Of the other columns of the row, dates apart (seals.cpp).
+-- A digest of the other columns of the row, without dates (seals.cpp).
 ALTER TABLE experiments ADD COLUMN seal TEXT;
 ALTER TABLE experiment_runs ADD COLUMN seal TEXT;
 ALTER TABLE runs ADD COLUMN seal TEXT;

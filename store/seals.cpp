@@ -27,7 +27,7 @@ constexpr const char* kSealedOfMember =
     "SELECT e.id, m.position, r.digest, m.label, m.role FROM experiment_runs m"
     " JOIN experiments e ON e.number = m.experiment JOIN runs r ON r.number = m.run"
     " WHERE m.experiment = ?1 AND m.position = ?2";
-// Newest attempt of run ?1.
+// The newest attempt of run ?1.
 constexpr const char* kNewestAttempt =
     "FROM attempts WHERE run = ?1 AND number = (SELECT max(number) FROM attempts WHERE run = ?1)";
 
@@ -75,7 +75,7 @@ void store_seal_of_left(const Connection& connection, std::int64_t run, const st
       .run();
 }
 
-/// The newest attempt has never been ended: while nobody has verified it either, it has no seal.
+/// Whether the newest attempt was never ended and never verified: then it has no seal.
 bool may_lack_seal(const Connection& connection, std::int64_t run) {
   return !stored(connection,
                  fmt::format("SELECT 1 {} AND outcome IS NULL AND NOT EXISTS"
@@ -94,7 +94,7 @@ std::string not_as_written(std::string_view what) {
   return fmt::format("{} is not as it was written", what);
 }
 
-/// What of that which its attempts left is not as it was written.
+/// The parts of what the run's attempts left that are not as they were written.
 std::vector<std::string> broken_parts(const Connection& connection, std::int64_t run,
                                       const Left& left) {
   const std::string seal = seal_of_left(connection, run);

@@ -1,4 +1,4 @@
-// What one would search a run's series for, found without reading all of it.
+// Searches in a run's series that do not read the whole series.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,8 +30,8 @@ std::string_view column_of(PositionAxis axis) {
   ACID_ASSERT(false, "axis {}", static_cast<int>(axis));
 }
 
-/// Finds places among the ticks of an attempt, which count from 1 and along which no coordinate
-/// decreases.
+/// Finds places among the ticks of an attempt. Ticks count from 1, and no coordinate decreases
+/// along them.
 class TickSearch {
  public:
   TickSearch(const Connection& connection, PositionAxis axis)
@@ -39,7 +39,7 @@ class TickSearch {
         place_(connection, fmt::format("SELECT {} FROM ticks WHERE attempt = ? AND tick = ?",
                                        column_of(axis))) {}
 
-  /// How many of the attempt's ticks that count lie before the value or, if `at` is, at it.
+  /// How many of the attempt's ticks that count lie before the value or, if `at` is true, at it.
   std::int64_t count_until(const ValidAttempt& attempt, double value, bool at) {
     newest_.bind(attempt.id, attempt.valid_until_tick).step();
     std::int64_t before = 0, after = newest_.integer(0, 0, kMostRows, "the samples") + 1;
@@ -74,7 +74,7 @@ Position position_at(const Connection& connection, const ValidAttempt& attempt, 
           select.integer(3, 0, kMostBytes, "a sample")};
 }
 
-/// The most samples that are passed on of each side of a place.
+/// At most so many samples on each side of a place are returned.
 constexpr int kBeside = 2;
 
 std::vector<std::pair<std::int64_t, std::string>> series_of(
@@ -99,7 +99,7 @@ std::optional<double> mean_between(const Store& store, const std::string& run_id
   const Connection& connection = store.impl().connection();
   const Transaction one_view(connection, Transaction::Kind::read);
   TickSearch ticks(connection, axis);
-  // Infinity stands for what is not a number, which avg() would leave out.
+  // Infinity stands for NULL (NaN), which avg() would leave out.
   Statement average(connection,
                     "SELECT avg(ifnull(value, 9e999)), count(*) FROM points"
                     " WHERE series = ? AND tick BETWEEN ? AND ?");
@@ -167,7 +167,7 @@ std::map<std::string, SamplesAround> samples_around(const Store& store, const st
       SamplesAround& around = samples[metric];
       std::vector<SeriesPoint> newer;
       for (before.bind(series, until); before.step();) newer.push_back(point(before));
-      // What a later attempt has is nearer than what an earlier one had last.
+      // A later attempt's samples are nearer to the place than an earlier attempt's.
       around.until.insert(around.until.begin(), newer.begin(), newer.end());
       if (around.until.size() > kBeside) around.until.resize(kBeside);
       for (after.bind(series, until, attempt.valid_until_tick);

@@ -14,12 +14,12 @@ using sqlite::RowScan;
 using sqlite::Statement;
 using sqlite::Transaction;
 
-constexpr std::size_t kValuesPerPiece = 1024;  // which a core's fastest memory holds
+constexpr std::size_t kValuesPerPiece = 1024;  // this many fit a core's fastest memory
 
 using Attempt = ValidAttempt;
 
-// Scans leave it to us to skip superseded rows: with one column to compare SQLite is faster, and
-// there are few of them.
+// The scans read superseded rows, too, and C++ skips them: SQLite is faster with one column to
+// compare, and superseded rows are few.
 
 /// The position of tick t at [t − 1]: ticks count from 1 without gaps.
 std::vector<Position> positions_of(const Connection& connection, const Attempt& attempt) {

@@ -8,8 +8,8 @@
 
 namespace acid {
 
-/// Keeps what the workers of an attempt did with their time, by worker, in the caller's
-/// transaction. Read back by read_spans().
+/// Stores how the workers of an attempt spent their time, by worker, in the caller's transaction.
+/// read_spans() reads it back.
 void insert_spans(const sqlite::Connection& connection, std::int64_t attempt,
                   const std::vector<std::vector<Span>>& workers);
 

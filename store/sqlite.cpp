@@ -20,7 +20,7 @@ std::string insert_statement(std::string_view table, std::size_t rows, int colum
   return fmt::format("INSERT INTO {} VALUES {}", table, fmt::join(all, ", "));
 }
 
-// What a failure means to the person who meets it, and the remedy.
+// Says in a sentence what a failure means to the user, and the remedy.
 std::string explain(int code, const std::string& place, double busy_seconds,
                     const std::string& detail) {
   switch (code) {
@@ -81,7 +81,7 @@ void Connection::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(han
 
 Connection::Connection(const std::string& file, std::string place, Mode mode)
     : file_(file), place_(std::move(place)) {
-  // As a URI, so that a medium that cannot be written can be called immutable.
+  // The path is a URI, so that a file on a read-only medium can be called immutable.
   std::string uri = "file:";
   for (const char c : file)
     if (c == '?' || c == '#' || c == '%')
@@ -92,12 +92,12 @@ Connection::Connection(const std::string& file, std::string place, Mode mode)
   const int access =
       mode == Mode::write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
   sqlite3* handle = nullptr;
-  // No mutexes of SQLite's own: a connection has one thread at a time.
+  // NOMUTEX: a connection is used by one thread at a time.
   const int code = sqlite3_open_v2(uri.c_str(), &handle,
                                    access | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   handle_.reset(handle);
   if (code != SQLITE_OK) fail(code);
-  // SQLite opens what it may not write for reading only, and would complain much later.
+  // SQLite silently opens a file that it may not write for reading only, and would fail much later.
   if (mode == Mode::write && sqlite3_db_readonly(handle, "main") == 1) fail(SQLITE_READONLY);
   opened_ = identity_of(file);
   sqlite3_extended_result_codes(handle, 1);
@@ -130,8 +130,8 @@ void Connection::refuse_if_gone() const {
 }
 
 std::string Connection::whereabouts() const {
-  // By looking at what this process has open: opening the file again and closing it would give up
-  // SQLite's locks on it.
+  // Looks at the files that this process has open: opening the file again and closing it would give
+  // up SQLite's locks on it.
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
     struct stat facts {};
@@ -314,10 +314,10 @@ struct RowScan::State {
   explicit State(const Connection& its_connection) : connection(its_connection) {}
 
   const Connection& connection;
-  std::string function;  // its name; of this scan alone
+  std::string function;  // SQLite's name of the function for this scan
   std::optional<Statement> statement;
   std::function<void(const Row&)> each;
-  std::exception_ptr failure;  // of `each`: nothing may be thrown through SQLite
+  std::exception_ptr failure;  // thrown by `each`: no exception may pass through SQLite
 
   static void step(sqlite3_context* context, int, sqlite3_value** values) {
     State& state = *static_cast<State*>(sqlite3_user_data(context));

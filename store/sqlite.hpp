@@ -24,7 +24,7 @@ struct sqlite3_value;
 /// one thread at a time. Every failure is a SqliteError that names the store and the remedy.
 namespace acid::sqlite {
 
-/// What a person can do about a damaged database.
+/// What the user can do about a damaged database.
 inline constexpr const char* kSaveWhatCanBeRead =
     "copy the folder, then save what can be read with \"sqlite3 store.db .recover | sqlite3 "
     "recovered.db\"";
@@ -42,8 +42,8 @@ class SqliteError : public StoreError {
   int code_;
 };
 
-/// The file of a connection is no longer what its path names: somebody removed, moved or replaced
-/// it. Nothing more may be written, for nobody would find it.
+/// The file of a connection is no longer the one that its path names: it was removed, moved or
+/// replaced. Nothing more may be written, since it would be lost.
 class StoreGone : public StoreError {
  public:
   using StoreError::StoreError;
@@ -53,7 +53,7 @@ class Connection {
  public:
   enum class Mode {
     read,       // the file must exist
-    immutable,  // the same on a medium nobody can write: no locks, no files beside it
+    immutable,  // as read, on a read-only medium: no locks, no files beside it
     write,      // created when absent
   };
   /// `place` is what messages call the store. Waits for locks as long as kBusySeconds. Never
@@ -65,14 +65,14 @@ class Connection {
 
   /// Runs a script of statements and discards their rows.
   void execute(const std::string& script) const;
-  std::int64_t pragma(std::string_view name) const;  // whose value is a number
+  std::int64_t pragma(std::string_view name) const;  // the value must be a number
   std::int64_t changes() const;                      // rows changed by the last statement
   std::int64_t last_insert_id() const;               // of the last INSERT
 
   /// Throws StoreGone unless the path still names the file that was opened. Any thread. Every
-  /// Transaction that writes begins with it.
+  /// Transaction that writes begins with this check.
   void refuse_if_gone() const;
-  /// Where that file is now; empty when it has no name any more, or none that can be seen.
+  /// The path of the open file now; empty when it has no name any more, or none that can be seen.
   std::string whereabouts() const;
 
   sqlite3* handle() const { return handle_.get(); }
@@ -125,20 +125,20 @@ class Statement {
   void reset();
 
   std::int64_t integer(int column) const;
-  /// The same of a value that acid writes within [least, most]. Else somebody altered it: throws a
-  /// StoreError that says which column of which `row`, such as "run 1a2b".
+  /// An integer column whose value acid writes within [least, most]. A value outside was altered:
+  /// then throws a StoreError that says which column of which `row`, such as "run 1a2b".
   std::int64_t integer(int column, std::int64_t least, std::int64_t most,
                        std::string_view row) const;
-  /// Throws the StoreError that says so of any other value: "workers of run 1a2b is -3".
+  /// Throws the StoreError for a value that acid does not write: "workers of run 1a2b is -3".
   [[noreturn]] void refuse(int column, std::string_view row, std::string_view value) const;
   double real(int column) const;  // NULL reads as NaN
   std::optional<double> optional_real(int column) const;
   std::string text(int column) const;  // NULL reads as empty
-  /// Of a BLOB, until the next row. NULL reads as empty.
+  /// The bytes of a BLOB, valid until the next row. NULL reads as empty.
   std::span<const std::byte> bytes(int column) const;
   bool is_null(int column) const;
-  /// Appends the columns of the row from `first` on, as they are stored, so that no two rows give
-  /// the same bytes.
+  /// Appends the columns of the row from `first` on, as they are stored, so that different rows
+  /// give different bytes.
   void append_row(std::string& bytes, int first = 0) const;
 
  private:
@@ -177,11 +177,11 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> handle_;
 };
 
-/// INSERT INTO a table, many rows with each statement, which takes two thirds of the time that one
-/// after the other does.
+/// INSERT INTO a table with many rows per statement, which takes two thirds of the time of one row
+/// per statement.
 class BulkInsert {
  public:
-  /// Where a row goes: to be called with the values of its columns, in order, once.
+  /// The place of a row: call it with the values of its columns, in order, once.
   class Row {
    public:
     Row(Statement& statement, int first) : statement_(statement), first_(first) {}
@@ -199,7 +199,7 @@ class BulkInsert {
   /// Inserts `count` rows; `each(k, row)` gives number k to `row`.
   template <class Each>
   void run(std::size_t count, const Each& each) {
-    many_.reset();  // after a failure they may be under way
+    many_.reset();  // after a failure the statement may be under way
     one_.reset();
     std::size_t k = 0;
     while (k + kRowsAtOnce <= count) {
@@ -219,9 +219,9 @@ class BulkInsert {
   Statement many_, one_;
 };
 
-/// The rows of a query by way of a call for each, in two thirds of the time that stepping through a
-/// Statement takes: for scans of millions of rows. Inside, SQLite aggregates the rows with a
-/// function of ours. That promises no order; rows of a range of a primary key come by that key.
+/// Calls a function for each row of a query, in two thirds of the time that stepping through a
+/// Statement takes: for scans of millions of rows. SQLite aggregates the rows with a function of
+/// this class. The order is not promised; rows of a range of a primary key come by that key.
 class RowScan {
  public:
   /// A row; valid during the call.
@@ -275,8 +275,9 @@ class Transaction {
   bool open_ = true;
 };
 
-/// What `work`, transactions of its own, returns: it is called again for as long as it fails only
-/// because another process holds the lock, however long that is. For what must not be lost.
+/// Returns the result of `work`, which uses its own transactions. Calls it again for as long as it
+/// fails only because another process holds the lock, however long that is. For records that must
+/// not be lost.
 template <class Work>
 auto once_unlocked(const Work& work) {
   for (;;) {
@@ -285,7 +286,8 @@ auto once_unlocked(const Work& work) {
     } catch (const SqliteError& error) {
       if (!error.locked()) throw;
     }
-    // Each try sleeps in SQLite until its busy timeout; where that gives up at once, we sleep.
+    // Each try sleeps in SQLite until its busy timeout; this sleep is for when SQLite gives up at
+    // once.
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }

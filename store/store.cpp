@@ -19,16 +19,16 @@ using sqlite::Transaction;
 constexpr std::array<std::string_view, 6> kStateNames{"planned", "running",  "finished",
                                                       "failed",  "diverged", "interrupted"};
 
-/// The number of a run, stored first when its digest is new. What a known one is to be executed
-/// with can have changed without changing its digest (how often to save it, say, or where its data
-/// lies); a process that executes it has read the old settings.
+/// Returns the number of a run, after storing the run if its digest is new. Some settings of a
+/// known run can have changed without changing its digest (how often to save, where the data lies);
+/// they are updated unless a process executes the run, which has read the old ones.
 std::int64_t share_run(const sqlite::Connection& connection, const RunRecord& run,
                        const std::unordered_set<std::string>& live, const std::string& now) {
   Statement known(connection, "SELECT number, id FROM runs WHERE digest = ?");
   if (known.bind(run.digest).step()) {
     const std::int64_t number = known.integer(0);
     if (live.count(known.text(1)) > 0) return number;
-    // The other columns are what its digest stands for, whatever somebody made of them.
+    // The digest determines the other columns, so they are written anew in case they were altered.
     Statement(connection,
               "UPDATE runs SET settings = ?, plan = ?, group_digest = ?, algorithm = ?, seed = ?,"
               " driver = ?, topology = ?, workers = ?, budget_gradients = ? WHERE number = ?")
@@ -68,7 +68,7 @@ std::string json_text(const nlohmann::json& value) {
 
 namespace {
 
-// Whatever is no JSON becomes a discarded value, which is of no kind.
+// Text that is no JSON becomes a discarded value, which has no kind.
 nlohmann::json parsed(const Statement& row, int column) {
   return nlohmann::json::parse(row.text(column), nullptr, /*allow_exceptions=*/false);
 }
@@ -140,7 +140,8 @@ void Store::add_experiment(const ExperimentRecord& experiment, const std::vector
   Transaction transaction(connection, Transaction::Kind::write);
   const std::string now = utc_now();
   const bool lists_were_sound = lists_are_sealed(connection);
-  // Replaced as a whole: it becomes the newest, and holds what its recipe compiles to now.
+  // The experiment is replaced as a whole: it becomes the newest, with the runs that its recipe
+  // compiles to now.
   Statement(connection, "DELETE FROM experiments WHERE id = ?").bind(experiment.id).run();
   Statement insert(connection,
                    "INSERT INTO experiments (id, name, recipe_path, recipe_text, recipe_digest,"

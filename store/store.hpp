@@ -25,8 +25,8 @@ struct ExperimentRecord {
   std::string command_line;
   nlohmann::json search;  // what its search chose; null: it has none, or none yet
   /// How its runs are to be compared: {"primary": metric, "margins": {metric: {"value": number,
-  /// "relative": true or false}}, "consensus_baseline": label or method}; what the recipe does not
-  /// say is absent, and null stands for nothing at all.
+  /// "relative": true or false}}, "consensus_baseline": label or method}; keys that the recipe does
+  /// not have are absent. null: the recipe says nothing about comparing.
   nlohmann::json comparison = {};
 };
 
@@ -52,9 +52,9 @@ std::string_view state_name(RunState state);
 /// Throws UsageError naming the known states.
 RunState state_from_name(std::string_view name);
 
-/// Who is executing an attempt. A running row whose process is gone shows as interrupted: the pair
-/// (pid, process start time) is compared where the process can be seen, which takes the same host,
-/// boot and PID namespace; otherwise the heartbeat decides.
+/// The process that executes an attempt. A running row whose process is gone shows as interrupted:
+/// the pair (pid, process start time) is compared where the process can be seen, which requires the
+/// same host, boot and PID namespace; otherwise the heartbeat decides.
 struct Lease {
   std::string host;
   std::string boot_id;  // and, after a space, the PID namespace: "pid:[4026531836]"
@@ -80,16 +80,16 @@ struct AttemptResult {
   double realised_rate = 0;      // 2 × exchanges ÷ gradients
   std::optional<double> realised_chi1, realised_chi2;
   std::int64_t exchanges_drawn = 0, exchanges_done = 0, exchanges_waiting = 0;
-  /// What fell out of the calendars in this attempt because the run was past it. Absent where an
-  /// older acid did not count.
+  /// How many calendar entries (samples, evaluations, checkpoints) this attempt skipped because the
+  /// run was already past them. Absent where an older acid did not count.
   std::optional<std::int64_t> samples_skipped, evaluations_skipped, checkpoints_skipped;
   std::vector<std::int64_t> worker_gradients;  // committed, per worker
   std::vector<double> worker_idle_seconds;
-  /// Gradients by staleness 0, 1, 2, …; the last place counts all that are as stale or more. Empty
+  /// Gradients by staleness 0, 1, 2, …; the last place counts all of that staleness or more. Empty
   /// when it was not counted.
   std::vector<std::int64_t> staleness;
-  /// By worker, how it spent the time of its first gradients in this attempt; read back by
-  /// read_spans() alone. May be empty.
+  /// By worker, how it spent the time of its first gradients in this attempt; only read_spans()
+  /// reads it back. May be empty.
   std::vector<std::vector<Span>> worker_spans;
   struct Artifact {
     std::string role;  // "final-mean"
@@ -100,15 +100,15 @@ struct AttemptResult {
   std::vector<Artifact> artifacts;
 };
 
-/// A checkpoint file that has been written, as RunWriter::checkpoint() makes it known.
+/// A checkpoint file that has been written and is passed to RunWriter::checkpoint().
 struct CheckpointRecord {
   std::int64_t step = 0;  // of the driver, see engine/run/cut.hpp
   Position position;
   std::string path;  // relative to the store's folder
   std::string sha256;
   std::int64_t bytes = 0;
-  /// What the cut held, also to be compared once the file is gone. By worker: SHA-256 of x, and for
-  /// each tensor of x the first 8 bytes of its SHA-256, in order.
+  /// Digests of what the cut held, which can be compared after the file is gone. By worker: SHA-256
+  /// of x, and for each tensor of x the first 8 bytes of its SHA-256, in order.
   std::vector<std::string> worker_digests;
   std::vector<std::vector<std::uint64_t>> tensor_digests;
 };
@@ -128,16 +128,16 @@ struct RunVersion {
   bool operator==(const RunVersion&) const = default;
 };
 
-/// What acid verify found, for the record.
+/// The result of acid verify, for the record.
 struct Verification {
   bool equal = false;
   std::string message;               // what was compared, or where it first differs
   std::optional<std::int64_t> from;  // id of the checkpoint it started from; absent: the start
   nlohmann::json environment;        // of the machine that verified
-  std::string proof = {};            // of what was verified: verified_state(); empty: as it is now
+  std::string proof = {};            // verified_state() of what was verified; empty: as it is now
 };
 
-/// Another process has executed the run meanwhile: what was known of it no longer holds.
+/// Another process has executed the run meanwhile: what the caller knew of it no longer holds.
 class Overtaken : public StoreError {
  public:
   using StoreError::StoreError;
@@ -158,37 +158,37 @@ class Store {
 
   const std::string& folder() const;
 
-  /// One transaction: the experiment, its runs that are new, and their order in it. Runs already
+  /// Adds, in one transaction, the experiment, its new runs, and their order in it. Runs already
   /// known by digest are shared, not copied, and take over settings and plan unless a living
-  /// process executes them; one that is listed twice keeps its first place. An experiment that is
-  /// there already becomes the newest and holds exactly these runs.
+  /// process executes them; a run that is listed twice keeps its first place. An experiment that
+  /// exists already becomes the newest and holds exactly these runs.
   void add_experiment(const ExperimentRecord& experiment, const std::vector<RunRecord>& runs);
 
   /// Opens a new attempt: state running, lease, number = last + 1. In the same transaction, what
   /// earlier attempts of the run recorded is superseded: all of it, or with `continued` what lies
   /// after that checkpoint (values, events, later checkpoints). Throws StoreError when a living
-  /// process holds the run, or when the checkpoint is not one that counts, and Overtaken when the
-  /// run is not as it was `known` any more. Returns the attempt's row id. `seeds`:
-  /// {purpose: value, …, "workers": {purpose: [value per worker]}}; `file_digests`: (path, SHA-256)
-  /// of each data file; `holdings`: Objective::holdings().
+  /// process holds the run or when the checkpoint is superseded, and Overtaken when the run is no
+  /// longer as it was `known`. Returns the attempt's row id. `seeds`: {purpose: value, …,
+  /// "workers": {purpose: [value per worker]}}; `file_digests`: (path, SHA-256) of each data file;
+  /// `holdings`: Objective::holdings().
   std::int64_t begin_attempt(const std::string& run_id, const Lease& lease,
                              const nlohmann::json& environment, const nlohmann::json& seeds,
                              const std::vector<std::pair<std::string, std::string>>& file_digests,
                              const std::optional<Continuation>& continued = std::nullopt,
                              std::optional<RunVersion> known = std::nullopt,
                              const std::vector<std::vector<std::int64_t>>& holdings = {});
-  /// On disk when it returns, and with it all that was flushed before. Once per attempt. Waits as
-  /// long as the store is locked. Throws StoreError, with nothing changed, when another process has
-  /// begun a later attempt.
+  /// Ends the attempt. The end, and all that was flushed before, is on disk when it returns. Once
+  /// per attempt. Waits as long as the store is locked. Throws StoreError, with nothing changed,
+  /// when another process has begun a later attempt.
   void end_attempt(std::int64_t attempt, const AttemptResult& result);
   /// For the supervisor: its worker process `pid` died without ending its attempt. No effect when
-  /// it did, but that one who `knows_better` says why it was interrupted; attempts of other
-  /// processes are left alone.
+  /// the attempt has ended, except that a caller who `knows_better` says why it was interrupted;
+  /// attempts of other processes are left alone.
   void mark_interrupted(const std::string& run_id, std::int64_t pid, const std::string& message,
                         bool knows_better = false);
 
-  /// Records a verification of the run's newest attempt, made by this process. There must be one.
-  /// Waits as long as the store is locked.
+  /// Records a verification of the run's newest attempt, made by this process. The run must have an
+  /// attempt. Waits as long as the store is locked.
   void add_verification(const std::string& run_id, const Verification& verification);
 
   struct Impl;

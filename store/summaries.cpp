@@ -12,7 +12,7 @@ using sqlite::Connection;
 using sqlite::Statement;
 using sqlite::Transaction;
 
-/// What is kept beside the values of a series so that nobody has to read them all.
+/// The summary beside the values of a series, so that readers need not read all values.
 struct Summary {
   std::int64_t count = 0, last_tick = 0, best_tick = 0;  // 0: none
   double last = NAN, best = NAN;
@@ -52,8 +52,8 @@ std::vector<SummaryRow> rows_of(const Connection& connection, std::int64_t attem
   return rows;
 }
 
-/// What is wrong with the summary beside the values themselves; empty: nothing. The same rules as
-/// in BatchWriter: NaN is never the best, the first of equals is.
+/// How the summary disagrees with the values; empty: it agrees. The same rules as in BatchWriter:
+/// NaN is never the best, the first of equals is.
 std::string wrong_beside_values(const Connection& connection, const SummaryRow& row,
                                 std::int64_t valid_until_tick) {
   Statement points(connection,
@@ -85,7 +85,8 @@ std::string wrong_beside_values(const Connection& connection, const SummaryRow& 
   return {};
 }
 
-/// Of a series without values: an attempt that went on took its last value over.
+/// How the summary of a series without values disagrees: the attempt took over the last value of an
+/// earlier one.
 std::string wrong_beside_earlier(const Connection& connection, const SummaryRow& row,
                                  std::int64_t attempt) {
   Statement earlier(connection,

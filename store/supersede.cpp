@@ -52,9 +52,9 @@ constexpr const char* kSummariseAgain = R"sql(
        WHERE series = id AND tick <= ?2 ORDER BY tick DESC LIMIT 1)
   WHERE attempt = ?1 AND last_tick > ?2)sql";
 
-/// Lets the series of the attempt end at `last_tick`: their summaries are of what counts.
+/// Lets the series of the attempt end at `last_tick` and updates their summaries.
 void cut_series(const Connection& connection, std::int64_t attempt, std::int64_t last_tick) {
-  // Those that begin later have nothing to summarise.
+  // Series that begin later have no value left to summarise.
   constexpr const char* kBeginLater =
       "(SELECT id FROM series s WHERE s.attempt = ?1 AND s.last_tick > ?2 AND NOT EXISTS"
       " (SELECT 1 FROM points p WHERE p.series = s.id AND p.tick <= ?2))";
@@ -98,19 +98,19 @@ Position supersede_after(const Connection& connection, std::int64_t run, const s
             "UPDATE attempts SET valid_until_tick = ?, valid_until_chunk = ? WHERE id = ?")
       .bind(cut.last_tick, cut.last_chunk, cut.attempt)
       .run();
-  // Numbers grow over all attempts of a run.
+  // Checkpoint numbers grow over all attempts of a run.
   Statement(connection,
             "UPDATE checkpoints SET superseded = 1 WHERE number > ?"
             " AND attempt IN (SELECT id FROM attempts WHERE run = ?)")
       .bind(cut.number, run)
       .run();
-  // Without a tick that counts, the attempt's series are hidden like those of any other.
+  // If no tick of the attempt counts, its series are hidden like those of any superseded attempt.
   if (cut.last_tick > 0) cut_series(connection, cut.attempt, cut.last_tick);
   return cut.position;
 }
 
 void carry_last_values(const Connection& connection, std::int64_t run, std::int64_t attempt) {
-  // Beside max() SQLite takes the other columns from the row that has it.
+  // With max(), SQLite takes the other columns from the row that has the maximum.
   Statement(connection,
             "INSERT INTO series (attempt, worker, metric, unit, better, count, last_tick, last,"
             " last_special) SELECT ?2, -1, metric, unit, better, 0, 0, last, last_special FROM"

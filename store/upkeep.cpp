@@ -19,7 +19,7 @@ using sqlite::Transaction;
 using Runs = std::unordered_set<std::string>;
 using Paths = std::unordered_set<std::string>;
 
-// Of attempt a, for queries that join it.
+// For queries that join attempt a.
 constexpr const char* kRunHasFinished =
     "coalesce((SELECT outcome FROM attempts WHERE run = a.run ORDER BY number DESC LIMIT 1) ="
     " 'finished', 0)";
@@ -28,7 +28,7 @@ constexpr std::size_t kFilesAtOnce = 64;  // while the store is locked
 
 void add_checkpoints(const Connection& connection, const Runs& live,
                      std::vector<NamedFile>& files) {
-  // Outer joins: a row whose run was lost still names its file.
+  // Outer joins: a row whose run is missing still names its file.
   Statement select(
       connection,
       fmt::format("SELECT c.id, coalesce(r.id, ''), c.number, c.path, c.sha256, c.file_bytes,"
@@ -52,7 +52,8 @@ void add_checkpoints(const Connection& connection, const Runs& live,
 }
 
 void add_models(const Connection& connection, const Runs& live, std::vector<NamedFile>& files) {
-  // What an attempt ended with comes after all its ticks, so it goes with the first of them.
+  // The end of an attempt comes after all its ticks, so its models are superseded with the first
+  // superseded tick.
   Statement select(connection,
                    "SELECT f.attempt, f.position, coalesce(r.id, ''), a.number, f.role, f.path,"
                    " f.sha256, f.bytes, a.valid_until_tick IS NOT NULL"
@@ -86,8 +87,8 @@ bool is_spare(const SpareFiles& spare, const std::string& path, std::int64_t byt
   return sizes != spare.end() && sizes->second.count(bytes) > 0;
 }
 
-/// Deletes some of `paths` while nobody can begin an attempt or name a file. Adds to `removed`;
-/// returns the first failure.
+/// Deletes those of `paths` that are not needed, while no process can begin an attempt or name a
+/// file. Adds to `removed`; returns the first failure.
 std::string remove_some(const std::string& folder, const Connection& connection,
                         std::set<std::string> paths, std::vector<std::string>& removed) {
   const Transaction lock(connection, Transaction::Kind::write);  // nothing is written
@@ -107,14 +108,14 @@ std::string remove_some(const std::string& folder, const Connection& connection,
   return failure;
 }
 
-/// Those of the files that `named` name and that are not needed.
+/// The files that `named` has, that are in `wanted` and that are not needed.
 std::vector<Leftover> unneeded_among(const std::string& folder, const Connection& connection,
                                      std::vector<NamedFile> named, const Paths& wanted) {
   std::erase_if(named, [&](const NamedFile& file) { return wanted.count(file.path) == 0; });
   return unneeded_files(folder, named, live_runs(connection), false);
 }
 
-/// As forget_unneeded(); `gone`: some of them that make_room() has deleted.
+/// As forget_unneeded(); make_room() has deleted the files in `gone`.
 void forget(const std::string& folder, const Connection& connection, const Paths& wanted,
             const Paths& gone) {
   Transaction transaction(connection, Transaction::Kind::write);
@@ -135,9 +136,10 @@ void forget(const std::string& folder, const Connection& connection, const Paths
   transaction.commit();
 }
 
-/// On a full disk no row can be changed before a file has gone: deletes the largest of those that
-/// nobody needs while rows still name it. Killed now, that leaves a row without its file, which is
-/// superseded or of a run that has finished: nobody will look for it. Nothing when none is left.
+/// On a full disk no row can be changed before a file has gone. Deletes the largest unneeded file
+/// while a row still names it. If the process is killed now, that row has no file; the row is
+/// superseded or belongs to a finished run, so no command reads it. Returns nothing when no file is
+/// left to delete.
 std::optional<std::string> make_room(const std::string& folder, const Connection& connection,
                                      const Paths& wanted) {
   const Transaction lock(connection, Transaction::Kind::write);  // nothing is written
@@ -190,7 +192,7 @@ std::vector<Leftover> orphans(const std::vector<NamedFile>& named, const SpareFi
 
 std::vector<Leftover> unneeded_files(const std::string& folder, const std::vector<NamedFile>& named,
                                      const Runs& live, bool keep_checkpoints) {
-  // Several attempts may have written one file after the other under one name.
+  // Several attempts may have written one file, one after the other, under one name.
   std::unordered_set<std::string> taken;
   for (const NamedFile& file : named)
     if (needed(file, keep_checkpoints)) taken.insert(file.path);
@@ -248,7 +250,7 @@ std::vector<std::string> damage(const Connection& connection, const char* check)
       if (line != "ok") lines.push_back(std::move(line));
     }
   } catch (const SqliteError& error) {
-    // Too damaged for the check itself.
+    // The database is too damaged for the check itself.
     if (error.locked()) throw;
     lines.push_back(error.what());
   }

@@ -83,7 +83,7 @@ void WriteQueue::events(int worker, std::int64_t first, std::span<const Event> e
   if (wake) wake_.notify_one();
 }
 
-// Once it is closed, the last batch takes whatever there is.
+// After close(), the last batch takes all that is left, however much.
 void WriteQueue::wait_for_room() {
   while (!failure_ && !closed_ && pending_.records() >= most_records_) room_.wait(mutex_);
 }
@@ -102,7 +102,7 @@ bool WriteQueue::grown_from(std::size_t records_before) {
   return passed(full_batch_);
 }
 
-// The writer then sleeps on, but no longer than to the end of the batch.
+// Otherwise the writer sleeps on, but no longer than to the end of the batch.
 void WriteQueue::wake_if_first(bool was_empty) {
   if (was_empty) wake_.notify_one();
 }
@@ -133,7 +133,7 @@ std::vector<std::string> WriteQueue::checkpoint(const CheckpointRecord& record, 
   const std::int64_t target = batches_taken_ + 1;
   wake_.notify_one();
   while (!failure_ && batches_committed_ < target) done_.wait(mutex_);
-  // A later batch may have failed by now. This one is safe all the same.
+  // A later batch may have failed by now. The batch of this call is safe all the same.
   if (batches_committed_ < target) std::rethrow_exception(failure_);
   return std::exchange(released_, {});
 }

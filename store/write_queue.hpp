@@ -52,7 +52,7 @@ struct Batch {
   std::vector<Tick> ticks;
   std::vector<Point> points;
   std::vector<Line> lines;
-  std::vector<Chunk> chunks;  // what was handed over at once, in order
+  std::vector<Chunk> chunks;  // each entry is one call's events, in order
   std::vector<Event> events;
   Position progress;
   bool progressed = false;
@@ -65,11 +65,11 @@ struct Batch {
   void clear();
 };
 
-/// Between the threads that record and the one that writes. Recording takes the lock for as long as
-/// it takes to copy the values; the writer takes it to swap buffers, never while it writes.
+/// The queue between the threads that record and the writer thread. Recording takes the lock for as
+/// long as it takes to copy the values; the writer takes it to swap buffers, never while it writes.
 ///
-/// Bounded: where the store stays locked, or is slower than the run, so that `most_records` values
-/// and events wait, sample() and events() sleep until the writer takes a batch. To stand still
+/// The queue is bounded: when `most_records` values and events wait, because the store stays locked
+/// or is slower than the run, sample() and events() sleep until the writer takes a batch. Sleeping
 /// loses nothing; running out of memory would lose the run.
 class WriteQueue {
  public:
@@ -88,17 +88,16 @@ class WriteQueue {
   void events(int worker, std::int64_t first, std::span<const Event> events) EXCLUDES_LOCK(mutex_);
   /// Sleeps until everything recorded before the call is committed.
   void flush() EXCLUDES_LOCK(mutex_);
-  /// Ends the batch with a checkpoint, so that what is recorded from now on is not part of it, and
-  /// sleeps until that batch is committed. Returns what committed() was given. One thread at a
-  /// time.
+  /// Ends the batch with a checkpoint, so that later records are not part of it, and sleeps until
+  /// that batch is committed. Returns what committed() was given. One thread at a time.
   std::vector<std::string> checkpoint(const CheckpointRecord& record, int keep)
       EXCLUDES_LOCK(mutex_);
-  /// The writer gets what is left, then is told to stop.
+  /// After this call the writer takes what is left; then take() returns false.
   void close() EXCLUDES_LOCK(mutex_);
 
-  // The writer thread.
-  /// Sleeps until a batch is due: 250 ms after the last one when something was recorded, 2 s after
-  /// it (with an empty batch, for the heartbeat) otherwise. False: closed, and nothing is left.
+  // The writer thread calls these.
+  /// Sleeps until a batch is due: 250 ms after the last one when something was recorded, else 2 s
+  /// after it (with an empty batch, for the heartbeat). False: the queue is closed and empty.
   bool take(Batch& batch) EXCLUDES_LOCK(mutex_);
   /// `released`: paths of checkpoints that the batch let go of.
   void committed(std::vector<std::string> released) EXCLUDES_LOCK(mutex_);
@@ -109,7 +108,7 @@ class WriteQueue {
   bool due() REQUIRES_LOCK(mutex_);
   std::uint32_t series_index(const Value& value) REQUIRES_LOCK(mutex_);
   void advance(const Position& position) REQUIRES_LOCK(mutex_);
-  /// To be called with records() as it was before something was added. True: wake the writer.
+  /// Whether to wake the writer. Call it with records() as it was before the addition.
   bool grown_from(std::size_t records_before) REQUIRES_LOCK(mutex_);
   void wake_if_first(bool was_empty);
 
@@ -121,11 +120,11 @@ class WriteQueue {
   };
 
   const SteadyClock clock_;
-  const std::size_t most_records_, full_batch_;  // of pending_
+  const std::size_t most_records_, full_batch_;  // limits of pending_
   Mutex mutex_;
-  Condition wake_;  // the writer
-  Condition done_;  // those who flush
-  Condition room_;  // those who record
+  Condition wake_;  // the writer sleeps on it
+  Condition done_;  // threads that flush sleep on it
+  Condition room_;  // threads that record sleep on it
   Batch pending_ GUARDED_BY(mutex_);
   std::optional<Batch> sealed_ GUARDED_BY(mutex_);  // ends with a checkpoint; before pending_
   std::vector<std::string> released_ GUARDED_BY(mutex_);

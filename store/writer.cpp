@@ -47,7 +47,7 @@ struct RunWriter::Impl {
   }
 
   const std::string folder;
-  BatchWriter writer;  // of `thread` once that runs
+  BatchWriter writer;  // used by `thread` once that runs
   WriteQueue queue;
   std::thread thread;
 };
@@ -78,7 +78,7 @@ void RunWriter::refuse_if_gone() {
   try {
     impl_->writer.refuse_if_gone();
   } catch (const sqlite::StoreGone& gone) {
-    note(Severity::error, gone.what());  // so that there is a batch, with which the writer fails
+    note(Severity::error, gone.what());  // makes a batch, with which the writer fails
     flush();
     throw;
   }

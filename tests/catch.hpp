@@ -1,6 +1,6 @@
 #pragma once
 
-// The tests speak Catch2 3. Debian 12 has version 2, for which the name that is new stands below.
+// The tests are written for Catch2 3. Debian 12 has version 2; the names that it lacks are below.
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_template_test_macros.hpp>

@@ -4,7 +4,7 @@
 
 namespace acid::test {
 
-/// Processor time from its making on, so that it does not matter what else the machine does.
+/// Processor time since its construction, so that other work of the machine does not matter.
 class ProcessorTime {
  public:
   enum class Of { process, thread };

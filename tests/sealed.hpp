@@ -8,7 +8,7 @@
 
 namespace acid::test {
 
-/// Changes what runs left in a store as if acid had written it so: what ended is sealed.
+/// Changes records of runs in a store as if acid had written them: ended runs are sealed anew.
 inline void write_as_acid(const std::string& folder, const std::string& sql) {
   const Store store(folder, Store::Access::write);
   const sqlite::Connection& connection = store.impl().connection();

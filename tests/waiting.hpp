@@ -7,8 +7,8 @@
 
 namespace acid::test {
 
-/// Asks again and again until the answer is yes; false when it still is no after a minute. For what
-/// other threads and processes do: nothing may depend on how soon they do it.
+/// Asks repeatedly until the answer is yes; false when it is still no after a minute. For the work
+/// of other threads and processes: no test may depend on how soon it is done.
 template <class Question>
 bool comes_true(const Question& question) {
   const SteadyClock clock;

@@ -41,8 +41,8 @@ class ChosenMetrics final : public Recorder {
   const std::optional<std::set<std::string, std::less<>>>& chosen_;  // absent: all of them
 };
 
-// Threads and processes get cores as the system likes; with tiny gradients that can be very
-// uneven, and then the run says little about the method.
+// The system distributes cores among threads and processes; with tiny gradients the shares can be
+// very uneven, and then the run says little about the method.
 void note_uneven_pace(Recorder& recorder, const ComposedRun& run, const Outcome& outcome) {
   const ExecutionSettings& execution = run.settings.execution;
   const bool some_lost =
@@ -76,7 +76,8 @@ void note_skipped(Recorder& recorder, const AttemptResult& result) {
                             counted(checkpoints, "checkpoint")));
 }
 
-// A name of its own for each attempt: one that was overtaken must not touch what counts.
+// Each attempt writes a file name of its own: an attempt that was overtaken must not touch the file
+// that counts.
 AttemptResult::Artifact save_mean(const std::string& store_folder, const std::string& run_id,
                                   std::int64_t attempt, const Outcome& outcome,
                                   const Objective& objective) {
@@ -85,7 +86,7 @@ AttemptResult::Artifact save_mean(const std::string& store_folder, const std::st
   const std::filesystem::path path = std::filesystem::path(store_folder) / relative;
   make_run_folder(store_folder, run_id);
   std::vector<TensorGroup> tensors{{objective.segments(), outcome.mean}};
-  if (!outcome.mean_buffers.empty())  // where every worker keeps its own, the mean has none
+  if (!outcome.mean_buffers.empty())  // absent when every worker keeps its own buffers
     tensors.push_back({objective.buffer_segments(), outcome.mean_buffers});
   const AtomicFile::Written written = write_safetensors(
       path.string(), tensors, {{"acid_run", run_id}, {"mean_digest", outcome.mean_digest}});
@@ -109,7 +110,7 @@ Attempt::Attempt(const ExecuteOptions& options, Store& store, const RunDetail& r
         "now",
         fmt::join(other, "; ")));
   remarks_.insert(remarks_.end(), other.begin(), other.end());
-  std::vector<std::string> complaints;  // about checkpoints
+  std::vector<std::string> complaints;  // about unusable checkpoints
   if (!options.fresh)
     from_ = find_resumption(store, run, surroundings, run_.file_digests,
                             driver(run_.driver()).state_layout(run_.spec), options.allow_changed,
@@ -126,13 +127,13 @@ Attempt::Attempt(const ExecuteOptions& options, Store& store, const RunDetail& r
   id_ = store.begin_attempt(options.run_id, Lease::of_this_process(), recorded,
                             derived_seeds(run_.settings), run_.file_digests, continued,
                             version_of(run), run_.objective->holdings());
-  std::string words;  // written at once, so that no reader finds half of them
+  std::string words;  // written at once, so that readers never find half of it
   for (const std::string& remark : remarks_)
     words += fmt::format("run {}: {}\n", options.run_id, remark);
   std::cerr << words;
 }
 
-// A log is kept from the beginning or not at all, whatever the recipe has come to say.
+// A log is kept from the beginning of a run or not at all, even if the recipe has changed.
 void Attempt::go_on_with_log(const RunDetail& run) {
   const bool wanted = run_.spec.keep_events;
   for (const AttemptRow& attempt : run.attempts)
@@ -150,8 +151,8 @@ Exit Attempt::execute(const Drive& drive) {
   try {
     result = drive_to_end(drive);
   } catch (const std::exception& error) {
-    // A store that cannot be written, or a process that is lost, is no fault of the run: it goes on
-    // from its checkpoint once that is mended.
+    // A store that cannot be written, or a lost process, is no fault of the run: the run goes on
+    // from its checkpoint once the cause is mended.
     const auto* told = dynamic_cast<const Error*>(&error);
     const bool mendable =
         told != nullptr && (told->code() == Exit::store || told->code() == Exit::lost);
@@ -174,7 +175,7 @@ AttemptResult Attempt::drive_to_end(const Drive& drive) {
   try {
     return drive_and_save(drive, writer);
   } catch (const StoreError&) {
-    writer.refuse_if_gone();  // No file can be written where the store's folder has gone.
+    writer.refuse_if_gone();  // no file can be written when the store's folder is gone
     throw;
   }
 }
@@ -197,7 +198,7 @@ AttemptResult Attempt::drive_and_save(const Drive& drive, RunWriter& writer) {
                             outcome.holds, outcome.position.gradients));
   note_uneven_pace(writer, run_, outcome);
   AttemptResult result = result_of(outcome, run_.spec);
-  // In virtual time, and between rounds, nothing is late.
+  // In virtual time, and between rounds, nothing comes too late.
   const bool against_the_clock =
       run_.driver() != DriverKind::virtual_time && run_.spec.method.is_asynchronous();
   result.checkpoints_skipped = against_the_clock ? checkpoints.skipped(outcome.position) : 0;
@@ -210,7 +211,8 @@ AttemptResult Attempt::drive_and_save(const Drive& drive, RunWriter& writer) {
   return result;
 }
 
-// The error on its way counts more than one from here: a run without an end shows as interrupted.
+// The error under way matters more than an error here: a run without a recorded end shows as
+// interrupted.
 void Attempt::end_quietly(const AttemptResult& result) {
   try {
     store_.end_attempt(id_, result);

@@ -24,16 +24,16 @@ class Attempt {
   /// Executes the run, reporting to the recorder.
   using Drive = std::function<Outcome(Recorder& recorder, const Checkpointing& checkpointing)>;
 
-  /// Begins an attempt in the store, from the newest whole checkpoint unless options.fresh says
-  /// otherwise. `surroundings`: environment_of(), and what else is to be recorded; `remarks`: what
-  /// there is to be said about them. All but these two outlive this. Throws UsageError for a
-  /// refusal to go on, Overtaken as Store::begin_attempt does.
+  /// Begins an attempt in the store, from the newest whole checkpoint unless options.fresh is set.
+  /// `surroundings`: environment_of() and other facts to be recorded; `remarks`: notes about
+  /// them. All arguments but these two must outlive this object. Throws UsageError for a refusal to
+  /// go on, and Overtaken as Store::begin_attempt does.
   Attempt(const ExecuteOptions& options, Store& store, const RunDetail& run, ComposedRun& composed,
           const nlohmann::json& surroundings, std::vector<std::string> remarks = {});
 
-  /// Records how the attempt ends, also when `drive` throws: a lost process or a store that cannot
-  /// be written leave it interrupted, other errors failed; then the exception goes on. Returns the
-  /// exit code of acid-worker.
+  /// Records how the attempt ends, also when `drive` throws: after a lost process or a failed write
+  /// to the store it ends as interrupted, after other errors as failed; then the exception goes on.
+  /// Returns the exit code of acid-worker.
   Exit execute(const Drive& drive);
 
  private:
@@ -46,7 +46,7 @@ class Attempt {
   Store& store_;
   ComposedRun& run_;
   std::optional<Resumption> from_;
-  std::vector<std::string> remarks_;  // and about checkpoints that cannot be used
+  std::vector<std::string> remarks_;  // also about checkpoints that cannot be used
   WatchedFiles files_;
   std::int64_t id_ = 0;
 };

@@ -13,9 +13,9 @@ namespace acid {
 namespace {
 
 constexpr double kSeldomSeconds = 30;
-constexpr double kLargestShare = 0.02;  // of the time, when the recipe does not say how often
+constexpr double kLargestShare = 0.02;  // of the time; used when the recipe does not set how often
 
-// The first eight bytes, read as a little-endian number: so the store keeps them in their order.
+// Returns the first eight bytes as a little-endian number, so that the store keeps their order.
 std::uint64_t leading_bytes(const std::string& hex) {
   return __builtin_bswap64(std::stoull(hex.substr(0, 16), nullptr, 16));
 }
@@ -36,7 +36,8 @@ CutDigests digests_of(const std::vector<StateVectors>& vectors) {
     digests.workers.push_back(sha256_hex(vectors.front().values[w]));
     auto& tensors = digests.tensors.emplace_back();
     for_each_compared(vectors, [&](const StateVectors& vector, const Segment& segment) {
-      // What is a server's counts for every worker of it, which Method::server_of() says.
+      // A vector that the workers of a server share counts for each of these workers
+      // (Method::server_of()).
       const std::span<const float> own = vector.values[w * vector.values.size() / workers];
       tensors.push_back(leading_bytes(sha256_hex(own.subspan(
           static_cast<std::size_t>(segment.offset), static_cast<std::size_t>(segment.size)))));
@@ -84,7 +85,7 @@ void StoreCheckpoints::schedule_next(const Position& position, double seconds_ta
   }
 }
 
-// What is due at the very end needs no checkpoint; one that was due before it can be taken there.
+// A checkpoint due at the very end is not needed; an earlier one can still be taken at the end.
 std::int64_t StoreCheckpoints::skipped(const Position& end) const {
   if (every_time_ <= 0) return 0;
   const double first = std::floor(began_at_ / every_time_ + 1e-9) + 1;
@@ -123,7 +124,7 @@ void StoreCheckpoints::save(const Cut& cut) {
   record.tensor_digests = std::move(digests.tensors);
   for (const std::string& path : writer_.checkpoint(record, keep_)) try {
       remove_checkpoint_file(store_folder_, path);
-    } catch (const StoreError&) {  // acid gc will say so again, to somebody who can mend it
+    } catch (const StoreError&) {  // acid gc reports it again to a user who can mend it
     }
   if (next_time_ <= cut.position.normalised_time) ++on_calendar_;
   ++saved_;

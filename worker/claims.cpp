@@ -21,7 +21,8 @@ class Claims {
   std::vector<std::string> untrue;
 };
 
-// Columns that lists, filters and comparisons go by, beside the settings that are executed.
+// Checks the columns that lists, filters and comparisons use, beside the settings that are
+// executed.
 void check_columns(const RunSummary& run, const RunSettings& settings, Claims& claims) {
   claims.expect(settings.seed, run.seed, "the seed");
   claims.expect(text(settings.algorithm, "kind"), run.algorithm, "the algorithm");
@@ -38,7 +39,7 @@ void check_digests(const RunDetail& detail, const json& algorithm, Claims& claim
   const std::string digest = canonical_digest(canonical);
   claims.expect(digest, run.digest, "the digest of the settings");
   claims.expect(digest.substr(0, run.id.size()), run.id, "the run's id");
-  // Where the numbers of a run's own edges count, the group has those that the recipe said.
+  // Where a run's own edges have numbers that count, the group's digest has the recipe's numbers.
   if (numbers_are_of_seed(algorithm)) return;
   canonical.erase("seed");
   claims.expect(canonical_digest(canonical), run.group, "the digest of the run's group");
@@ -78,7 +79,7 @@ bool settings_have_their_digest(const RunDetail& run) {
   try {
     Facts facts;
     return canonical_digest(without_paths(run.settings, facts)) == run.summary.digest;
-  } catch (const std::exception&) {  // They do not even have the form.
+  } catch (const std::exception&) {  // the settings do not even have the right form
     return false;
   }
 }
@@ -88,7 +89,7 @@ void refuse_altered_settings(const RunDetail& run) {
   try {
     json settings = run.settings;
     for_each_path(settings, [&](json&) { names_files = true; });
-  } catch (const json::exception&) {  // Then no digest can be theirs.
+  } catch (const json::exception&) {  // then no digest can match
   }
   if (!names_files && !settings_have_their_digest(run))
     throw StoreError(
@@ -110,7 +111,7 @@ std::unique_ptr<ComposedRun> compose_stored(const RunDetail& run, const RunSetti
                                             int cores) {
   try {
     return compose(settings, cores);
-  } catch (const Error&) {  // The world has changed: a file is gone, say.
+  } catch (const Error&) {  // the environment has changed; for example, a file is gone
     throw;
   } catch (const std::exception&) {
     refuse_altered_settings(run);
@@ -130,7 +131,7 @@ std::vector<std::string> false_claims(const Recording& recording, const Composed
   check_digests(detail, run.settings.algorithm, claims);
   check_plan(detail.plan, run.settings.algorithm, claims);
   json seeds = derived_seeds(run.settings);
-  if (recording.event_version() < 2) {  // then these were not recorded
+  if (recording.event_version() < 2) {  // acid did not record these then
     for (const char* purpose :
          {"data_set_train", "data_set_test", "data_set_task", "topology", "training_sample"})
       seeds.erase(purpose);

@@ -76,7 +76,8 @@ void Comparison::compare_event(int worker, std::int64_t number, const Event& eve
   const auto w = static_cast<std::size_t>(worker);
   Departure found{.time = event.time, .what = "", .worker = worker, .event = number, .tensor = ""};
   if (number >= event_count(recording_, worker)) {
-    if (diverged_ && !simulated_) return;  // how soon the workers hear of it is luck
+    // When the workers hear of a divergence is a matter of luck.
+    if (diverged_ && !simulated_) return;
     found.what = fmt::format("{} is not in the event log", event_name(event.kind));
   } else {
     try {
@@ -122,7 +123,7 @@ void Comparison::compare_value(const Position& position, const Value& value) {
   const auto series = std::find_if(
       recording_.series.begin(), recording_.series.end(),
       [&](const Series& s) { return s.metric == value.metric && s.worker == value.worker; });
-  // An earlier acid did not measure these.
+  // An acid with event version 1 did not measure these.
   constexpr std::array<std::string_view, 4> kSinceVersion2{
       "train_loss_at_mean", "worker_loss", "worker_loss_worst", "worker_accuracy_worst"};
   if (series == recording_.series.end() && recording_.event_version() < 2 &&
@@ -214,7 +215,7 @@ void Comparison::compare_cut(const CutDigests& recorded, const CutDigests& found
   }
 }
 
-// How many values of the series were there before or have been measured again.
+// How many values of the series lie before the start or have been measured again.
 std::size_t Comparison::accounted_for(const Series& series) const {
   const auto next = next_point_.find({series.metric, series.worker});
   if (next != next_point_.end()) return next->second;
@@ -222,7 +223,7 @@ std::size_t Comparison::accounted_for(const Series& series) const {
   const Position& start = recording_.cuts[static_cast<std::size_t>(from_)].position;
   auto left = std::ranges::find_if(
       series.points, [&](const SeriesPoint& point) { return before(start, point.position); });
-  // Of gradients a replay's first sample, which may be its last, says nothing.
+  // A replay's first sample has no values of gradients, and it may also be its last sample.
   constexpr std::array<std::string_view, 4> kOfGradients{"train_loss", "staleness", "gradient_norm",
                                                          "learning_rate"};
   const bool is_replay = !simulated_ && !recording_.events.empty();
@@ -246,8 +247,8 @@ void Comparison::expect_nothing_left(const Position& end, bool nor_after_it) {
     look_at_rest_of_log(w, end.normalised_time, nor_after_it);
 }
 
-// Events that did not happen again. Those after the end of what can be repeated must at least be as
-// they were written.
+// Checks events that did not happen again. Those after the end of what can be repeated must at
+// least be unaltered.
 void Comparison::look_at_rest_of_log(int worker, double time, bool is_too_much) {
   const auto w = static_cast<std::size_t>(worker);
   const std::int64_t count = event_count(recording_, worker);
@@ -257,7 +258,7 @@ void Comparison::look_at_rest_of_log(int worker, double time, bool is_too_much) 
     if (departed_[w]) return;
     next = next_event_[w];
   }
-  if (next < 0 && from_ >= 0) return;  // nothing has told where its log goes on
+  if (next < 0 && from_ >= 0) return;  // the place where its log goes on is unknown
   Departure departure{.time = time, .what = "", .worker = worker, .event = {}, .tensor = ""};
   for (departure.event = std::max<std::int64_t>(next, 0); *departure.event < count;
        ++*departure.event) {

@@ -14,24 +14,24 @@
 
 namespace acid {
 
-/// Where an execution first departs from the recording.
+/// The first difference between an execution and the recording.
 struct Departure {
   double time = 0;  // normalised
   std::string what;
   int worker = kWholeRun;
   std::optional<std::int64_t> event;  // its number among the worker's
-  std::string tensor;                 // empty when it cannot be told
+  std::string tensor;                 // empty when unknown
 };
 
-/// Listens to an execution in place of the store and compares, bit for bit: every event, every
-/// value measured (those of the wall clock apart), the digests of every worker at every checkpoint
-/// and at the end. Takes cuts where the recorded run took them.
+/// Listens to an execution in place of the store and compares it bit for bit with the recording:
+/// every event, every measured value (except those of the wall clock), and the digests of every
+/// worker at every checkpoint and at the end. Takes cuts where the recorded run took them.
 ///
 /// Threads: those of Recorder and Checkpoints.
 class Comparison final : public Recorder, public Checkpoints {
  public:
-  /// `from`: index of the cut the execution starts from; −1: the beginning. `enough` is called when
-  /// nothing is left to compare of a run that did not finish.
+  /// `from`: index of the cut from which the execution starts; −1: the beginning. `enough` is
+  /// called when nothing is left to compare of a run that did not finish.
   Comparison(const Recording& recording, int from, std::function<void()> enough,
              std::function<void(const Position&)> progress);
 
@@ -45,13 +45,13 @@ class Comparison final : public Recorder, public Checkpoints {
   bool has(std::int64_t) const override { return next_cut_ >= recording_.cuts.size(); }
   void save(const Cut& cut) override;
 
-  /// How the execution of `spec` ended. Call last.
+  /// Compares how the execution of `spec` ended. Call it last.
   void end(const Outcome& outcome, const RunSpec& spec);
-  /// Something the execution itself could not get over.
+  /// Notes a departure that the execution itself could not get over.
   void depart(Departure departure) EXCLUDES_LOCK(mutex_);
 
-  /// The earliest; absent when all was equal. Its tensor may come from a later moment, the first at
-  /// which whole vectors could be compared.
+  /// The earliest departure; absent when all was equal. Its tensor may be that of a later moment,
+  /// the first at which whole vectors could be compared.
   std::optional<Departure> first_departure() const EXCLUDES_LOCK(mutex_);
   /// "12 checkpoints and the final state of 8 workers, 40213 events, 1200 measured values"
   std::string compared() const EXCLUDES_LOCK(mutex_);
@@ -68,20 +68,20 @@ class Comparison final : public Recorder, public Checkpoints {
   void compare_edges(const std::vector<AttemptResult::EdgeCount>& recorded,
                      const std::vector<AttemptResult::EdgeCount>& found, double time);
   void compare_mean(const Outcome& outcome);
-  /// Before `end` or, where all of it can be repeated, at all.
+  /// Expects no recorded values or events before `end` or, with `nor_after_it`, at all.
   void expect_nothing_left(const Position& end, bool nor_after_it);
   std::size_t accounted_for(const Series& series) const;
   void look_at_rest_of_log(int worker, double time, bool is_too_much) EXCLUDES_LOCK(mutex_);
   void depart_at(double time, std::string what, int worker = kWholeRun);
   static bool same_value(double a, double b);  // SQLite keeps −0.0 as 0.0
   bool wanted(std::string_view metric) const;
-  /// Told by the wall clock, so that no second execution can repeat it.
+  /// Whether the metric is measured by the wall clock, so that a second execution cannot repeat it.
   bool of_the_clock(std::string_view metric) const;
 
   const Recording& recording_;
-  const bool simulated_;            // seconds are, so they can be repeated
-  const bool finished_, diverged_;  // the recorded run did
-  const int from_;                  // index of the cut it starts from; −1: the beginning
+  const bool simulated_;            // seconds are simulated, so they can be repeated
+  const bool finished_, diverged_;  // of the recorded run
+  const int from_;  // index of the cut from which the execution starts; −1: the beginning
   const std::function<void()> enough_;
   const std::function<void(const Position&)> progress_;
   std::size_t next_cut_ = 0;                                       // the driver's thread
@@ -89,7 +89,7 @@ class Comparison final : public Recorder, public Checkpoints {
 
   mutable Mutex mutex_;
   std::optional<Departure> first_ GUARDED_BY(mutex_);
-  std::string first_tensor_ GUARDED_BY(mutex_);    // of the first departure that could name one
+  std::string first_tensor_ GUARDED_BY(mutex_);    // of the first departure with a known tensor
   std::vector<bool> departed_ GUARDED_BY(mutex_);  // by worker: its events are no longer looked at
   std::vector<std::int64_t> next_event_ GUARDED_BY(mutex_);
   bool over_ GUARDED_BY(mutex_) = false;  // the last cut of a run that did not finish was compared

@@ -1,4 +1,4 @@
-// What a comparison does when the execution has ended.
+// Comparison: what is compared when the execution has ended.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,13 +13,13 @@
 namespace acid {
 namespace {
 
-// χ of realised rates comes from a solver whose last bits are the machine's own.
+// χ of realised rates comes from a solver whose last bits depend on the machine.
 bool about_equal(const std::optional<double>& a, const std::optional<double>& b) {
   if (!a || !b) return a.has_value() == b.has_value();
   return std::abs(*a - *b) <= 1e-9 * std::abs(*b);
 }
 
-// The store keeps nothing of a worker without spans.
+// The store has no entry for a worker without spans.
 bool same_spans(const std::vector<std::vector<Span>>& a, const std::vector<std::vector<Span>>& b) {
   const auto of = [](const auto& workers, std::size_t w) {
     return w < workers.size() ? std::span<const Span>(workers[w]) : std::span<const Span>();
@@ -49,7 +49,7 @@ void Comparison::end(const Outcome& outcome, const RunSpec& spec) {
   } else if (simulated_) {
     compare_position(recording_.run.result->position, outcome.position, "at the end");
   }
-  // Against the wall clock it is a matter of luck how soon the workers hear of a divergence.
+  // Under the wall clock, when the workers hear of a divergence is a matter of luck.
   expect_nothing_left(outcome.position, finished_ || simulated_);
   MutexLock lock(mutex_);
   final_state_ = true;
@@ -104,7 +104,7 @@ void Comparison::compare_result(const AttemptResult& found) {
               recorded.exchanges_waiting == found.exchanges_waiting,
           "another number of exchanges drawn or waiting");
   compare_workers(recorded.worker_idle_seconds, found.worker_idle_seconds, "other idle seconds");
-  // Of the attempt that ended the run, which must be this whole execution.
+  // Spans are those of the attempt that ended the run, which must be this whole execution.
   if (from_ < 0 && recording_.run.attempts.back().resumed_from == 0)
     compare(same_spans(recording_.spans, found.worker_spans), "other spans of a worker's time");
 }
@@ -126,7 +126,7 @@ void Comparison::compare_edges(const std::vector<AttemptResult::EdgeCount>& reco
                                 edges.begin()->first.first, edges.begin()->first.second));
 }
 
-// The mean's digest, and the file with the final model tensor by tensor, buffers included.
+// Compares the mean's digest, and the file with the final model tensor by tensor, with buffers.
 void Comparison::compare_mean(const Outcome& outcome) {
   Departure departure{.time = outcome.position.normalised_time,
                       .what = "another mean at the end",
@@ -140,7 +140,7 @@ void Comparison::compare_mean(const Outcome& outcome) {
       const std::vector<float> none;
       const std::vector<float>& then =
           recorded == recording_.final_mean.end() ? none : recorded->second.values;
-      // Nothing of these tensors, as where every worker keeps its own buffers, is nothing recorded.
+      // When there are no values (every worker keeps its own buffers), none must be recorded.
       const auto now = values.empty()
                            ? std::span<const float>()
                            : std::span(values).subspan(static_cast<std::size_t>(segment.offset),

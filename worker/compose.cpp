@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// Gradients this cheap cost less than handing them to another thread.
+// Gradients below this cost are cheaper to compute than to hand to another thread.
 constexpr double kCheapGradient = 1 << 17;  // multiply-adds
 
 bool cheap(const AnalyticEntry& entry, const AnalyticEntry::Info& info, int batch_size) {
@@ -27,17 +27,17 @@ bool cheap(const AnalyticEntry& entry, const AnalyticEntry::Info& info, int batc
 }
 
 int lanes_of(const ComposedRun& run, std::optional<int> rank) {
-  if (rank) return *rank == 0 ? 2 : 1;  // Rank 0 alone evaluates.
+  if (rank) return *rank == 0 ? 2 : 1;  // only rank 0 evaluates
   if (run.driver() != DriverKind::virtual_time) return run.spec.workers + 1;
   return std::max(1, run.options.virtual_time.threads);
 }
 
-// As the models know it.
+// The device's name in LibTorch.
 std::string device_name(const ComposedRun& run) {
   return run.cuda.is_null() ? "cpu" : fmt::format("cuda:{}", run.device);
 }
 
-// Whether some core has nothing else to do than gather minibatches. Under MPI all workers may share
+// Whether a core is idle and can gather minibatches. Under MPI this assumes that all workers share
 // this host.
 bool spare_core(const ComposedRun& run, int cores) {
   const int computing = run.driver() == DriverKind::virtual_time ? run.options.virtual_time.threads
@@ -97,7 +97,7 @@ void compose_objective(ComposedRun& run, int cores, std::optional<int> rank) {
   data.label_smoothing = task.label_smoothing;
   data.feature_shift = task.feature_shift;
   ModelRuntime& runtime = load_model_runtime();
-  // So that what is recorded is what is in effect.
+  // Pinned here, so that the recorded number is the one in effect.
   runtime.pin_threads(spec.threads_per_worker);
   run.objective = make_supervised(runtime, task.model, std::move(data), task.partition, batch_size,
                                   spec.workers, spec.threads_per_worker, device_name(run),

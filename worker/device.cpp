@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// Of this process among those of its host, as its launcher says.
+// The rank of this process among those of its host, as its launcher sets it.
 int local_rank_in_environment() {
   for (const char* name :
        {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID"})

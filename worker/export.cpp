@@ -48,7 +48,7 @@ std::vector<float> read_tensors(const SafetensorsFile& file,
   return values;
 }
 
-// A module evaluates, so it needs buffers, and the mean has none where every worker keeps its own.
+// A module evaluates, so it needs buffers; the mean has none when every worker keeps its own.
 void require_buffers(const RunDetail& run, const TaskSettings& task, const Layout& layout) {
   if (layout.buffers.empty() || task.average_buffers || run.summary.workers == 1) return;
   throw UsageError(
@@ -58,7 +58,7 @@ void require_buffers(const RunDetail& run, const TaskSettings& task, const Layou
                   run.summary.id));
 }
 
-// As it is written down, 0.1307, not the double nearest to the float.
+// The shortest decimal, 0.1307, not the double nearest to the float.
 json decimal(float value) { return json::parse(fmt::format("{}", value)); }
 
 json normalisation_of(const DatasetEntry& dataset, const json& options, int channels) {
@@ -105,7 +105,7 @@ Exit finish_output() {
   return Exit::ok;
 }
 
-// The file may lie elsewhere by now, but its content is part of the result.
+// The file may be elsewhere by now, but its content is part of the result.
 void require_recorded_files(const RunDetail& run, const Dataset& data) {
   std::vector<std::string> then, now;
   for (const auto& [path, sha256] : run.file_digests) then.push_back(sha256);
@@ -119,7 +119,7 @@ void require_recorded_files(const RunDetail& run, const Dataset& data) {
                     run.summary.id, run.summary.id));
 }
 
-// The module whose values were trained: what is written is that with these.
+// The exported module is the file whose values were trained, so it must be the recorded one.
 void require_recorded_module(const RunDetail& run, const std::string& path) {
   std::error_code error;
   const std::string now = std::filesystem::exists(path, error) ? sha256_file(path) : "";
@@ -179,7 +179,7 @@ Exit print_test_set(const std::string& store_folder, const std::string& run_id) 
   std::vector<std::int64_t> input_shape = input_of(shape), target_shape{rows};
   input_shape.insert(input_shape.begin(), rows);
   if (shape.tokens) target_shape.push_back(shape.labels());
-  // The integers first: after a header that is padded to 8 bytes they are aligned.
+  // The integers come first: after a header that is padded to 8 bytes they are aligned.
   const std::string header = safetensors_header(
       {{"acid_run", run_id}, {"data_set", std::string(dataset.name)}, {"split", "test"}},
       {{"targets", {TensorType::i64, target_shape, 0, 0}},

@@ -6,9 +6,9 @@
 
 namespace acid {
 
-// What PyTorch and other programs read of a run with a model, written to standard output. Both
-// throw UsageError for a run whose task has no model, StoreError for a model file that is damaged,
-// and Error when standard output takes no more.
+// Exports of a run with a model for PyTorch and other programs, on standard output. Both throw
+// UsageError for a run whose task has no model, StoreError for a damaged model file, and Error when
+// standard output takes no more.
 
 /// The final mean as a TorchScript module, see ModelRuntime::torchscript(). Its acid.json says what
 /// the module is and how its inputs are normalised. UsageError when the run has no final mean.

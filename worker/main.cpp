@@ -1,4 +1,4 @@
-// acid-worker: the engine. Started by acid with a store and a run id; the store is the only channel
+// acid-worker: the engine. acid starts it with a store and a run id; the store is the only channel
 // between the two.
 #include <fmt/format.h>
 #include <pthread.h>
@@ -35,28 +35,28 @@
 namespace acid {
 namespace {
 
-/// Whether the acid that started this process has died. Another process may stand between the two,
-/// such as a debugger or a script, so that it need not be our parent.
+/// Whether the acid that started this process has died. A debugger or a script may stand between
+/// the two, so acid need not be the parent of this process.
 bool supervisor_is_gone() {
   const char* supervisor = std::getenv("ACID_PARENT_PID");
   if (supervisor == nullptr || std::to_string(getppid()) == supervisor) return false;
   std::ifstream file(std::string("/proc/") + supervisor + "/stat");
   std::string line;
   if (!std::getline(file, line)) return true;
-  const std::size_t name_end = line.rfind(") ");  // The name itself may hold anything.
+  const std::size_t name_end = line.rfind(") ");  // the name itself may hold any text
   return name_end != std::string::npos && line.find_first_of("ZX", name_end) == name_end + 2;
 }
 
 /// Turns kStopSignals, apart from a SIGHUP that is ignored, into a stop request, on a thread of its
-/// own. Only a SIGINT after that ends the process at once: schedulers send signals to every process
-/// and often several, a logout a SIGHUP after the SIGTERM, and acid passes its own on. As long as
-/// there is nothing to save, any of them does: what is being prepared may take long and hear
-/// nothing. When acid has died, nobody can send a second one: then the process ends by itself if it
-/// has not saved by then. Construct before any other thread, so that all inherit the blocked
-/// signals.
+/// own. After the request only a SIGINT ends the process at once: a scheduler sends signals to
+/// every process and often several, a logout sends a SIGHUP after the SIGTERM, and acid passes on
+/// its own signals. As long as there is nothing to save, any of the signals ends the process at
+/// once, since the preparation may take long and does not check for a request. When acid has died,
+/// no user can send a second signal: then the process ends by itself after a minute. Construct it
+/// before any other thread, so that all threads inherit the blocked signals.
 class SignalWatch {
  public:
-  /// `beside_acid`: on its host, so that its death can be seen.
+  /// `beside_acid`: whether acid runs on this host, where its death can be seen.
   explicit SignalWatch(bool beside_acid) : beside_acid_(beside_acid) {
     sigemptyset(&signals_);
     for (const int signal : kStopSignals)
@@ -77,7 +77,7 @@ class SignalWatch {
  private:
   static constexpr time_t kSecondsToSaveAlone = 60;
 
-  // The next signal; 0 after `seconds` without one.
+  // Waits for the next signal; returns 0 after `seconds` without one.
   int next_signal(time_t seconds) const {
     const timespec timeout{seconds, 0};
     int signal = -1;
@@ -86,7 +86,7 @@ class SignalWatch {
     return std::max(signal, 0);
   }
   void watch() {
-    time_t alone = 0;  // since when acid is known to have died, in seconds
+    time_t alone = 0;  // for how many seconds acid is known to be dead
     while (true) {
       const int signal = next_signal(1);
       if (over_) return;
@@ -107,10 +107,10 @@ class SignalWatch {
   std::thread thread_;
 };
 
-// `acid-worker --launch PROGRAM ARGUMENT…` becomes the program, which is asked to stop when acid
-// dies. Only a process can arrange that for itself. A batch system or a logout that ends a job
-// sends its signals to each of its processes: the workers save, and a launcher that heard them
-// would not let them.
+// `acid-worker --launch PROGRAM ARGUMENT…` becomes the program, to which the system sends SIGUSR1
+// when acid dies. Only the process itself can arrange that. A batch system or a logout that ends a
+// job sends its signals to each process of the job: the workers save at such a signal, so the
+// launcher must not hear it and end them.
 int launch(char** command) {
   sigset_t ends;
   sigemptyset(&ends);
@@ -122,8 +122,8 @@ int launch(char** command) {
   throw Error(fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
 }
 
-// Under MPI the parent is a launcher, and without it the other processes do not hear of a stop. A
-// process that is left must not go on by itself.
+// Under MPI the parent is a launcher, and without it the other processes do not hear of a stop: a
+// process that is left alone must not go on.
 int signal_when_orphaned(bool mpi) {
   const char* supervisor = std::getenv("ACID_PARENT_PID");
   const bool launched = supervisor == nullptr || std::to_string(getppid()) != supervisor;
@@ -144,7 +144,7 @@ Exit print_environment() {
   return Exit::ok;
 }
 
-// `again`: what to do after a failure for want of memory or threads, once there is more.
+// `again`: the command to run after a failure for want of memory or threads, once there is more.
 int run(int argc, char** argv, std::string& again) {
   CLI::App app("The engine of acid. Use acid run.", "acid-worker");
   ExecuteOptions execute;
@@ -176,25 +176,25 @@ int run(int argc, char** argv, std::string& again) {
   }
   if (only_environment)
     return static_cast<int>(mpi ? print_mpi_environment() : print_environment());
-  // If acid dies, this process has no supervisor any more. It stops as at a signal, and its output
+  // If acid dies, this process has no supervisor any more: it stops as at a signal. Its output then
   // has no reader.
   prctl(PR_SET_PDEATHSIG, signal_when_orphaned(mpi));
   std::signal(SIGPIPE, SIG_IGN);
-  // A file that may not grow is an error like a full disk.
+  // A file that may not grow is an error, like a full disk, not a signal.
   std::signal(SIGXFSZ, SIG_IGN);
   if (only_torchscript)
     return static_cast<int>(print_torchscript(execute.store_folder, execute.run_id));
   if (only_test_set) return static_cast<int>(print_test_set(execute.store_folder, execute.run_id));
   again = fmt::format("'acid {} {}'", only_verify ? "verify" : "resume", execute.run_id);
-  // On other hosts it cannot be seen; rank 0 is on its own.
+  // On other hosts acid cannot be seen: there only rank 0 watches it.
   const bool beside_acid = !mpi || rank_in_environment() == 0;
   SignalWatch signals(beside_acid);
-  // It was faster than prctl.
+  // acid may have died before prctl was called.
   if (beside_acid && supervisor_is_gone()) signals.request_stop();
   for (int k = 0; k < argc; ++k) execute.command_line += (k > 0 ? " " : "") + std::string(argv[k]);
   execute.begins = [&signals] { signals.there_is_something_to_save(); };
   if (mpi) {
-    execute.begins();  // one that ends while they meet would take the others with it
+    execute.begins();  // a process that ends while the processes meet would take the others with it
     return static_cast<int>(execute_mpi(execute, signals.token()));
   }
   if (!only_verify) return static_cast<int>(execute_run(execute, signals.token()));

@@ -36,13 +36,13 @@
 namespace acid {
 namespace {
 
-// For a process to answer while the run is being ended. Only one that was stopped, or a host that
-// is gone, takes as long.
+// How long a process may take to answer while the run is being ended. Only a stopped process, or
+// one on a host that is gone, takes as long.
 constexpr double kSecondsToAnswer = 8;
 constexpr double kSecondsToStart = 60;  // alone, for acid doctor
 constexpr double kSecondsToMeet = 90;   // longer than connect() itself waits for a connection
-// After a loss: what the launcher knows of it is better than what we do, so it gets the time to
-// say it, and rank 0 the time to record.
+// After a loss: the launcher knows the cause better, so it gets time to say it, and rank 0 gets
+// time to record it.
 constexpr double kSecondsForLauncher = 1;
 constexpr double kSecondsToBeRead = 0.2;  // by the launcher, before it hears of the end
 constexpr double kSecondsForRankZero = 5;
@@ -52,8 +52,8 @@ constexpr double kLongestPause = 0.25;  // between two signs of life
 
 void sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
-/// What every process does `job` says, in its words, by rank; never empty. Each works at its own
-/// pace on a thread of its own while all show each other now and then that they are alive.
+/// Runs `job` in every process and returns the texts by rank; none is empty. Each job runs at its
+/// own pace on a thread of its own, while all processes show each other that they are alive.
 std::vector<std::string> gather_while_alive(MpiRuntime& mpi, double start_seconds,
                                             const std::function<std::string()>& job) {
   StopLatch done;
@@ -83,15 +83,14 @@ std::vector<std::string> gather_while_alive(MpiRuntime& mpi, double start_second
   return all;
 }
 
-/// Keeps a process in company between the end of its run and the end of MPI: the others must not
-/// wait for rank 0 inside MPI while it records the run, where they would burn a core each and miss
-/// its death.
+/// Answers for a process between the end of its run and the end of MPI, while rank 0 records the
+/// run. If the others waited for rank 0 inside MPI, they would burn a core each and miss its death.
 class KeepAlive {
  public:
   explicit KeepAlive(std::unique_ptr<Transport> transport)
       : transport_(std::move(transport)), thread_([this](std::stop_token over) { keep(over); }) {}
 
-  /// Rank 0 has recorded the run: lets the others go.
+  /// Lets the other processes go. Called when rank 0 has recorded the run.
   void part() {
     thread_.request_stop();
     thread_.join();
@@ -100,7 +99,7 @@ class KeepAlive {
       transport_->send(rank, std::vector<std::byte>{});
     transport_->leave();
   }
-  /// The others wait for that. Throws LostProcess.
+  /// Waits in the other processes until rank 0 parts. Throws LostProcess.
   static void await_parting(Transport& transport) {
     while (true) {
       const auto mail = transport.next();
@@ -117,7 +116,7 @@ class KeepAlive {
     try {
       while (!over.stop_requested()) {
         transport_->wait(kLongestPause);
-        while (transport_->next()) {  // what came late; it would keep wait() from sleeping
+        while (transport_->next()) {  // late mail, which would keep wait() from sleeping
         }
       }
     } catch (const LostProcess&) {
@@ -126,11 +125,11 @@ class KeepAlive {
   }
 
   std::unique_ptr<Transport> transport_;
-  bool lost_ = false;  // the thread's until it is joined
+  bool lost_ = false;  // belongs to the thread until it is joined
   std::jthread thread_;
 };
 
-/// This process's part in one run.
+/// One process's part in one run.
 class MpiRun {
  public:
   MpiRun(const ExecuteOptions& options, std::stop_token stop, MpiRuntime& mpi)
@@ -163,21 +162,21 @@ class MpiRun {
       return exit;
     }
     NullRecorder nothing;
-    WatchedFiles files(composed_->file_digests);  // of this host; rank 0 looks at its own
+    WatchedFiles files(composed_->file_digests);  // on this host; rank 0 looks at its own
     drive(nothing, {.look_first = [&] { files.refuse_changed(); }});
     return Exit::ok;
   }
 
   bool goes_on() const { return composed_ != nullptr && goes_on_without_lost(composed_->settings); }
 
-  /// Why rank 0 did not let the run be executed; null when it has finished before.
+  /// The error by which rank 0 refused the run; null when the run had finished before.
   std::exception_ptr refusal() const { return refusal_; }
 
  private:
   bool leads() const { return mpi_.rank() == 0; }
   const MpiSettings& asked() const { return *composed_->settings.execution.mpi; }
 
-  // What rank 0 does alone: an error keeps the run from beginning, and no other process waiting.
+  // Runs a job of rank 0 alone. Its error keeps the run from beginning; no other process waits.
   template <class Job>
   std::string or_refuse(Job job) {
     try {
@@ -188,7 +187,7 @@ class MpiRun {
     }
   }
 
-  /// The settings; empty when there is nothing to do.
+  /// The settings as text; empty when there is nothing to do.
   std::string order_of_run() {
     return or_refuse([&]() -> std::string {
       store_.emplace(open_existing_store(options_.store_folder));
@@ -253,7 +252,7 @@ class MpiRun {
 
   DeviceConnection connect_devices(Recorder& recorder, const Transport& transport) {
     const RunSpec& spec = composed_->spec;
-    // A swap of which one side dies takes NCCL with it.
+    // If one side of a swap dies, NCCL fails with it.
     if (composed_->cuda.is_null() || !spec.method.has_meetings() || spec.workers < 2 || goes_on())
       return {};
     const Watchdog watchdog(kSecondsToMeet, "the GPUs of the processes did not all connect");
@@ -294,29 +293,28 @@ class MpiRun {
   nlohmann::json settings_, surroundings_;
   std::unique_ptr<ComposedRun> composed_;
   std::exception_ptr refusal_;
-  // Rank 0 only.
+  // Used by rank 0 only.
   std::optional<Store> store_;
   RunDetail run_;
   std::optional<Attempt> attempt_;
   std::optional<KeepAlive> keep_alive_;
 };
 
-// Ends the whole job and does not return: once rank 0 has recorded it, and the launcher has had the
-// time to notice a death by itself, to name its signal and to end us.
+// Ends the whole job and does not return. Waits first, so that rank 0 can record the loss, and the
+// launcher can notice a death by itself, name its signal and end all processes.
 //
-// Where the others go on without this process, which they do while rank 0 lives, it ends itself
-// only.
+// Where the others go on without this process (while rank 0 lives), it ends only itself.
 void give_up(MpiRuntime& mpi, const LostProcess& loss, bool others_go_on) {
-  // To the others it is dead already. It ends by SIGKILL, because any other end might end the job.
+  // The others take this process for dead. It ends by SIGKILL: any other end might end the job.
   if (others_go_on && loss.rank() == mpi.rank()) ::raise(SIGKILL);
-  // A rank 0 that failed by itself closes its connections before it has said why; of one that died
-  // the launcher hears first, which ends everybody unless it is to go on.
+  // A rank 0 that fails closes its connections before it reports its error, so wait longer then. If
+  // it died, the launcher hears of it first and ends all processes, unless the run is to go on.
   const bool rank_zero_lost = loss.rank() == 0;
   const bool may_have_failed = rank_zero_lost && !loss.silent() && !others_go_on;
   sleep(may_have_failed                                        ? kSecondsToFail
         : mpi.rank() == 0 || (rank_zero_lost && !others_go_on) ? kSecondsForLauncher
                                                                : kSecondsForRankZero);
-  const int next_speaker = loss.rank() == 1 ? 2 : 1;  // where rank 0 cannot, or not in time
+  const int next_speaker = loss.rank() == 1 ? 2 : 1;  // speaks when rank 0 cannot, or not in time
   if (mpi.rank() == 0 || mpi.rank() == next_speaker) complain(loss.what());
   sleep(kSecondsToBeRead);
   if (others_go_on && mpi.rank() != 0) std::_Exit(static_cast<int>(Exit::lost));
@@ -334,13 +332,13 @@ MpiRuntime& start(double start_seconds) {
                           [] { return waiting_words(0, 0); });
   try {
     return start_mpi();
-  } catch (const Error& error) {  // All processes have the same to say; rank 0 says it.
+  } catch (const Error& error) {  // all processes have the same error; rank 0 reports it
     if (rank_in_environment() == 0) throw;
     std::_Exit(static_cast<int>(error.code()));
   }
 }
 
-// As long as others come, which is no matter of seconds on a host with much else to do.
+// Waits as long as further processes arrive, which can take minutes on a busy host.
 void assemble(MpiRuntime& mpi, double start_seconds) {
   std::atomic<int> here = 0;
   const Watchdog watchdog(start_seconds * mpi.size(), "the processes did not all answer",

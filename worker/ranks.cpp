@@ -36,7 +36,8 @@ RankReport report_of_process(int rank) {
   throw Error(message, report.code);
 }
 
-// "  data: … there, … at worker 0", by what differs; hosts with the same difference together.
+// "  data: … there, … at worker 0": a line per difference; hosts with the same difference share
+// one.
 std::string describe_each(const std::map<std::string, std::string>& hosts_by_difference) {
   std::string text;
   for (const auto& [difference, hosts] : hosts_by_difference)
@@ -58,7 +59,7 @@ std::string lines_of(const json& differences) {
   return lines;
 }
 
-// Where k processes share a core, a step that needs all of them takes k times as long.
+// Where k processes share a core, a step that waits for all of them takes k times as long.
 std::vector<std::string> crowded_hosts(const std::vector<RankReport>& reports) {
   std::map<std::string, std::pair<int, int>> hosts;  // processes, cores
   for (const RankReport& report : reports) {

@@ -14,7 +14,7 @@
 namespace acid {
 namespace {
 
-// Absent when the file is gone; empty when it is not even of the right size.
+// Absent when the file is gone; empty when its size is wrong.
 std::optional<std::string> digest_of(const std::string& path, std::int64_t bytes) {
   std::error_code error;
   if (!std::filesystem::exists(path, error) && !error) return std::nullopt;
@@ -29,7 +29,7 @@ void read_final_mean(const Store& store, const AttemptResult::Artifact& artifact
     if (!digest) return;
     recording.final_mean = read_safetensors(path);
     if (*digest == artifact.sha256) return;
-  } catch (const Error&) {  // It is there, and no model can be read from it.
+  } catch (const Error&) {  // the file exists, but is no model
   }
   recording.altered_files.push_back("the file of the final model");
 }

@@ -12,7 +12,7 @@
 
 namespace acid {
 
-/// What a run left in the store that executing it again must give again.
+/// The parts of a run's record that a second execution must reproduce.
 struct Recording {
   RunDetail run;
   RunSettings settings;                        // of `run`
@@ -21,9 +21,9 @@ struct Recording {
   std::vector<std::vector<std::byte>> events;  // by worker; empty when no log was kept
   std::vector<Series> series;
   std::vector<std::vector<Span>> spans;            // read_spans()
-  std::vector<std::string> wrong_summaries;        // of series: see store/queries.hpp
-  std::vector<std::string> altered_words;          // the same
-  std::string state;                               // verified_state(), before anything was read
+  std::vector<std::string> wrong_summaries;        // see store/queries.hpp
+  std::vector<std::string> altered_words;          // see store/queries.hpp
+  std::string state;                               // verified_state(), read before anything else
   std::vector<std::string> altered_files;          // "the file of checkpoint 3"
   std::vector<Segment> segments, buffer_segments;  // of the model
   std::map<std::string, LoadedTensor> final_mean;  // empty when its file is gone
@@ -32,26 +32,26 @@ struct Recording {
 
 /// In an attempt's environment: whether it keeps an event log.
 inline constexpr const char* kEventLogKey = "event_log";
-/// Whether it does. Where an acid from before that key wrote the attempt, `events` of the run
-/// (read_events()) tell.
+/// Whether the attempt kept an event log. An attempt of an older acid does not say so: then
+/// `events` of the run (read_events()) decide.
 bool kept_events(const AttemptRow& attempt, const std::vector<std::vector<std::byte>>& events);
 
-/// What the kinds of events mean, and what virtual runs and replay make of them. It goes up when
-/// that changes; absent in an attempt's environment: 1. Since 2 a gradient begins at parameters
-/// that are mixed to its time; since 3 what is heard of a server has the rest of its number;
-/// since 4 means are taken by differences (engine/worker/kernels.hpp).
+/// Version of the meaning of events, and of what virtual runs and replay make of them; absent in an
+/// attempt's environment: 1. Since 2 a gradient begins at parameters that are mixed to its time;
+/// since 3 an event of hearing a server has the rest of its number; since 4 means are taken by
+/// differences (engine/worker/kernels.hpp).
 inline constexpr const char* kEventVersionKey = "event_version";
 inline constexpr int kEventVersion = 4;
 
-/// Event `number` of a worker, which there must be. Throws DamagedEvent when its check fails.
+/// Event `number` of a worker; it must exist. Throws DamagedEvent when its check fails.
 Event event_of(const Recording& recording, int worker, std::int64_t number);
-/// How many there are.
+/// The number of a worker's recorded events.
 std::int64_t event_count(const Recording& recording, int worker);
 inline constexpr const char* kAlteredEvent = "altered in the event log: its check fails";
 
-/// All but the model's segments. A file that is gone takes nothing from the proof, since its digest
-/// is in the store; an altered one is named. Throws StoreError when the store cannot be read or
-/// holds what no run writes.
+/// Reads all but the model's segments. A missing file takes nothing from the proof, since its
+/// digest is in the store; altered files are named. Throws StoreError when the store cannot be read
+/// or holds values that no run writes.
 Recording read_recording(const Store& store, const std::string& run_id);
 
 }  // namespace acid

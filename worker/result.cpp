@@ -10,7 +10,7 @@ namespace acid {
 namespace {
 
 constexpr std::int64_t kMostEdges = 100'000;  // recorded with their rates, used or not
-constexpr int kMostWorkersRealised = 4'096;   // for whom χ̂₁, χ̂₂ are worked out
+constexpr int kMostWorkersRealised = 4'096;   // at most this many for χ̂₁, χ̂₂
 
 void add_edges(AttemptResult& result, const Outcome& outcome, const RunSpec& spec) {
   std::map<std::pair<int, int>, std::int64_t> counts;
@@ -27,7 +27,7 @@ void add_edges(AttemptResult& result, const Outcome& outcome, const RunSpec& spe
 }
 
 void add_realised(AttemptResult& result, const Outcome& outcome, const RunSpec& spec) {
-  // A run of exchanges alone has no gradients to count: what is counted is what they would be.
+  // A run of exchanges alone has no gradients: it counts as many as its time stands for.
   const double gradients = outcome.position.gradients > 0
                                ? static_cast<double>(outcome.position.gradients)
                                : spec.workers * outcome.position.normalised_time;

@@ -5,7 +5,7 @@
 
 namespace acid {
 
-/// What the store keeps of how an execution ended, its files apart.
+/// The store's record of how an execution ended, without its files.
 AttemptResult result_of(const Outcome& outcome, const RunSpec& spec);
 
 }  // namespace acid

@@ -14,8 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-// What the bits of a run may depend on (docs/SEMANTICS.md, Bits), as pointers into the recorded
-// environment.
+// The parts of the environment on which a run's bits may depend (docs/SEMANTICS.md, Bits), as
+// pointers into the recorded environment.
 constexpr std::array kPartOfTheResult = {
     "/plan_sha256",
     "/acid_version",
@@ -55,7 +55,7 @@ std::string shown(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// Throws UsageError when it may not be gone on from the checkpoint.
+/// Throws UsageError when the run may not go on from the checkpoint.
 void check_may_resume(const RunDetail& run, const Resumption& found, std::string_view layout,
                       bool allow_changed) {
   if (!found.changed.empty() && !allow_changed)
@@ -67,10 +67,10 @@ void check_may_resume(const RunDetail& run, const Resumption& found, std::string
   check_layout(*found.file, layout);
 }
 
-/// To start again would supersede what the missing files hold, and they may only be somewhere else:
-/// on a disk that is not there at the moment, or left behind when the store was copied.
+/// Refuses to start again: that would supersede what the missing files hold, and the files may be
+/// elsewhere, on a disk that is not mounted or left behind when the store was copied.
 void refuse_without(const CheckpointRow& missing, const Store& store, const RunDetail& run) {
-  // Another process that executes the run meanwhile removes old files.
+  // Another process that executes the run may have removed old files meanwhile.
   if (version_of(run_detail(store, run.summary.id)) != version_of(run))
     throw Overtaken(fmt::format("run {} is executed by another process", run.summary.id));
   throw StoreError(fmt::format(
@@ -89,7 +89,7 @@ json differences(const AttemptRow& then, const json& environment_now,
     const json now = at_pointer(environment_now, pointer);
     if (before != now) changed[pointer + 1] = {before, now};
   }
-  // By content: a data set may lie somewhere else by now.
+  // Files are compared by content: a data set may be elsewhere by now.
   FileDigests before = then.file_digests, now = files_now;
   const auto by_content = [](const auto& a, const auto& b) { return a.second < b.second; };
   std::sort(before.begin(), before.end(), by_content);
@@ -118,7 +118,7 @@ std::optional<Resumption> find_resumption(const Store& store, const RunDetail& r
     try {
       found.file = std::make_unique<CheckpointFile>(checked_path(store, row->path), row->sha256);
     } catch (const DamagedCheckpoint& damage) {
-      // A checkpoint that was removed need not have a file.
+      // A removed checkpoint need not have a file.
       if (row->removed) continue;
       const bool is_missing = dynamic_cast<const MissingCheckpoint*>(&damage) != nullptr;
       if (is_missing && missing == nullptr) missing = &*row;
@@ -135,7 +135,7 @@ std::optional<Resumption> find_resumption(const Store& store, const RunDetail& r
                                        row->position.gradients));
     return found;
   }
-  // Of a run that somebody executes, files come and go; it cannot be begun anyway.
+  // While another process executes the run, files come and go; the run cannot be begun anyway.
   if (missing != nullptr && run.summary.state != RunState::running)
     refuse_without(*missing, store, run);
   if (!complaints.empty()) complaints.push_back("no checkpoint is left: starting again");

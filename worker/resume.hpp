@@ -14,8 +14,8 @@ namespace acid {
 
 using FileDigests = std::vector<std::pair<std::string, std::string>>;  // path, SHA-256
 
-/// What must be equal for two executions to give the same bits and is not: {what: [then, now]}.
-/// Compares environments (as environment() and the model runtime tell) and data files.
+/// The differences between two executions in things that must be equal for equal bits: {what:
+/// [then, now]}. Compares environments (of environment() and the model runtime) and data files.
 nlohmann::json differences(const AttemptRow& then, const nlohmann::json& environment_now,
                            const FileDigests& files_now);
 /// One line per difference, indented: "  program: then …, now …".
@@ -28,12 +28,12 @@ struct Resumption {
   nlohmann::json changed;  // differences that were allowed
 };
 
-/// The newest checkpoint of the run whose file is whole, also one that was let go of and was found
-/// again; absent when there is none. What is wrong with newer ones is added to `complaints`. Throws
-/// UsageError with the differences when the program or its data changed since it was written,
-/// unless that is allowed, and in any case when its state is not of the driver's `layout`;
-/// StoreError when none can be used and files are missing that may be put back; Overtaken when they
-/// are because another process has gone on with the run.
+/// Finds the newest checkpoint of the run whose file is whole, also one that was let go of and was
+/// found again; absent when there is none. Adds to `complaints` what is wrong with newer ones.
+/// Throws UsageError with the differences when the program or its data changed since the checkpoint
+/// was written, unless that is allowed, and in any case when its state is not of the driver's
+/// `layout`; StoreError when no checkpoint can be used and missing files may be put back; Overtaken
+/// when files are missing because another process has gone on with the run.
 std::optional<Resumption> find_resumption(const Store& store, const RunDetail& run,
                                           const nlohmann::json& environment_now,
                                           const FileDigests& files_now, std::string_view layout,

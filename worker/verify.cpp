@@ -40,7 +40,7 @@ void refuse_what_cannot_be_verified(const Recording& recording, int from) {
                   run.id, state_name(run.state), run.id));
 }
 
-// What the library adds up, and in which order, is its own affair.
+// The MPI library chooses the order in which it adds.
 void refuse_library_sums(const ComposedRun& run, const std::string& run_id) {
   const auto& mpi = run.settings.execution.mpi;
   if (!mpi || !mpi->library_sum || !run.spec.method.hears_all()) return;
@@ -51,7 +51,7 @@ void refuse_library_sums(const ComposedRun& run, const std::string& run_id) {
       run_id));
 }
 
-// A person's program may draw numbers from where no seed reaches.
+// A user's program may draw random numbers that no seed determines.
 void refuse_unrepeatable(const Recording& recording, const ComposedRun& run) {
   const auto unrepeatable = [](const json& runtime) {
     return runtime.is_object() && !runtime.value("repeatable", true);
@@ -67,7 +67,7 @@ void refuse_unrepeatable(const Recording& recording, const ComposedRun& run) {
       recording.run.summary.id, text(run.settings.task.model, "file")));
 }
 
-// Up to version 3 of events a mean was a sum of messages, each times a weight rounded by itself.
+// Up to version 3 of events a mean was a sum of messages, each multiplied by a rounded weight.
 void refuse_other_means(const Recording& recording, const ComposedRun& run) {
   if (run.spec.workers == 1 || recording.event_version() > kEventVersion) return;
   const json& environment = recording.run.attempts.back().environment;
@@ -80,8 +80,8 @@ void refuse_other_means(const Recording& recording, const ComposedRun& run) {
       recording.event_version(), kEventVersion));
 }
 
-// Without a momentum copy there is nothing to mix, and both versions are one, but for when a
-// worker's last event was: a checkpoint tells of that.
+// Without a momentum copy there is nothing to mix, and both versions are equal, except for the time
+// of a worker's last event, which a checkpoint records.
 void refuse_other_events(const Recording& recording, const ComposedRun& run, int from) {
   const RunSummary& summary = recording.run.summary;
   const json& environment = recording.run.attempts.back().environment;
@@ -123,7 +123,7 @@ int index_of_cut(const Recording& recording, int number) {
                                known.empty() ? "leave --from out" : "it has " + known));
 }
 
-/// Where the clock had samples taken, in gradients.
+/// The samples that the wall clock asked for, as numbers of gradients.
 std::vector<std::int64_t> samples_of(const Recording& recording) {
   std::set<std::int64_t> places;
   for (const Series& series : recording.series)
@@ -131,7 +131,7 @@ std::vector<std::int64_t> samples_of(const Recording& recording) {
   return {places.begin(), places.end()};
 }
 
-/// The log as a script. Throws DamagedEvent at the first altered event.
+/// The event log as a script for a replay. Throws DamagedEvent at the first altered event.
 ReplayScript script_of(const Recording& recording, int from, DriverKind driver) {
   ReplayScript script;
   script.shared_clock = driver != DriverKind::mpi;
@@ -145,7 +145,8 @@ ReplayScript script_of(const Recording& recording, int from, DriverKind driver) 
   return script;
 }
 
-// When an event that can no longer be read happened: no earlier than the one before it.
+// A lower bound for the time of an event that can no longer be read: the time of the event before
+// it.
 double time_before(const Recording& recording, int worker, std::int64_t number) {
   return number == 0 ? 0 : event_of(recording, worker, number - 1).time;
 }
@@ -213,8 +214,8 @@ class Reexecution {
     if (spec.method.is_asynchronous())
       return run_replay(run, script_of(recording_, from_, run_.driver()), ended(),
                         std::min(usable_cores(), spec.workers));
-    // Rounds depend on nothing but themselves, whether their workers are threads or processes;
-    // where they ended is all the clock had a say in.
+    // Rounds are determined by the settings, whether their workers are threads or processes; the
+    // clock decides only where they end.
     const bool end_known = ended() && recording_.run.result;
     spec.end_at_gradients =
         end_known ? recording_.run.result->position.gradients : spec.budget.gradients;
@@ -224,13 +225,13 @@ class Reexecution {
     return run_threads(run, run_.options.threads);
   }
 
-  /// The recorded run came to an end of its own.
+  /// Whether the recorded run came to an end of its own.
   bool ended() const {
     const RunState state = recording_.run.summary.state;
     return state == RunState::finished || state == RunState::diverged;
   }
 
-  // At most twice a second, on a terminal only. Several threads may come at once.
+  // Shown at most twice a second, on a terminal only. Several threads may call it at once.
   void show_progress(const Position& position) {
     if (isatty(STDERR_FILENO) == 0) return;
     MutexLock lock(showing_);
@@ -268,7 +269,7 @@ std::string describe(const Departure& departure) {
   return text;
 }
 
-/// What came out.
+/// The outcome of a verification.
 struct Verdict {
   std::vector<std::string> untrue;  // false_claims()
   std::optional<Departure> departure;
@@ -303,7 +304,7 @@ json to_json(const VerifyOptions& options, const Verdict& verdict, const json& c
   return document;
 }
 
-// A verdict is worth having also where it cannot be written down.
+// A verdict is useful also when it cannot be recorded.
 void record(const VerifyOptions& options, const Recording& recording, const Verdict& verdict,
             const json& surroundings) {
   Verification verification{.equal = verdict.equal(),
@@ -360,7 +361,7 @@ Exit verify_run(const VerifyOptions& options, std::stop_token stop) {
   Verdict verdict;
   verdict.untrue = false_claims(recording, *run, changed);
   Reexecution verification(options, recording, *run, stop);
-  // A run with other settings than the recorded ones might never end.
+  // A run with altered settings might never end.
   const bool executable = changed.contains("data") || settings_have_their_digest(recording.run);
   if (executable) verification.execute();
   if (stop.stop_requested()) return Exit::interrupted;

@@ -15,12 +15,13 @@
 namespace acid {
 namespace {
 
-constexpr double kQuietSeconds = 8;  // of waiting, until it is told
-// The time of all runs out at one moment, and the launcher ends the others soon after the first.
+constexpr double kQuietSeconds = 8;  // of waiting, before the first message
+// The time of all processes runs out at one moment, and the launcher ends the others soon after the
+// first one speaks: higher ranks wait longer.
 constexpr double kSecondsForLowerRank = 1;
 constexpr int kMostSpeakers = 5;
 
-/// How many threads run or want to, on this host; 0 when it cannot be told.
+/// How many threads of this host run or want to run; 0 when unknown.
 int running_threads() {
   std::ifstream file("/proc/loadavg");
   double one = 0, five = 0, fifteen = 0;
@@ -28,7 +29,7 @@ int running_threads() {
   return file >> one >> five >> fifteen >> running ? running : 0;
 }
 
-/// "22 threads want the 2 cores of this host"; empty where nobody waits for a core.
+/// "22 threads want the 2 cores of this host"; empty when there is a core for each thread.
 std::string crowd_words() {
   const int cores = usable_cores(), running = running_threads();
   return running > cores ? fmt::format("{} threads want the {} cores of this host", running, cores)

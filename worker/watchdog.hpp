@@ -9,16 +9,16 @@
 
 namespace acid {
 
-/// A process of an MPI run says why it ends, on standard error.
+/// Prints why a process of an MPI run ends, on standard error.
 void complain(const std::string& message);
 
-/// Ends this process, and through the launcher all others, unless it is destroyed in time. What it
-/// guards is inside MPI, where a process that does not answer keeps the others for ever.
+/// Ends this process, and through the launcher all others, unless it is destroyed in time. It
+/// guards calls inside MPI, where a process that does not answer blocks the others for ever.
 class Watchdog {
  public:
-  /// `what` has not happened, should it come to that; one process says it, rank 0 where it can, and
-  /// `remedy` after it. `waiting`: what rank 0 says, once, should it take long; called by a thread
-  /// of this object's.
+  /// `what`: a sentence that says what has not happened when the time is over. One process says it,
+  /// rank 0 if possible, and `remedy` after it. `waiting`: returns what rank 0 says, once, when it
+  /// takes long; a thread of this object calls it.
   Watchdog(double seconds, std::string what, std::string_view remedy = {},
            std::function<std::string()> waiting = {});
   ~Watchdog();

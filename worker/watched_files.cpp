@@ -15,8 +15,8 @@ constexpr std::size_t kShownDigits = 12;
 
 std::string shown(const std::string& sha256) { return sha256.substr(0, kShownDigits); }
 
-/// Of a regular file; empty where there is none: some digests are of what was made of a file, or of
-/// a folder, and what is gone may come back.
+/// The size, times and inode of a regular file; empty where there is none: some digests are of a
+/// folder or of data made from a file, and a missing file may come back.
 std::string look_at(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};

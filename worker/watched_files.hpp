@@ -7,17 +7,17 @@
 
 namespace acid {
 
-/// Which of these files hold something else than the plan of the run says, whose id stands for it;
-/// a sentence each. Of runs that were asked for before plans had files nothing is known.
+/// A sentence for each of these files whose content differs from the plan of the run, which its id
+/// includes. Plans of older runs have no files; then none is returned.
 std::vector<std::string> other_than_planned(const RunDetail& run, const FileDigests& files);
 
-/// The files that a run reads, while it goes on. Looks at size, times and inode; content is read
-/// again only where one of these has changed. One thread at a time.
+/// Watches the files that a run reads while it goes on. Looks at size, times and inode; reads
+/// content again only where one of these has changed. One thread at a time.
 class WatchedFiles {
  public:
-  /// `files`: as they were read.
+  /// `files`: the digests of the files as the run read them.
   explicit WatchedFiles(const FileDigests& files);
-  /// Throws Error that names a file whose content is another than it was.
+  /// Throws Error that names a file whose content has changed.
   void refuse_changed();
 
  private:

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-// "NVIDIA H100 (9.0, 85 GB)", several of one kind once.
+// "NVIDIA H100 (9.0, 85 GB)"; equal devices are named once.
 std::string devices_text(const json& devices) {
   std::string text;
   for (std::size_t k = 0; k < devices.size();) {

@@ -24,7 +24,7 @@ Vectors vectors_of_processor(const std::string& features) {
   return contains(features, "avx2") ? Vectors::avx2 : Vectors::other;
 }
 
-/// Of the routines that OpenBLAS keeps for a core type.
+/// The instructions of the routines that OpenBLAS selects for a core type.
 Vectors vectors_of_core(std::string core) {
   std::ranges::transform(core, core.begin(), [](unsigned char c) { return std::tolower(c); });
   constexpr std::array<std::string_view, 3> kAvx512{"skylakex", "cooperlake", "sapphirerapids"};
@@ -33,7 +33,7 @@ Vectors vectors_of_core(std::string core) {
   return std::ranges::find(kAvx2, core) != kAvx2.end() ? Vectors::avx2 : Vectors::other;
 }
 
-/// Why OpenBLAS is slower than this processor; empty: it is not, or there is no telling.
+/// Why OpenBLAS is slower than this processor allows; empty: it is not, or this is unknown.
 std::string core_advice(const std::string& core, const std::string& features,
                         const json& variables) {
   const Vectors possible = vectors_of_processor(features);
@@ -56,7 +56,7 @@ std::string blas_advice(const json& runtime, const json& surroundings, double ga
   const bool open_blas = contains(text("blas_config"), "OpenBLAS") || contains(library, "openblas");
   const bool known = open_blas || contains(library, "mkl") || contains(library, "blis") ||
                      library == "inside LibTorch";
-  constexpr double kLeastGain = 1.5;  // the reference: 0.3; of SSE alone: 2; of AVX2: 6; AVX-512: 9
+  constexpr double kLeastGain = 1.5;  // gain: reference BLAS 0.3, SSE alone 2, AVX2 6, AVX-512 9
   if (!known && gain < kLeastGain)
     return "not an optimised BLAS: gradients will be several times slower; apt-get install "
            "libopenblas0-pthread and, if it is there already, choose it with update-alternatives "
@@ -85,7 +85,7 @@ void check_blas(std::vector<Check>& checks, const json& runtime, const json& sur
   checks.push_back({"BLAS", advice.empty(), found, advice});
 }
 
-/// Thread counts are settings of a run: those of the environment are overruled, or in the way.
+/// Thread counts are settings of a run: those of the environment are overridden or harmful.
 void check_thread_counts(std::vector<Check>& checks, const json& runtime,
                          const json& surroundings) {
   const json speed = runtime.value("speed", json::object());

@@ -7,9 +7,8 @@
 
 namespace acid {
 
-/// What runs with a model find here, from what `acid-worker --environment` printed: LibTorch, the
-/// library that multiplies matrices for it, how fast that is, and which environment variables stand
-/// in the way.
+/// Checks what runs with a model need, from what `acid-worker --environment` printed: LibTorch, the
+/// library that multiplies matrices for it, its speed, and environment variables that do harm.
 void check_models(std::vector<Check>& checks, const nlohmann::json& surroundings);
 
 }  // namespace acid

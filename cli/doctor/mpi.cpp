@@ -34,7 +34,7 @@ void check_library(std::vector<Check>& checks, const Surroundings& around) {
     answer = capture(
         {"mpirun", "-n", "1", "--bind-to", "none", worker_program(), "--mpi", "--environment"}, 30,
         launcher_environment(around, /*one_host=*/true));
-  } catch (const Error&) {  // Without acid-worker; that was said before.
+  } catch (const Error&) {  // acid-worker is missing, which was reported before
   }
   const std::size_t begin = answer.output.find('{');
   const json told = begin == std::string::npos
@@ -64,7 +64,7 @@ void check_launchers(std::vector<Check>& checks, const Surroundings& around) {
   if (!found.empty()) checks.push_back({"launchers", true, found, ""});
 }
 
-// Where processes of one host may hand each other their vectors.
+// Checks the memory through which processes of one host hand each other their vectors.
 void check_shared_memory(std::vector<Check>& checks, const Surroundings& around) {
   struct statvfs status {};
   if (statvfs("/dev/shm", &status) != 0) return;

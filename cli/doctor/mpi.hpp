@@ -10,11 +10,11 @@ struct Check {
   std::string name;
   bool ok = true;
   std::string found;
-  std::string advice;  // what will be slow or missing, and the remedy; empty when all is well
+  std::string advice;  // what will be slow or missing, and the remedy; empty: all is well
 };
 
-/// What runs with one process per worker find here: the MPI library as acid-worker sees it (it is
-/// started once, which takes half a second), the launchers, and shared memory.
+/// Checks what runs with one process per worker need: the MPI library as acid-worker sees it (the
+/// worker is started once, which takes half a second), the launchers, and shared memory.
 void check_mpi(std::vector<Check>& checks);
 
 }  // namespace acid

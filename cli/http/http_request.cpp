@@ -13,7 +13,7 @@ const std::string* first_of(const HttpRequest::Pairs& pairs, std::string_view na
 
 bool is_visible(char c) { return c > ' ' && c < 127; }
 
-// A header's name and a method, near enough: nothing that could end a line or a word.
+// Nearly the rule for a header's name and a method: no character that could end a line or a word.
 bool is_word(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(),
                                       [](char c) { return is_visible(c) && c != ':' && c != '/'; });
@@ -25,7 +25,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// What comes before `end`, which is taken away with it; all where there is no `end`.
+/// Removes the text before `end`, and `end` itself, and returns that text; all text where there is
+/// no `end`.
 std::string_view take_until(std::string_view& text, std::string_view end) {
   const std::size_t at = std::min(text.find(end), text.size());
   const std::string_view taken = text.substr(0, at);

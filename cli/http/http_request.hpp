@@ -8,8 +8,8 @@
 
 namespace acid {
 
-/// What a browser asks: the head of a request, taken apart. Nothing is decoded: the addresses that
-/// acid gives out need no escapes.
+/// A browser's request: its head, taken apart. Nothing is decoded: the addresses that acid gives
+/// out need no escapes.
 struct HttpRequest {
   using Pairs = std::vector<std::pair<std::string, std::string>>;
 
@@ -18,7 +18,7 @@ struct HttpRequest {
   Pairs parameters;  // of the address, after its question mark
   Pairs headers;     // with names in lower case
 
-  /// How often a header is there, and its first value, or nothing. `name` in lower case.
+  /// How often a header occurs, and its first value, or nothing. `name` in lower case.
   std::size_t header_count(std::string_view name) const;
   std::string header(std::string_view name) const;
   /// Whether the address has this parameter, and its first value.
@@ -26,8 +26,8 @@ struct HttpRequest {
   std::string parameter(std::string_view name) const;
 };
 
-/// A request's first line and its headers, without the empty line that ends them (RFC 9112). Absent
-/// where they are anything else, continued lines and addresses of other hosts included.
+/// Parses a request's first line and its headers, without the empty line that ends them (RFC 9112).
+/// Absent when they are anything else, including continued lines and addresses of other hosts.
 std::optional<HttpRequest> parse_http_head(std::string_view head);
 
 }  // namespace acid

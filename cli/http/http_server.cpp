@@ -24,11 +24,11 @@ namespace acid {
 namespace {
 
 constexpr std::size_t kAnsweringThreads = 8;
-constexpr double kLongestWaitSeconds = 0.25;  // until a thread looks whether it is over
-constexpr double kSecondsAfterStop = 1;       // for who takes an answer then
+constexpr double kLongestWaitSeconds = 0.25;  // after which a thread checks whether it should end
+constexpr double kSecondsAfterStop = 1;       // for clients that take an answer then
 constexpr std::string_view kEndOfHead = "\r\n\r\n";
 
-/// Somebody whose request has not come as a whole.
+/// A client whose request has not arrived as a whole.
 struct Caller {
   Descriptor socket;
   std::string head;
@@ -74,7 +74,7 @@ std::string head_of(const HttpResponse& response) {
   return head + "\r\n";
 }
 
-// The answer to a client that is turned away, if it can be sent at once.
+// Sends an answer to a client that is turned away, if that is possible at once.
 void turn_away(const Descriptor& socket, int status) {
   const std::string head = head_of({status, {}, "text/plain; charset=utf-8", nullptr});
   ::send(socket.get(), head.data(), head.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -89,7 +89,7 @@ struct HttpServer::Impl {
 
   void read_heads() EXCLUDES_LOCK(mutex);
   void accept_callers();
-  bool advance(Caller& caller) EXCLUDES_LOCK(mutex);  // false: it is no caller any more
+  bool advance(Caller& caller) EXCLUDES_LOCK(mutex);  // false: it is done with
   void hand_on(WholeRequest request) EXCLUDES_LOCK(mutex);
   void answer_requests() EXCLUDES_LOCK(mutex);
   void answer(const WholeRequest& asked);
@@ -99,9 +99,9 @@ struct HttpServer::Impl {
   const SteadyClock clock;
   Descriptor listener, wake;
   Handler handler;
-  std::deque<Caller> callers;  // the reading thread's; the oldest first
+  std::deque<Caller> callers;  // used by the reading thread; the oldest first
   std::atomic<bool> stopping{false};
-  std::atomic<double> stopped_at{0};  // before `stopping` is set
+  std::atomic<double> stopped_at{0};  // set before `stopping`
   Mutex mutex;
   Condition changed;
   std::deque<WholeRequest> waiting GUARDED_BY(mutex);
@@ -172,21 +172,21 @@ void HttpServer::Impl::read_heads() {
 }
 
 void HttpServer::Impl::accept_callers() {
-  // As many at a time as are kept, so that those who were here get their turn.
+  // Accepts as many at a time as are kept, so that earlier clients get their turn.
   for (std::size_t k = 0; k < limits.connections; ++k) {
     Caller caller;
     caller.socket = Descriptor(uninterrupted(
         [&] { return ::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); }));
     if (!caller.socket) {
       const bool none_left = errno == EAGAIN || errno == ECONNABORTED;
-      // Without descriptors or memory the listener stays ready, and polling would spin.
+      // Without free descriptors or memory the listener stays ready, so polling would spin.
       if (!none_left) std::this_thread::sleep_for(std::chrono::milliseconds(20));
       return;
     }
     caller.until = clock.seconds() + limits.head_seconds;
-    // Most have sent their request by now, and are never in the way of others.
+    // Most clients have sent their request by now and need no place in the queue.
     if (!advance(caller)) continue;
-    // Who has been silent longest is the least likely to say something.
+    // The client that has been silent longest is the least likely to send something.
     if (callers.size() >= limits.connections) callers.pop_front();
     callers.push_back(std::move(caller));
   }
@@ -247,7 +247,7 @@ void HttpServer::Impl::answer(const WholeRequest& asked) {
     sent = send_all(asked.socket, *response.body, until);
   if (!sent) return;
   ::shutdown(asked.socket.get(), SHUT_WR);
-  // What was sent beyond the head must not turn the answer into a broken connection.
+  // Bytes after the head are read and dropped: left unread, they would reset the connection.
   std::array<char, 4096> ignored;
   while (::recv(asked.socket.get(), ignored.data(), ignored.size(), MSG_DONTWAIT) > 0 &&
          clock.seconds() < until && !stopping) {

@@ -31,7 +31,7 @@ namespace {
 constexpr std::size_t kKeptOutput = 64 * 1024;
 constexpr const char* kParentVariable = "ACID_PARENT_PID";
 
-// What to do about a process or a pipe that cannot be made.
+// The remedy when a process or a pipe cannot be made.
 const char* remedy(int error) {
   switch (error) {
     case EAGAIN:
@@ -45,7 +45,7 @@ const char* remedy(int error) {
   }
 }
 
-// The variables of this process, those that are added, and this process's number.
+// The variables of this process, the added ones, and this process's number as ACID_PARENT_PID.
 std::vector<std::string> environment_of_child(std::vector<std::string> variables) {
   variables.push_back(fmt::format("{}={}", kParentVariable, getpid()));
   const std::size_t added = variables.size();
@@ -66,7 +66,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// `pipe_end` is what the child writes to, as far as `output` says so.
+// `pipe_end`: where the child writes what `output` says is kept.
 pid_t spawn(const Command& command, Child::Output output, int pipe_end) {
   const std::vector<std::string>& arguments = command.arguments;
   posix_spawn_file_actions_t files;
@@ -82,7 +82,7 @@ pid_t spawn(const Command& command, Child::Output output, int pipe_end) {
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
-  sigdelset(&all, SIGHUP);  // what nohup asked for holds for us all
+  sigdelset(&all, SIGHUP);  // what nohup asked for also holds for the child
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setpgroup(&attributes, 0);
@@ -192,7 +192,7 @@ std::optional<int> Child::status() {
   if (wait4(pid_, &status, WNOHANG, &used) == pid_) {
     status_ = status;
     cpu_seconds_ = acid::cpu_seconds(used);
-    read_output();  // Whatever else holds the pipe open is not waited for.
+    read_output();  // other processes that hold the pipe open are not waited for
   }
   return status_;
 }
@@ -209,12 +209,13 @@ Captured capture(const std::vector<std::string>& arguments, double timeout_secon
       if (const auto status = child.status())
         return {WIFEXITED(*status) && WEXITSTATUS(*status) == 0, child.output(),
                 child.cpu_seconds()};
-      // With its output closed there is nothing to poll but the time until it is reaped.
+      // After the output is closed there is nothing to poll: the pause is until the process is
+      // reaped.
       pollfd waited{child.output_descriptor(), POLLIN, 0};
       poll(&waited, 1, child.output_descriptor() >= 0 ? 50 : 5);
       child.read_output();
     }
-  } catch (const Error&) {  // Not installed.
+  } catch (const Error&) {  // the program is not installed
   }
   return {};
 }

@@ -16,15 +16,15 @@ struct Command {
   Command(std::vector<std::string> words) : arguments(std::move(words)) {}
   Command(std::initializer_list<std::string> words) : arguments(words) {}
   std::vector<std::string> arguments;    // the first is the program
-  std::vector<std::string> environment;  // "NAME=VALUE": added to ours, or instead of ours
-  int stop_signal = SIGTERM;             // asks it to stop in good order
-  bool outlived_by_children = true;      // false: has no business without child processes
+  std::vector<std::string> environment;  // "NAME=VALUE": added to ours, or in place of ours
+  int stop_signal = SIGTERM;             // asks the program to stop in good order
+  bool outlived_by_children = true;      // false: it is useless without child processes
 };
 
 /// A child process in a process group of its own (a terminal's ^C does not reach it), with
-/// /dev/null as its standard input. Its environment is ours, what the command adds, and
-/// ACID_PARENT_PID, our process id.
-/// Killed and reaped by the destructor when it still runs. Use from one thread.
+/// /dev/null as its standard input. Its environment is that of this process, what the command adds,
+/// and ACID_PARENT_PID, the id of this process. The destructor kills and reaps the child if it
+/// still runs. Use from one thread.
 class Child {
  public:
   enum class Output {
@@ -39,26 +39,27 @@ class Child {
   Child& operator=(Child&&) = delete;
 
   pid_t pid() const { return pid_; }
-  /// Readable when there is output, or none will come any more; −1 after that.
+  /// Readable when there is output, or when there will be none any more; −1 after that.
   int output_descriptor() const { return output_; }
   /// Reads what there is without blocking.
   void read_output();
-  /// What was kept of what the process wrote.
+  /// The kept part of the process's output.
   const std::string& output() const { return text_; }
 
   /// Sends a signal, unless the process has ended.
   void signal(int number);
-  /// The same, to its whole process group: a launcher may be a script that waits for another.
+  /// Sends a signal to the whole process group: a launcher may be a script that waits for another
+  /// program.
   void signal_all(int number);
   /// The command's stop_signal.
   int stop_signal() const { return stop_signal_; }
-  /// How long a process that has no business without children has been seen without any, by
-  /// `now` on the caller's clock: Open MPI's launcher sometimes misses the end of its processes.
-  /// Until it has had some, a thirtieth of that: on a busy host it takes long to start them.
+  /// For how long a process that is useless without children has had none, at `now` on the caller's
+  /// clock: Open MPI's launcher sometimes misses the end of its processes. Until the process has
+  /// had children, a thirtieth of that time: on a busy host it takes long to start them.
   double seconds_alone(double now);
   /// The status as waitpid gives it, once the process has ended. Never blocks.
   std::optional<int> status();
-  /// Processor time of it and of all that it waited for; 0 until it has ended.
+  /// Processor time of the process and of all processes that it waited for; 0 until it has ended.
   double cpu_seconds() const { return cpu_seconds_; }
 
  private:
@@ -66,7 +67,7 @@ class Child {
   int stop_signal_;
   bool outlived_by_children_;
   bool had_children_ = false;
-  double accompanied_ = -1;  // when it was last seen with children, or first seen; −1: never looked
+  double accompanied_ = -1;  // when it last had children, or was first looked at; −1: never
   pid_t pid_ = -1;
   int output_ = -1;
   std::string text_;
@@ -77,13 +78,13 @@ class Child {
 struct Captured {
   bool ran = false;        // started, ended in time, and exited with code 0
   std::string output;      // standard output and error
-  double cpu_seconds = 0;  // of it and of all that it waited for
+  double cpu_seconds = 0;  // of the program and of all processes that it waited for
 };
 /// Runs a program to its end, or kills it after `timeout_seconds`. A program that is not installed
-/// is no error.
+/// is no error: then `ran` is false.
 Captured capture(const std::vector<std::string>& arguments, double timeout_seconds,
                  const std::vector<std::string>& environment = {});
-/// Where a program is that would be started by its name, as the shell finds it; empty: nowhere.
+/// The path of the program that the shell starts for this name; empty: there is none.
 std::string find_program(const std::string& name);
 
 /// "SIGKILL", or "signal 35" for one without a name.
@@ -91,7 +92,8 @@ std::string signal_text(int number);
 /// "exit code 1" or "SIGKILL" from waitpid's status.
 std::string status_text(int status);
 
-/// acid-worker: $ACID_WORKER, else beside this program. Throws Error when it is not there.
+/// The path of acid-worker: $ACID_WORKER, else beside this program. Throws Error when it is not
+/// there.
 std::string worker_program();
 
 }  // namespace acid

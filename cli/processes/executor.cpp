@@ -33,12 +33,12 @@ namespace {
 constexpr int kPollMilliseconds = 200;
 constexpr double kSecondsBetweenLooksAtHeld = 1;
 constexpr double kSecondsToSave = 30;
-// A launcher waits for all of its hosts, those that are cut off included.
+// A launcher waits for all of its hosts, including those that are cut off.
 constexpr double kSecondsToOutlive = 5;
 constexpr double kSecondsToEnd = 5;
 
 int max_restarts(const ExecutionSettings& execution) {
-  // The launcher that started this process ended the others, too.
+  // The launcher that started this process has ended the other processes, too.
   return execution.mpi && execution.mpi->launcher == "none" ? 0 : execution.max_restarts;
 }
 
@@ -97,11 +97,11 @@ class Executor {
       progress_.show(runs);
       for (const RunSummary& run : runs) end_what_hangs(run);
     } catch (const StoreError&) {
-      // No reason to stop: whatever depends on the store meets the error by itself.
+      // Not a reason to stop: the parts that depend on the store meet the error themselves.
     }
   }
 
-  // Once its worker has begun an attempt: from where, and what it has to say about that.
+  // When a worker has begun an attempt, says from where, and prints what the worker said about it.
   void look_at_beginning(const RunSummary& run) {
     StartedRun& started = started_[run.id];
     if (started.launched && !started.begun && !started.awaited)
@@ -128,14 +128,14 @@ class Executor {
     if (started.times == 1) progress_.begins_with(work_done(run.summary, from->position));
   }
 
-  // A launcher that goes on although the attempt it was started for has ended, or that begins none.
+  // Ends a launcher that goes on although its attempt has ended, or that begins no attempt in time.
   void end_what_hangs(const RunSummary& run) {
     StartedRun& started = started_[run.id];
     if (!started.launched || run.state == RunState::running) return;
     const double now = clock_.seconds();
     const bool begun = run_detail(store_, run.id).attempts.size() != started.attempts;
     if (begun && !started.ended) started.ended = now;
-    // What has not begun has nothing to save.
+    // A run that has not begun has nothing to save.
     if (supervisor_.stopping())
       started.begins_by = std::min(started.begins_by, now + kSecondsToEnd);
     const double due = begun ? *started.ended + kSecondsToOutlive : started.begins_by;
@@ -144,7 +144,7 @@ class Executor {
     supervisor_.signal_all(run.id, now <= due + kSecondsToEnd ? SIGTERM : SIGKILL);
   }
 
-  // The error on its way would kill them.
+  // Called on an error, which would otherwise kill the workers at once.
   void let_workers_save() {
     const std::size_t workers = supervisor_.running().size();
     if (workers == 0) return;
@@ -155,7 +155,7 @@ class Executor {
 
   RunSummary summary(const std::string& id) const { return run_summaries(store_, {id}).front(); }
 
-  // A launcher that was killed takes a moment to take its processes with it.
+  // When a launcher was killed, its processes take a moment to end.
   RunSummary summary_after(const std::string& id) const {
     constexpr int kLooks = 10;
     RunSummary run = summary(id);
@@ -176,7 +176,7 @@ class Executor {
                                        id};
     StartedRun& started = started_[id];
     started.start(detail.attempts.size());
-    // What we began anew ourselves is continued from there.
+    // A run that this process has begun anew is continued from its checkpoint.
     if (options_.fresh && started.attempts == started.attempts_at_first)
       arguments.push_back("--fresh");
     if (options_.allow_changed) arguments.push_back("--allow-changed");
@@ -188,7 +188,7 @@ class Executor {
       supervisor_.start(id, started.launched ? launch_command(settings, arguments,
                                                               Surroundings::of_this_process())
                                              : Command(arguments));
-    } catch (const Error& error) {  // The others may have more luck, and some may be under way.
+    } catch (const Error& error) {  // others may start all the same, and some may be running
       progress_.run_ended(run);
       progress_.say_above(
           fmt::format("{} was not started: {}, then {}", name_of(run), error.what(),
@@ -197,7 +197,7 @@ class Executor {
     }
   }
 
-  // Another process executes the run: its result will serve as well.
+  // Another process executes the run: its result is as good.
   void hold(const RunSummary& run) {
     const auto& lost = started_[run.id].lost;
     progress_.say_above(
@@ -217,7 +217,7 @@ class Executor {
     });
   }
 
-  // That our own process was lost is certain now, and counts like any other death.
+  // The lease has ended, so the loss of our own process now counts like any other death.
   void take_over(const RunSummary& run) {
     const auto lost = std::exchange(started_[run.id].lost, std::nullopt);
     if (!lost) return waiting_.push_back(run.id);
@@ -231,8 +231,8 @@ class Executor {
     StartedRun& started = started_.at(run.id);
     const Death death =
         death_of(ending, detail, started.attempts, started.launched, started.outlived);
-    // Our worker is gone, so a run that lives belongs to another process that was faster; or its
-    // worker died on a host from which that cannot be seen here.
+    // The worker has ended, so a run with a living lease belongs to a faster process, or its worker
+    // died on a host that cannot be seen from here.
     if (run.state == RunState::running) {
       if (death.alone && detail.attempts.size() > started.attempts) started.lost = {ending, death};
       return hold(run);
@@ -244,9 +244,9 @@ class Executor {
     }
     const bool exited = WIFEXITED(ending.status);
     const auto code = static_cast<Exit>(WEXITSTATUS(ending.status));
-    // Also when someone else was faster and ours was turned away: then its words do not matter.
+    // Also true when another process was faster; then the output of our worker does not matter.
     const bool done = run.state == RunState::finished && !options_.fresh;
-    // An mpirun that goes on without lost processes has nothing to complain of.
+    // An mpirun that goes on without lost processes reports no error.
     const bool well = code == Exit::ok && run.state != RunState::interrupted;
     if (done || (exited && well)) {
       if (!exited || code == Exit::ok) say_words(run, new_words(ending));
@@ -274,15 +274,15 @@ class Executor {
     fail(code == Exit::store ? Exit::store : Exit::run_failed);
   }
 
-  // A process that died has nothing to say against starting it again. Nor has a launcher that began
-  // nothing, since the first process that is killed makes mpirun wait for ever; but once is enough.
+  // A process that died gives no reason against a restart. A launcher that began nothing is
+  // restarted once: mpirun waits for ever when one of its first processes is killed.
   void settle_killed(const RunSummary& run, const Supervisor::Ending& ending, const Death& death) {
     StartedRun& started = started_[run.id];
     mark_interrupted(run, death);
     if (supervisor_.stopping() && (started.overdue || asks_to_stop(death.signal)))
       return progress_.run_ended(run);
     const RunDetail detail = run_detail(store_, run.id);
-    // It may have recorded its end before it died; what was recorded before it began does not
+    // The process may have recorded its end before it died; an end from before it began does not
     // count.
     const bool ended =
         detail.attempts.size() > started.attempts && detail.summary.state != RunState::interrupted;
@@ -311,7 +311,7 @@ class Executor {
     fail(Exit::run_failed);
   }
 
-  // So that it is known later, and elsewhere, why there is no result.
+  // Records why there is no result, so that it is known later and on other hosts.
   void leave_failed_start(const RunDetail& run, const Supervisor::Ending& ending,
                           const Death& death) {
     if (run.attempts.size() != started_[run.summary.id].attempts || supervisor_.interrupted())
@@ -325,7 +325,7 @@ class Executor {
       open_existing_store(options_.store_folder)
           .mark_interrupted(run.id, death.pid, death.how, death.told);
     } catch (const StoreError&) {
-      // The run shows as interrupted without it. Other workers still go on and may need us.
+      // The run shows as interrupted without this record. Other workers go on and need us.
     }
   }
 
@@ -333,7 +333,7 @@ class Executor {
     return started_.at(ending.name).new_words(ending.output);
   }
 
-  // Nothing went wrong, but the worker had something to say.
+  // The worker ended well, but printed something.
   void say_words(const RunSummary& run, const std::string& words) {
     if (words.empty()) return;
     const bool one_line = words.find('\n') == std::string::npos;
@@ -377,7 +377,7 @@ class Executor {
   std::deque<std::string> waiting_;  // run ids, in order
   std::vector<std::string> held_;    // run ids that another process executes
   std::map<std::string, StartedRun> started_;
-  std::set<std::string> not_anew_;  // with --force: not begun again yet, with results from before
+  std::set<std::string> not_anew_;  // with --force: has earlier results and was not begun again yet
   double next_look_ = 0;
   std::size_t total_ = 0;
   std::size_t finished_ = 0;

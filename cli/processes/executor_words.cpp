@@ -66,7 +66,7 @@ std::string overdue_words(double seconds) {
 std::string interruption_words(const Interruption& interruption) {
   const auto [runs, finished, fresh, not_anew] = interruption;
   std::string words = fmt::format("interrupted: {} of {} runs finished and kept", finished, runs);
-  if (not_anew > 0)  // Without --force they would count as done, or go on from where they were.
+  if (not_anew > 0)  // without --force they would count as done, or be continued
     words += fmt::format(
         "; {} {} not begun again and stay as they were: for those it takes --force, which begins "
         "all runs again",

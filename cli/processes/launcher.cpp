@@ -20,11 +20,11 @@
 namespace acid {
 namespace {
 
-// What the arithmetic of a process, or where it finds its libraries, may depend on.
+// Variables on which a process's arithmetic, or its search for libraries, may depend.
 constexpr std::array kPassedOn = {"ACID_", "OMP_", "GOMP_", "KMP_", "OPENBLAS_", "MKL_", "ATEN_"};
 constexpr std::array kPassedOnByName = {"LD_LIBRARY_PATH", "LD_PRELOAD", "GLIBC_TUNABLES",
                                         "CUDA_VISIBLE_DEVICES"};
-// Means something on this host only.
+// Variables that have a meaning on this host only.
 constexpr std::array kOursAlone = {"ACID_PARENT_PID", "ACID_STORE", "ACID_WORKER"};
 
 std::string name_of(const std::string& variable) { return variable.substr(0, variable.find('=')); }
@@ -44,7 +44,7 @@ std::optional<std::string> value_of(const std::vector<std::string>& environment,
   return std::nullopt;
 }
 
-/// The first host of mpirun's hostfile.
+/// The first host in mpirun's hostfile.
 std::string first_host_in(const std::string& path) {
   std::ifstream file(path);
   if (!file)
@@ -84,9 +84,9 @@ bool says_any(const std::vector<std::string>& arguments, std::initializer_list<c
          arguments.end();
 }
 
-// "mpirun (Open MPI) 5.0.7"
+// `mpirun --version` prints "mpirun (Open MPI) 5.0.7".
 void require_fault_tolerance(const Surroundings& around) {
-  constexpr int kSince = 5;  // as it is shipped; version 4 could be built with it, and hardly was
+  constexpr int kSince = 5;  // as shipped; version 4 was hardly ever built with it
   const std::string words = around.mpirun_version();
   const std::string version = words.substr(0, words.find('\n'));
   const std::size_t at = version.rfind(' ');
@@ -100,7 +100,7 @@ void require_fault_tolerance(const Surroundings& around) {
                   version));
 }
 
-// mpirun refuses an option that is given twice: what the person says stands instead of ours.
+// mpirun refuses an option that is given twice, so the user's options replace the defaults.
 std::vector<std::string> mpirun_words(const MpiSettings& mpi, const std::string& workers,
                                       const Surroundings& around, bool goes_on) {
   std::vector<std::string> words{"mpirun", "-n", workers};
@@ -128,7 +128,7 @@ std::vector<std::string> mpirun_words(const MpiSettings& mpi, const std::string&
   return words;
 }
 
-// Open MPI speaks PMIx only; Slurm has it as a plugin.
+// Open MPI speaks only PMIx, which Slurm has as a plugin.
 std::string slurm_plugin(const std::string& listed) {
   std::istringstream words(listed);
   std::string plugin;
@@ -156,7 +156,7 @@ std::vector<std::string> srun_words(const MpiSettings& mpi, const std::string& w
   return words;
 }
 
-// The launcher has done its work already: this process is one of those it started.
+// The launcher has already started this process, so the command is the worker alone.
 Command direct_command(const std::vector<std::string>& worker, int workers,
                        const Surroundings& around, const MpiSettings& mpi) {
   const int started = launched_process(around.environment).value_or(LaunchedProcess{}).size;
@@ -180,7 +180,7 @@ std::vector<std::string> start_words(const MpiSettings& mpi) {
 }
 
 double seconds_to_begin(const RunSettings& settings) {
-  constexpr double kUnlessSaid = 300;    // as acid-worker has it
+  constexpr double kUnlessSaid = 300;    // the default of acid-worker
   constexpr int kPartsOfABeginning = 4;  // the launcher, MPI, the order to the others, the answers
   return settings.execution.mpi->start_seconds.value_or(kUnlessSaid) *
          (settings.workers + kPartsOfABeginning);
@@ -213,7 +213,7 @@ Command launch_command(const RunSettings& settings, const std::vector<std::strin
   append(command.arguments, launcher == "srun"
                                 ? srun_words(mpi, count, around)
                                 : mpirun_words(mpi, count, around, goes_on_without_lost(settings)));
-  // Other hosts know nothing of our working directory.
+  // Other hosts do not have this process's working directory.
   command.arguments.push_back(std::filesystem::absolute(worker.front()).string());
   command.arguments.emplace_back("--mpi");
   append(command.arguments, start_words(mpi));
@@ -232,7 +232,7 @@ bool stays_on_this_host(const MpiSettings& mpi, const Surroundings& around) {
                {"--host", "-host", "-H", "--hostfile", "-hostfile", "--machinefile", "-machinefile",
                 "--default-hostfile", "--add-host", "--add-hostfile"}))
     return false;
-  // What mpirun takes its hosts from when it is not told: a batch system, or a hostfile.
+  // The variables by which a batch system or a hostfile gives mpirun its hosts.
   constexpr std::array kAllocation = {"SLURM_JOB_ID",
                                       "PBS_JOBID",
                                       "PE_HOSTFILE",
@@ -246,23 +246,23 @@ bool stays_on_this_host(const MpiSettings& mpi, const Surroundings& around) {
 }
 
 std::vector<std::string> launcher_environment(const Surroundings& around, bool one_host) {
-  // A process that crashes is named by its signal; its stack is nothing for the user.
+  // A process that crashes is named by its signal; a stack trace does not help the user.
   std::vector<std::string> wanted{
       "OMPI_MCA_btl_base_warn_component_unused=0", "OMPI_MCA_opal_signal=",
-      // So that it notices a host that is gone, but not before the
-      // run's own processes, who can name it.
+      // mpirun must notice a host that is gone, but later than the run's own processes, which can
+      // name it.
       "OMPI_MCA_oob_tcp_keepalive_time=5", "OMPI_MCA_oob_tcp_keepalive_intvl=2",
       "OMPI_MCA_oob_tcp_keepalive_probes=2",
-      // Of version 5 the launcher is PRRTE, which reads settings under its own name only.
+      // The launcher of version 5 is PRRTE, which reads settings under its own name only.
       "PRTE_MCA_oob_tcp_keepalive_time=5", "PRTE_MCA_oob_tcp_keepalive_intvl=2",
       "PRTE_MCA_oob_tcp_keepalive_probes=2"};
-  // Whoever reaches a port of Open MPI's has no key to show. On one host its processes share memory
-  // and need no port at all; mpirun's own, which is open everywhere, version 4 tells to them as one
-  // of the loopback. Version 5 sees no loopback, and does not start without a network.
+  // Open MPI's ports ask for no key. On one host its processes share memory and need no port.
+  // mpirun's own port is open to all networks; version 4 gives its processes the loopback address
+  // of it. Version 5 ignores the loopback, and does not start without a network.
   if (one_host)
     append(wanted, {"OMPI_MCA_pml=ob1", "OMPI_MCA_btl=self,vader", "OMPI_MCA_oob_tcp_if_include=lo",
                     "PMIX_MCA_ptl_tcp_if_include=lo"});
-  if (around.root)  // Version 4 looks for the former, version 5 for the latter.
+  if (around.root)  // version 4 reads the former two, version 5 the latter
     append(wanted, {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
                     "PRTE_ALLOW_RUN_AS_ROOT=1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
   std::erase_if(wanted, [&](const std::string& variable) {

@@ -15,7 +15,7 @@ namespace acid {
 /// What a launcher's command line depends on besides the run.
 struct Surroundings {
   std::vector<std::string> environment;                  // "NAME=VALUE"
-  bool root = false;                                     // Open MPI has to be told that it may
+  bool root = false;                                     // Open MPI must be allowed to run as root
   std::function<bool(const std::string&)> is_this_host;  // by its name or address
   std::function<std::string(const std::string&)> find_program;  // path; empty: not installed
   std::function<std::string()> slurm_mpi_plugins;               // as `srun --mpi=list` prints them
@@ -25,65 +25,67 @@ struct Surroundings {
 };
 
 /// The command that executes a run under MPI, one process per worker. `worker`: acid-worker's
-/// command line but for --mpi. Rank 0, which alone opens the store, is on this host.
+/// command line without --mpi. Rank 0, which alone opens the store, is on this host.
 ///
-/// mpirun and srun are started through `acid-worker --launch`, which ties their life to ours. They
-/// are asked to stop by SIGUSR1, which they pass on; SIGTERM would have them kill their processes.
-/// execution.mpi.arguments come last of the launcher's own. mpirun places workers on hosts in
-/// order, as evenly as can be, and no process is bound to a core unless the arguments say so.
+/// mpirun and srun are started through `acid-worker --launch`, so that they end with this process.
+/// They are asked to stop by SIGUSR1, which they pass on; at SIGTERM they would kill their
+/// processes. execution.mpi.arguments come last of the launcher's own. mpirun distributes workers
+/// over hosts in order, as evenly as possible, and binds no process to a core unless the arguments
+/// say so.
 ///
-/// With execution.mpi.on_loss = "go-on" mpirun is told to go on too; of asynchronous methods only.
+/// With execution.mpi.on_loss = "go-on" (asynchronous methods only) mpirun is told to go on, too;
+/// UsageError when mpirun cannot.
 ///
-/// Throws UsageError where mpirun cannot.
 /// Throws Error when the launcher or acid's MPI module is missing, UsageError when rank 0 would be
 /// on another host, or when launcher = "none" and this process was not started once per worker.
 Command launch_command(const RunSettings& settings, const std::vector<std::string>& worker,
                        const Surroundings& surroundings);
 
-/// What acid-worker is told of how long to wait for the others to start.
+/// acid-worker's arguments for how long to wait until the other processes have started.
 std::vector<std::string> start_words(const MpiSettings& mpi);
-/// After which time a launcher that no attempt has begun under hangs: the processes wait for less
-/// (execution.mpi.start_seconds for MPI, for each of them, and for their data and the run), and say
-/// what they waited for.
+/// The time after which a launcher under which no attempt has begun counts as hanging. The
+/// processes wait for less (execution.mpi.start_seconds for MPI, for each process, and for their
+/// data and the run), and say for what they waited.
 double seconds_to_begin(const RunSettings& settings);
-/// Whether mpirun is sure to start all processes of a run on this host.
+/// Whether mpirun certainly starts all processes of a run on this host.
 bool stays_on_this_host(const MpiSettings& mpi, const Surroundings& surroundings);
-/// What mpirun needs in its environment, as far as it is not there already. `one_host`: Open MPI is
-/// to keep to shared memory and the loopback.
+/// The variables that mpirun needs and that are not set yet. `one_host`: Open MPI must use only
+/// shared memory and the loopback.
 std::vector<std::string> launcher_environment(const Surroundings& surroundings, bool one_host);
 
-/// This process as one of several that a launcher of the person's own has started.
+/// This process as one of several that a launcher of the user has started.
 struct LaunchedProcess {
   int rank = 0;
   int size = 1;
 };
-/// By the variables that Open MPI, PMIx and Slurm set; absent when none has started it.
+/// Read from the variables that Open MPI, PMIx and Slurm set; absent when no launcher has started
+/// it.
 std::optional<LaunchedProcess> launched_process(const std::vector<std::string>& environment);
 
-/// A process whose death the launcher told of.
+/// A process whose death the launcher reported.
 struct KilledProcess {
   int rank = 0;
   std::string host;
   int signal = 0;
 };
-/// In what mpirun or srun printed.
+/// Finds such a report in what mpirun or srun printed.
 std::optional<KilledProcess> killed_process(std::string_view words);
-/// "worker 2 (process 1234 on node7) was killed by SIGKILL". `processes`: as an attempt's
-/// environment has them; null when there was none.
+/// "worker 2 (process 1234 on node7) was killed by SIGKILL". `processes`: from the attempt's
+/// environment; null when there was no attempt.
 std::string describe(const KilledProcess& killed, const nlohmann::json& processes);
 
-/// A host that mpirun can no longer reach, in what it printed.
+/// Finds in mpirun's output a host that mpirun can no longer reach.
 std::optional<std::string> lost_host(std::string_view words);
 /// "workers 2 and 3 on node7 were lost: mpirun can no longer reach that host".
 std::string describe_lost_host(const std::string& host, const nlohmann::json& processes);
 
-/// What the processes said, before the run began, that they wait for; absent when they said
+/// What the processes said they were waiting for before the run began; absent when they said
 /// nothing.
 std::optional<std::string> awaited(std::string_view words);
-/// What the first of the processes complained of that did complain; absent when none did.
+/// The first complaint among the processes' output; absent when there is none.
 std::optional<std::string> first_complaint(std::string_view words);
 
-/// What the run's processes printed, without the launcher's own remarks on how they ended.
+/// The output of the run's processes, without the launcher's own remarks on how they ended.
 std::string without_launcher_remarks(std::string_view words);
 
 }  // namespace acid

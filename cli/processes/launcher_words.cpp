@@ -1,4 +1,4 @@
-// What launchers print when a process has ended badly: mpirun of Open MPI 4 and 5, and srun.
+// Reads what launchers print when a process has ended badly: mpirun of Open MPI 4 and 5, and srun.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,8 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// Of longer lines the beginning says what there is to say, and std::regex needs a piece of the
-// stack for each character.
+// The beginning of a longer line is enough, and std::regex needs some stack for each character.
 constexpr std::size_t kLongestLine = 1000;
 
 std::vector<std::string> lines_of(std::string_view text) {
@@ -30,7 +29,7 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
-/// The signal that the C library describes by these words; 0: none.
+/// The signal whose description in the C library begins these words; 0: none.
 int signal_described_as(const std::string& words) {
   for (int number = 1; number < SIGRTMIN; ++number)
     if (const char* description = sigdescr_np(number);
@@ -39,7 +38,7 @@ int signal_described_as(const std::string& words) {
   return 0;
 }
 
-// Version 5 breaks its sentences into lines, anywhere.
+// Version 5 breaks its sentences into lines at any place.
 std::optional<KilledProcess> in_words_of_mpirun(const std::string& words) {
   static const std::regex pattern(
       R"(process\s+rank\s+(\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+(\S+)\s+)"
@@ -49,7 +48,7 @@ std::optional<KilledProcess> in_words_of_mpirun(const std::string& words) {
   return KilledProcess{std::stoi(match[1]), match[2], std::stoi(match[3])};
 }
 
-// Of several tasks the first is named.
+// If there are several tasks, names the first one.
 std::optional<KilledProcess> in_words_of_srun(const std::string& line) {
   static const std::regex pattern(R"(srun: error: (\S+): tasks? (\d+)[^:]*: (.+))");
   std::smatch match;
@@ -63,8 +62,8 @@ bool is_rule(const std::string& line) {
   return line.size() > 60 && line.find_first_not_of('-') == std::string::npos;
 }
 
-// Paragraphs between rules, told apart by what they begin with: how the job ended. Others explain
-// why it could not be started and are kept.
+// Whether the paragraph between rules says how the job ended, by its beginning. Other paragraphs
+// explain why the job could not be started and are kept.
 bool is_remark(const std::vector<std::string>& paragraph) {
   constexpr std::array kRemarks = {"Primary job  terminated normally",
                                    "MPI_ABORT was invoked",

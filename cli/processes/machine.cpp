@@ -37,7 +37,7 @@ struct FreeAddresses {
   void operator()(ifaddrs* list) const { freeifaddrs(list); }
 };
 
-// Without the port.
+// The address without the port.
 std::string address_text(const sockaddr* address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   if (address != nullptr && address->sa_family == AF_INET)
@@ -81,13 +81,13 @@ bool is_this_host(const std::string& name) {
 
 double cpu_quota_cores() {
   std::ifstream file("/sys/fs/cgroup/cpu.max");
-  double quota = 0, period = 0;  // "max 100000" when there is none, which reads as no number.
+  double quota = 0, period = 0;  // "max 100000" means no limit and reads as no number
   return file >> quota >> period && period > 0 ? quota / period : 0;
 }
 
 std::int64_t memory_limit_bytes() {
   std::ifstream file("/sys/fs/cgroup/memory.max");
-  std::int64_t bytes = 0;  // "max" when there is none, which reads as no number.
+  std::int64_t bytes = 0;  // "max" means no limit and reads as no number
   return file >> bytes ? bytes : 0;
 }
 

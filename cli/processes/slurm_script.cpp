@@ -8,7 +8,7 @@
 namespace acid {
 namespace {
 
-// As one word of an #SBATCH line, which knows double quotes and backslashes.
+// The value as one word of an #SBATCH line, in which double quotes and backslashes are special.
 std::string quoted(const std::string& value) {
   if (value.find_first_of(" \t\"\\'#") == std::string::npos) return value;
   std::string text = "\"";

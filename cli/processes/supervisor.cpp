@@ -40,9 +40,9 @@ Supervisor::Supervisor() : hangup_counts_(!ignored(SIGHUP)) {
 
 Supervisor::~Supervisor() {
   children_.clear();
-  read_signals();  // A signal that was answered must not strike again when it is unblocked.
+  read_signals();  // a signal that was handled must not take effect again when it is unblocked
   close(signals_);
-  // Nor may one that comes later change how an interrupted command ends.
+  // A signal that comes later must not change how an interrupted command ends, either.
   if (interrupted_)
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGXCPU})
       if (!ignored(number)) std::signal(number, end_interrupted);
@@ -94,7 +94,7 @@ void Supervisor::stop() {
   for (auto& [name, child] : children_) child.signal(child.stop_signal());
 }
 
-// Those that need it, when somebody has been waiting for them for a while.
+// Repeats the request to those that need it, when some time has passed since the last one.
 void Supervisor::ask_again() {
   if (!stopping_ || clock_.seconds() < asked_ + kSecondsBetweenRequests) return;
   asked_ = clock_.seconds();
@@ -119,7 +119,7 @@ void Supervisor::read_signals() {
   signalfd_siginfo info{};
   while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     const int number = static_cast<int>(info.ssi_signo);
-    if (number == SIGCHLD || number == SIGPIPE) continue;  // The former only ends the wait.
+    if (number == SIGCHLD || number == SIGPIPE) continue;  // SIGCHLD only ends the wait
     if (number == SIGHUP && !hangup_counts_) continue;
     if (interrupted_ && number == SIGINT) {
       for (auto& [name, child] : children_) child.signal(SIGKILL);

@@ -9,19 +9,19 @@
 
 namespace acid {
 
-/// Runs worker processes side by side and passes on the person's wish to stop: SIGINT, SIGTERM,
+/// Runs worker processes side by side and passes on the user's request to stop: SIGINT, SIGTERM,
 /// SIGHUP or SIGXCPU becomes its command's stop_signal for every worker; a SIGINT after that
 /// becomes SIGKILL. A stop_signal other than SIGTERM is repeated every second: a launcher loses
-/// those that come before its processes run. SIGHUP counts only where it was not ignored at the
-/// start, as nohup does it, and SIGPIPE not at all: a progress that nobody reads any more is no
-/// reason to stop. While it lives, these signals and SIGCHLD are blocked in this thread and read
-/// from a descriptor, so that waiting needs no handler and never spins. After an interrupt a
-/// further signal ends the process with that exit code, also when this object is gone. One at a
-/// time per process; use from one thread.
+/// signals that come before its processes run. SIGHUP counts only if it was not ignored at the
+/// start, as under nohup. SIGPIPE does not count: a progress line without a reader is no reason to
+/// stop. While it lives, these signals and SIGCHLD are blocked in this thread and read from a
+/// descriptor, so that waiting needs no handler and never spins. After an interrupt a further
+/// signal ends the process with that exit code, also when this object is gone. One at a time per
+/// process; use from one thread.
 class Supervisor {
  public:
   Supervisor();
-  ~Supervisor();  // kills what still runs
+  ~Supervisor();  // kills workers that still run
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
@@ -34,22 +34,22 @@ class Supervisor {
     std::string name;
     pid_t pid = 0;
     int status = 0;      // as waitpid gives it
-    std::string output;  // what was kept of it
+    std::string output;  // the kept part of its output
   };
   /// Waits until a worker ends, a signal arrives, or the timeout (−1: none) has passed.
   std::vector<Ending> wait(int timeout_milliseconds);
 
-  /// What was kept of what one that is running has written so far.
+  /// The kept part of a running worker's output so far.
   const std::string& output(const std::string& name) const { return children_.at(name).output(); }
-  /// Sends a signal to one that is running and to all of its process group.
+  /// Sends a signal to a running worker and to all of its process group.
   void signal_all(const std::string& name, int number);
   /// Asks every worker to stop.
   void stop();
-  /// The same, and waits until all have ended, at most this long. Signals count meanwhile.
+  /// As stop(), and waits until all have ended, at most this long. Signals are handled meanwhile.
   void stop_and_wait(double seconds);
-  /// A signal, or stop(), has asked to stop.
+  /// Whether a signal, or stop(), has asked to stop.
   bool stopping() const { return stopping_; }
-  /// A signal has asked to stop.
+  /// Whether a signal has asked to stop.
   bool interrupted() const { return interrupted_; }
 
  private:

@@ -30,7 +30,7 @@ Death death_of(const Supervisor::Ending& ending, const RunDetail& run, std::size
   death.pid = ending.pid;
   const bool exited_lost =
       WIFEXITED(ending.status) && static_cast<Exit>(WEXITSTATUS(ending.status)) == Exit::lost;
-  if (!launched && exited_lost) {  // not itself: a process that computes for it
+  if (!launched && exited_lost) {  // a process died that computes for the worker
     death.alone = death.told = true;
     death.how = last_words(ending.output);
   }
@@ -48,8 +48,8 @@ Death death_of(const Supervisor::Ending& ending, const RunDetail& run, std::size
     return {describe_lost_host(*host, processes), true, true, 0, death.pid};
   const auto code = static_cast<Exit>(WEXITSTATUS(ending.status));
   if (outlived || code == Exit::lost || code == Exit::ok) {
-    // A process that was stopped takes the others' end for a cause once it wakes up to be killed:
-    // the process that complained first knows better.
+    // A process that was stopped and wakes up to be killed blames the end of the others, so the
+    // first complaint is the best.
     const auto complaint = first_complaint(ending.output);
     death.alone = true;
     death.told = complaint.has_value();

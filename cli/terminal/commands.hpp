@@ -8,8 +8,8 @@ class App;
 
 namespace acid {
 
-// Each adds one command to the program: its options, its help, and what it does. Parsing a command
-// line only fills in session.action; main runs it afterwards.
+// Each function adds one command to the program: its options, its help, and what it does. Parsing a
+// command line only fills in session.action; main runs it afterwards.
 void add_run_command(CLI::App& app, Session& session);
 void add_resume_command(CLI::App& app, Session& session);
 void add_submit_command(CLI::App& app, Session& session);

@@ -19,8 +19,8 @@ LiveScreen::Size LiveScreen::size() {
 void LiveScreen::draw(const std::vector<std::string>& lines) {
   std::string text = drawn_ > 0 ? fmt::format("\r\x1b[{}A", drawn_) : "";
   for (const std::string& line : lines) text += seen_on_terminal(line) + "\x1b[K\n";
-  text += "\x1b[J";  // What stood below.
-  print_raw(text);   // In one piece, or the lines would flicker.
+  text += "\x1b[J";  // erases what stood below
+  print_raw(text);   // in one piece, so that lines do not flicker
   flush_data();
   drawn_ = lines.size();
 }

@@ -13,15 +13,15 @@ class LiveScreen {
     int columns = 80;
     int rows = 24;
   };
-  /// Of the terminal on standard output, now.
+  /// The present size of the terminal on standard output.
   static Size size();
 
-  /// Replaces what was drawn before. No line may be wider than the terminal or contain a line end;
-  /// escape sequences that take no room are fine.
+  /// Replaces the lines of the last call. No line may be wider than the terminal or contain a line
+  /// end; escape sequences that take no room are allowed.
   void draw(const std::vector<std::string>& lines);
 
  private:
-  std::size_t drawn_ = 0;  // lines above the cursor that are ours
+  std::size_t drawn_ = 0;  // lines above the cursor that were drawn
 };
 
 }  // namespace acid

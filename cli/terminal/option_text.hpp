@@ -15,15 +15,15 @@ inline std::vector<const CLI::App*> visible_commands(const CLI::App& app) {
 
 inline bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
 
-/// What stands for its value in help: "FILE", "RUNS"; empty for a flag.
+/// The placeholder of an option's value in help: "FILE", "RUNS"; empty for a flag.
 inline std::string placeholder(const CLI::Option& option) {
   if (option.get_positional()) return option.get_name(true);
   if (!takes_value(option)) return {};
   const std::string type = option.get_type_name();
-  return type.substr(0, type.find(':'));  // behind it: what is checked
+  return type.substr(0, type.find(':'));  // after the colon: what is checked
 }
 
-/// "-o", "--output": as typed.
+/// The option's names as typed: "-o", "--output".
 inline std::vector<std::string> typed_names(const CLI::Option& option) {
   std::vector<std::string> names;
   for (const std::string& name : option.get_snames()) names.push_back("-" + name);

@@ -16,9 +16,9 @@ namespace acid {
 namespace {
 
 constexpr double kSecondsBetweenLines = 5;
-constexpr double kQuietSeconds = 1, kSecondsBetweenDrawings = 0.1;  // of ReadingProgress
+constexpr double kQuietSeconds = 1, kSecondsBetweenDrawings = 0.1;  // ReadingProgress
 constexpr std::size_t kProgressColumns = 10;
-// An estimate of what is left is withheld until so much is known, and follows its news slowly.
+// An estimate of the time left is withheld until this much is known, and it changes slowly.
 constexpr double kSecondsBeforeEstimate = 5, kShareBeforeEstimate = 0.03, kSecondsOfNews = 10;
 constexpr double kSecondsBeforePace = 1;
 
@@ -109,7 +109,8 @@ std::string Progress::left(const std::vector<RunSummary>& running) {
   const double computed = done - given_work_, to_do = std::max(0.0, total_work_ - done);
   if (elapsed < kSecondsBeforeEstimate || computed < kShareBeforeEstimate * (computed + to_do))
     return {};
-  // Where all that is left is under way, its own pace tells, and until there is one nothing does.
+  // When all that is left is running, the runs' own pace decides; until it is known there is no
+  // estimate.
   const bool last_ones = ended_ + running.size() == runs_;
   if (last_ones && !all_known) return {};
   const double seconds = last_ones ? longest : std::max(longest, elapsed * to_do / computed);
@@ -136,7 +137,7 @@ std::string Progress::line(const std::vector<RunSummary>& running, int columns) 
   double done = ended_work_;
   std::vector<const RunSummary*> shown;
   for (const RunSummary& run : running) {
-    // Until the worker has begun its attempt, the store shows how far the one before came.
+    // Until the worker has begun its attempt, the store shows the position of the attempt before.
     if (run.state != RunState::running) continue;
     done += fraction_done(run) * work_of(run);
     shown.push_back(&run);

@@ -11,23 +11,23 @@
 
 namespace acid {
 
-/// What a run is to do, in gradients: its budget, or for exchanges alone as many as there would be
-/// in the same normalised time.
+/// A run's work, in gradients: its budget, or for exchanges alone as many gradients as would be
+/// computed in the same normalised time.
 double work_of(const RunSummary& run);
-/// How much of that the run has done when it is there.
+/// How much of the work the run has done when it is at `there`.
 double work_done(const RunSummary& run, const Position& there);
-/// Of 0 to 1.
+/// The share of the work that is done, 0 to 1.
 double fraction_done(const RunSummary& run);
 /// "[###---]", with as many columns between the brackets; fraction: 0 to 1.
 std::string bar(double fraction, std::size_t columns);
-/// With no more digits than an estimate of what is left has: "25 s", "2.5 min".
+/// Rounded as an estimate of the time left: "25 s", "2.5 min".
 std::string rough_seconds(double seconds);
 
-/// How many runs a command that only reads is through with, on standard error; nothing within the
-/// first second. As Progress, one line that is redrawn on a terminal, else one now and then.
+/// How many runs a command that only reads has read, on standard error; nothing within the first
+/// second. As with Progress, one line that is redrawn on a terminal, else a line now and then.
 class ReadingProgress {
  public:
-  /// `verb`: "read", of "3 of 9 runs read".
+  /// `verb`: "read", as in "3 of 9 runs read".
   ReadingProgress(const Clock& clock, std::string verb, bool terminal);
   ~ReadingProgress();
   ReadingProgress(const ReadingProgress&) = delete;
@@ -39,11 +39,11 @@ class ReadingProgress {
   const Clock& clock_;
   const std::string verb_;
   const bool terminal_;
-  double next_seconds_;  // when something may be said again
+  double next_seconds_;  // when the next message may be printed
   bool drawn_ = false;
 };
 
-/// How far a set of runs is, on standard error: one line that is redrawn on a terminal, else a
+/// The progress of a set of runs, on standard error: one line that is redrawn on a terminal, else a
 /// line at most every five seconds.
 class Progress {
  public:
@@ -54,15 +54,15 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// With the runs now under way; at most so many columns wide if that can be: what does not fit is
-  /// counted.
+  /// The line, with the runs now under way, at most `columns` wide if possible: runs that do not
+  /// fit are counted.
   std::string line(const std::vector<RunSummary>& running, int columns);
-  /// Draws it.
+  /// Draws the line.
   void show(const std::vector<RunSummary>& running);
-  /// A run continues: so much of its work is done already.
+  /// A run is continued: this much of its work is done already.
   void begins_with(double work) { given_work_ += work; }
   void run_ended(const RunSummary& run);
-  /// One of those that have ended has no result.
+  /// One of the ended runs has no result.
   void run_failed() { ++failed_; }
   /// Prints a message above the progress line.
   void say_above(const std::string& message);
@@ -72,8 +72,8 @@ class Progress {
     double at_seconds = 0;
     double work = 0;  // work_done()
   };
-  enum class Words { with_pace, with_keys, values };  // ever shorter
-  /// Work per second since something was seen done; 0: not known yet.
+  enum class Words { with_pace, with_keys, values };  // from long to short
+  /// Work per second since the run was first seen with work done; 0: not known yet.
   double pace(const RunSummary& run);
   /// ", about 3 min left"; empty while that would be a guess.
   std::string left(const std::vector<RunSummary>& running);
@@ -91,7 +91,7 @@ class Progress {
   std::size_t ended_ = 0;
   std::size_t failed_ = 0;
   double ended_work_ = 0;
-  double given_work_ = 0;                   // not done here, so it took no time
+  double given_work_ = 0;                   // not done by this command, so it took no time
   std::optional<double> end_;               // when all is expected to be done, smoothed
   double estimated_ = 0;                    // when that was estimated last
   std::map<std::string, Seen> first_seen_;  // run id → the first time it had committed anything

@@ -89,7 +89,7 @@ json topology_of(const RunDetail& run) {
   return topology;
 }
 
-// Null where there is nothing to say: before a run has finished, or for a method without exchanges.
+// Null before a run has finished, and for a method without exchanges.
 json realised_of(const AttemptResult& result) {
   const bool exchanged = result.exchanges_drawn > 0;
   const auto count = [&](std::int64_t value) { return exchanged ? json(value) : json(nullptr); };
@@ -183,7 +183,7 @@ std::string shown_name(const std::string& algorithm, const std::string& label) {
 }
 
 std::string key_metric(const RunSummary& run) {
-  if (run.budget_time) return "consensus_distance";  // without gradients nothing is learnt
+  if (run.budget_time) return "consensus_distance";  // without gradients there is no loss
   for (const char* name : {"eval_accuracy", "eval_loss", "train_loss", "consensus_distance"})
     if (run.metrics.contains(name)) return name;
   return {};

@@ -8,9 +8,9 @@
 
 namespace acid {
 
-/// A run as `acid list --json` shows it : id, experiment, algorithm, seed, group,
-/// state, driver, workers, topology, started, finished, metrics (name → last value), and more.
-/// Times that have not come and numbers that are not finite are null.
+/// A run as `acid list --json` shows it: id, experiment, algorithm, seed, group, state, driver,
+/// workers, topology, started, finished, metrics (name → last value), and more. Times that have not
+/// come and numbers that are not finite are null.
 nlohmann::json to_json(const RunSummary& run);
 
 /// Everything `acid show --json` prints: the keys of to_json(RunSummary), of which `topology`
@@ -25,10 +25,10 @@ inline nlohmann::json or_null(std::optional<double> value) {
 
 /// The recipe's label where it gave one, else the algorithm's name.
 std::string shown_name(const std::string& algorithm, const std::string& label);
-/// The metric one asks for first, of those recorded: accuracy, else a loss, else the consensus
-/// distance. Empty when there is none of these.
+/// The most important of the recorded metrics: accuracy, else a loss, else the consensus distance.
+/// Empty when there is none of these.
 std::string key_metric(const RunSummary& run);
-/// Its name and last value; a dash when there is none.
+/// The key metric's name and last value; a dash when there is none.
 std::string key_result(const RunSummary& run);
 /// "2024-05-01 12:30:05" from ISO 8601; a dash when empty.
 std::string shown_time(std::string_view iso);

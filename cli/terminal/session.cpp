@@ -89,7 +89,7 @@ void print_raw(std::string_view text) {
 }
 
 void print_json(const nlohmann::json& document, int indent) {
-  // Text from elsewhere (a worker's last words) may not be UTF-8; a document always is.
+  // Text from outside (a worker's output) may not be UTF-8; a document always is.
   print_data(document.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
@@ -98,7 +98,7 @@ void flush_data() {
 }
 
 void say_raw(std::string_view text) {
-  // Nobody is left to tell when this fails.
+  // A failure to write to standard error cannot be reported.
   if (std::fwrite(text.data(), 1, text.size(), stderr) == text.size()) std::fflush(stderr);
 }
 
@@ -145,7 +145,7 @@ OutputFile::OutputFile(const std::string& path) {
 
 OutputFile::~OutputFile() {
   if (file_ != nullptr) std::fclose(file_);
-  if (!temporary_.empty()) std::remove(temporary_.c_str());  // Already renamed after commit().
+  if (!temporary_.empty()) std::remove(temporary_.c_str());  // after commit() it is renamed already
 }
 
 void OutputFile::write(std::string_view text) {

@@ -15,21 +15,21 @@ class App;
 
 namespace acid {
 
-/// Version of every JSON document on standard output. Keys may join without a new version.
+/// Version of every JSON document on standard output. New keys do not change it.
 inline constexpr int kJsonSchemaVersion = 1;
 
 /// Which of two exit codes tells more: an interruption, then a store problem, a mismatch, bad
 /// usage, a failed run.
 Exit worse(Exit a, Exit b);
 
-/// As one word of a POSIX shell's command line.
+/// The argument as one word of a POSIX shell's command line.
 std::string quoted_for_shell(std::string_view argument);
 
 /// One invocation of the program.
 struct Session {
   std::string store_folder;      // --store, else ACID_STORE, else ./acid-store
   std::string command_line;      // as typed, quoted for a shell
-  std::function<Exit()> action;  // what the command line asked for; empty: nothing
+  std::function<Exit()> action;  // what the command does; empty: nothing
 
   Session(int argc, char** argv);
 };
@@ -42,25 +42,25 @@ struct Format {
 };
 
 void add_store_option(CLI::App& command, Session& session);
-/// For the check of an option that names a file: what is wrong with it, "" where nothing is.
+/// A check for an option that names a file: what is wrong with it, or "" when it is right.
 std::string wrong_if_empty(const std::string& name);
 void add_json_option(CLI::App& command, Format& format);
 /// --json, --csv and --markdown.
 void add_table_options(CLI::App& command, Format& format);
 
-/// Data: standard output; on a terminal as seen_on_terminal(). Throws Error when it cannot be
-/// written.
+/// Prints data on standard output; on a terminal as seen_on_terminal(). Throws Error when it cannot
+/// be written.
 void print_data(std::string_view text);
-/// What acid itself draws on a terminal, as it is.
+/// Prints what acid itself draws on a terminal, unchanged.
 void print_raw(std::string_view text);
-/// One trailing newline; NaN and infinities become null. `indent` −1: all on one line.
+/// Prints a document and a newline; NaN and infinities become null. `indent` −1: all on one line.
 void print_json(const nlohmann::json& document, int indent = 2);
 /// Makes sure that everything printed has reached its destination. Throws Error when it has not.
 void flush_data();
-/// A message for the person: one line on standard error, as seen_on_terminal(). Never throws for
-/// want of a reader.
+/// Prints a message for the user: one line on standard error, as seen_on_terminal(). Never throws
+/// when there is no reader.
 void say(std::string_view message);
-/// The same on standard error.
+/// As print_raw(), on standard error.
 void say_raw(std::string_view text);
 
 bool standard_error_is_terminal();
@@ -68,7 +68,8 @@ bool standard_error_is_terminal();
 bool colour_on_standard_output();
 /// Columns of the terminal on standard error; 80 when unknown.
 int terminal_width();
-/// Of the terminal on standard output; where there is none, a file's: of 80 columns, without a cut.
+/// The lines of the terminal on standard output; if there is none, lines of a file: 80 columns, not
+/// cut.
 TextLines lines_of_standard_output();
 
 /// A file that appears only once it is complete: a sibling temporary file, renamed by commit().

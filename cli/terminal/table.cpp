@@ -35,7 +35,7 @@ std::string to_text(const Table& table, const TextLines& lines, int widest) {
   TextTable whole = text_table(table, lines, std::numeric_limits<int>::max());
   if (!lines.cut || whole.fits_whole()) return whole.str();
   TextTable cut = text_table(table, lines, widest);
-  cut.lines.cut = false;  // Every cell was, not the first column alone.
+  cut.lines.cut = false;  // every cell was shortened, not the first column alone
   return cut.str();
 }
 

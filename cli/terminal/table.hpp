@@ -25,7 +25,7 @@ std::string to_text(const Table& table, const TextLines& lines, int widest = 26)
 std::string to_csv(const Table& table);
 std::string to_markdown(const Table& table);
 
-/// What stands for a value that is absent.
+/// Shown in place of an absent value.
 inline constexpr const char* kDash = "–";
 /// Four significant digits; kDash when absent.
 std::string short_number(std::optional<double> value);

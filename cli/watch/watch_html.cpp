@@ -17,7 +17,7 @@ namespace acid {
 namespace {
 
 constexpr const char* kAddress = "127.0.0.1";
-// A version is asked for again soon; a page that has to be made is worth waiting for.
+// A version is asked for again soon; a new page is worth waiting for.
 constexpr double kVersionPatienceSeconds = 1, kPagePatienceSeconds = 120;
 
 constexpr const char* kSecondsOfStaticPage = "10";
@@ -38,8 +38,9 @@ constexpr const char* kNoEntry =
     "page until acid watch ends. Use that browser, or end acid watch with ^C and start it again "
     "for a new address. The runs go on meanwhile.</p>\n</body>\n</html>\n";
 
-// Where another site led here, a redirection still counts as its request, and a browser sends no
-// cookie with it. A page of our own that goes on by itself is not its request any more.
+// When another site led to this address, a redirection still counts as a request of that site, and
+// a browser sends no cookie with it. A page that then loads the report by itself is not such a
+// request.
 constexpr const char* kGoOn =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta http-equiv=\"refresh\" content=\"0; url=/\">\n<title>acid watch</title>\n</head>\n"
@@ -59,7 +60,7 @@ HttpResponse answer(Status status, std::string text,
 HttpResponse answer(const std::shared_ptr<const PageEdition>& edition) {
   HttpResponse response{kOk, {}, kHtml, {edition, &edition->page}};
   set_policy(response, content_security_policy(true));
-  // A page with a script asks for newer ones itself.
+  // A page with a script asks for newer versions itself.
   if (page_script().script.empty()) response.headers.emplace_back("Refresh", kSecondsOfStaticPage);
   return response;
 }
@@ -79,9 +80,9 @@ struct PageServer::Impl {
   const std::string store_folder;
   const std::vector<std::string> run_ids;
   int port = 0;
-  std::optional<PageAccess> access;  // from bind() on
-  std::optional<LivePage> page;      // from start() on
-  HttpServer server;                 // the last: its threads use the others
+  std::optional<PageAccess> access;  // set by bind()
+  std::optional<LivePage> page;      // set by start()
+  HttpServer server;                 // last member: its threads use the others
 };
 
 void PageServer::Impl::bind(int wanted) {
@@ -120,7 +121,7 @@ HttpResponse PageServer::Impl::choose(const HttpRequest& request) {
 }
 
 HttpResponse PageServer::Impl::let_in(const HttpRequest& request) {
-  // Who has the cookie may open the address again: it leads to the page.
+  // A browser that has the cookie may open the address again: it leads to the page.
   const bool known = access->admits(request.header("cookie"));
   if (!known && !access->redeem(request.parameter("token")))
     return answer(kForbidden, kNoEntry, kHtml);
@@ -150,7 +151,7 @@ PageServer::PageServer(const std::string& store_folder, const std::vector<std::s
 }
 
 PageServer::~PageServer() {
-  if (impl_->page) impl_->page->stop();  // before the server waits for its requests
+  if (impl_->page) impl_->page->stop();  // before the server waits for requests
 }
 
 int PageServer::port() const { return impl_->port; }

@@ -18,7 +18,7 @@
 namespace acid {
 namespace {
 
-constexpr std::string_view kSuffix = ".html";  // or it would open in an editor
+constexpr std::string_view kSuffix = ".html";  // with another suffix it would open in an editor
 
 [[noreturn]] void cannot_open(const std::string& why) {
   throw Error(fmt::format("cannot open a browser: {}; open the address yourself", why));
@@ -42,7 +42,8 @@ std::string write_secret_page(const std::string& text) {
   cannot_open(fmt::format("cannot write {}: {}", path, why));
 }
 
-// In a session of its own, because the browser may be this very process and is to outlive us.
+// Starts the browser in a session of its own, because it may be this very child and must outlive
+// acid.
 void start_detached(const std::string& program, const std::string& argument) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);

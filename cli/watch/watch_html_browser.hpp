@@ -4,9 +4,9 @@
 
 namespace acid {
 
-/// Asks the desktop to open an address that holds a secret. Other people can read the arguments of
-/// a program, so what it is given is a file that only this user can read and that leads there. The
-/// file lives as long as the object.
+/// Asks the desktop to open an address that holds a secret. Other users can read the arguments of a
+/// program, so the argument is a file that only this user can read and that leads to the address.
+/// The file lives as long as the object.
 class OpenedAddress {
  public:
   /// Throws Error when no program opens addresses here or the file cannot be written.

@@ -63,14 +63,15 @@ std::shared_ptr<const PageEdition> LivePage::newest(double patience_seconds) {
   return stopped_ ? nullptr : newest_;
 }
 
-// The page as it was when nothing has changed, which is all that is cheap to tell.
+// Returns the page before when nothing has changed in the store, which is cheap to see; else a new
+// page.
 LivePage::Edition LivePage::look(const Store& store, const Edition& before,
                                  std::string& moment) const {
-  std::string now = store_moment(store);  // Before reading: what is written meanwhile is newer.
+  std::string now = store_moment(store);  // before reading: later writes are newer
   if (before != nullptr && now == moment) return before;
   ReportOptions options;
   options.live = true;
-  options.threads = 1;  // The runs have the other cores.
+  options.threads = 1;  // the runs use the other cores
   Edition edition = edition_of(render_report(store, run_ids_, options));
   moment = std::move(now);
   return before != nullptr && before->version == edition->version ? before : edition;

@@ -12,16 +12,16 @@ namespace acid {
 
 class Store;
 
-/// A report page as it was made at some moment. Immutable.
+/// A report page as it was at some moment. Immutable.
 struct PageEdition {
-  std::string version;  // differs where the page does; empty when there is no page
+  std::string version;  // changes when the page changes; empty when there is no page
   std::string page;
   std::string problem;  // why there is no page
 };
 
 /// The report page of some runs while they go on. A thread of its own holds the store and makes the
-/// page again when somebody asks for it and the store has changed: at most every two seconds, and
-/// taking at most a twentieth of a core, however large it is. While nobody asks, nothing is done.
+/// page again when a reader asks for it and the store has changed: at most every two seconds, and
+/// with at most a twentieth of a core, however large the page is. Without requests nothing is done.
 /// Any thread may ask.
 class LivePage {
  public:
@@ -30,13 +30,13 @@ class LivePage {
   LivePage(const LivePage&) = delete;
   LivePage& operator=(const LivePage&) = delete;
 
-  /// The page as the store has it now, or a moment ago. Where it has to be made first, that is
-  /// waited for as long as `patience_seconds`; then what there was before is returned, or null when
-  /// there was nothing. Null also after stop().
+  /// The newest page. When a page has to be made first, waits for it at most `patience_seconds`;
+  /// then returns the page before, or null when there was none. Null also after stop().
   std::shared_ptr<const PageEdition> newest(double patience_seconds) EXCLUDES_LOCK(mutex_);
-  /// Seconds since somebody last asked; infinite when nobody has.
+  /// Seconds since the last request; infinite when there was none.
   double seconds_unasked() const EXCLUDES_LOCK(mutex_);
-  /// Whoever waits goes away. A page that is being made is finished by the destructor.
+  /// Releases all waiting requests. The destructor lets the thread finish a page that is being
+  /// made.
   void stop() EXCLUDES_LOCK(mutex_);
 
  private:
@@ -52,10 +52,10 @@ class LivePage {
   Edition newest_ GUARDED_BY(mutex_);
   bool wanted_ GUARDED_BY(mutex_) = false;
   bool stopped_ GUARDED_BY(mutex_) = false;
-  long looks_ GUARDED_BY(mutex_) = 0;  // that have ended
-  double due_ GUARDED_BY(mutex_) = 0;  // until then newest_ is good enough
+  long looks_ GUARDED_BY(mutex_) = 0;  // looks that have ended
+  double due_ GUARDED_BY(mutex_) = 0;  // newest_ is new enough until then
   double last_asked_ GUARDED_BY(mutex_);
-  std::thread thread_;  // the last: it uses the others
+  std::thread thread_;  // last member: it uses the others
 };
 
 }  // namespace acid

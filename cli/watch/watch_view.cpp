@@ -34,7 +34,7 @@ std::string progress_of(const RunSummary& run) {
 struct Column {
   const char* title;
   TextTable::Align align;
-  int leaves;  // 1 is the first to give way on a narrow terminal; 0 stays
+  int leaves;  // 1: the first column to be left out on a narrow terminal; 0: stays
   std::string (*cell)(const WatchedRun&);
 };
 
@@ -77,7 +77,7 @@ std::string left_of(const WatchedRun& run) {
 }
 
 constexpr const char* kSetting = "setting";
-constexpr int kGoneBeforeKeys = 6;  // Then settings are told by their values alone.
+constexpr int kGoneBeforeKeys = 6;  // from here on settings are shown by their values alone
 constexpr auto kLeft = TextTable::Align::left, kRight = TextTable::Align::right;
 constexpr std::array kColumns{
     Column{"run", kLeft, 1, [](const WatchedRun& r) { return r.summary.id; }},
@@ -99,10 +99,10 @@ constexpr std::array kColumns{
     Column{"left", kRight, 10, left_of},
 };
 
-// The same table without the columns that leave first: `gone` of them.
+// The same table without the first `gone` columns to be left out.
 std::vector<std::string> lines_of(const std::vector<WatchedRun>& runs, int gone) {
   TextTable table;
-  table.lines.cut = false;  // Columns give way here, not the first cell's text.
+  table.lines.cut = false;  // columns are left out instead of cutting the first cell's text
   table.rows.resize(runs.size() + 1);
   for (const Column& column : kColumns) {
     if (column.leaves > 0 && column.leaves <= gone) continue;
@@ -168,7 +168,7 @@ std::string sparkline(const std::vector<double>& values) {
       text += "·";
       continue;
     }
-    // Halves, or the difference of two large numbers would overflow.
+    // Halves, because the difference of two large numbers could overflow.
     const double range = most / 2 - least / 2;
     const double height = range > 0 ? (value / 2 - least / 2) / range : 0.5;
     text +=

@@ -13,24 +13,24 @@ namespace acid {
 /// A run as a live view shows it.
 struct WatchedRun {
   RunSummary summary;
-  SettingName setting;                         // what tells it from its algorithm's other runs
-  std::optional<AttemptPace> pace;             // absent before its first attempt
+  SettingName setting;              // its difference from the other runs of its algorithm
+  std::optional<AttemptPace> pace;  // absent before its first attempt
   std::optional<double> gradients_per_second;  // wall clock; absent unless it is running
-  std::optional<double> exchanges_per_second;  // likewise; absent also where none are counted
+  std::optional<double> exchanges_per_second;  // as above; absent also without a count
   std::vector<double> history;                 // of key_metric(), oldest first, thinned out
 };
 
-/// At the present pace, if the budget is not cut short; absent when the pace is not known.
+/// Seconds until the budget is used up at the present pace; absent when the pace is unknown.
 std::optional<double> seconds_left(const WatchedRun& run);
-/// One block character per value, its height between the smallest and the largest; "·" for what is
-/// not finite.
+/// One block character per value, its height between the smallest and the largest; "·" for a value
+/// that is not finite.
 std::string sparkline(const std::vector<double>& values);
 
-/// As aligned lines under a line of titles; columns that matter less are left out until they fit
-/// into `columns`. Without `colour` no escape sequences.
+/// The runs as aligned lines under a line of titles; less important columns are left out until the
+/// lines fit into `columns`. Without `colour` there are no escape sequences.
 std::vector<std::string> to_lines(const std::vector<WatchedRun>& runs, int columns, bool colour);
 /// The keys of `acid list --json`, and attempt, host, pid, seconds, gradients_per_second,
-/// exchanges_per_second, seconds_left, fraction, metric, history. What is not known is null.
+/// exchanges_per_second, seconds_left, fraction, metric, history. Unknown values are null.
 nlohmann::json to_json(const WatchedRun& run);
 
 }  // namespace acid

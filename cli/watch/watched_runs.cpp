@@ -137,7 +137,7 @@ WatchedRun WatchedRuns::watched(RunSummary summary, const WatchedRun* before) {
   return run;
 }
 
-// Over the last seconds; as long as too little has been seen, since the attempt began.
+// The pace over the last seconds; while too little has been seen, since the attempt began.
 std::optional<double> WatchedRuns::pace(const WatchedRun& run, Progress& progress) const {
   const double now = clock_.seconds();
   const std::int64_t gradients = run.summary.progress.gradients;
@@ -151,8 +151,8 @@ std::optional<double> WatchedRuns::pace(const WatchedRun& run, Progress& progres
   return static_cast<double>(gradients - run.pace->resumed_gradients) / run.pace->seconds;
 }
 
-// Between the changes of the last seconds; as long as too few have been seen, since the attempt
-// began, unless others made exchanges before it.
+// The rate between the changes of the last seconds. While there are too few, the rate since the
+// attempt began, unless an earlier attempt made exchanges before it.
 std::optional<double> WatchedRuns::exchange_rate(const WatchedRun& run, Progress& progress) const {
   const auto metric = run.summary.metrics.find("exchanges");
   if (metric == run.summary.metrics.end()) return std::nullopt;

@@ -13,8 +13,8 @@
 
 namespace acid {
 
-/// What a store says about some runs, as of the last look(). Reads only what may have changed.
-/// Use from the store's thread; the store must outlive it.
+/// The state of some runs in a store, as of the last look(). Reads only what may have changed. Use
+/// from the store's thread; the store must outlive it.
 class WatchedRuns {
  public:
   WatchedRuns(const Store& store, std::vector<std::string> ids);
@@ -23,26 +23,26 @@ class WatchedRuns {
   void look();
 
   std::size_t running() const;
-  /// Planned or interrupted: somebody may yet execute them.
+  /// The number of runs that are planned or interrupted, which a process may yet execute.
   std::size_t waiting() const;
-  /// Whether one is running, or a living process goes on with one that waits: between two runs, and
-  /// before a restart, none runs for a while.
+  /// Whether a run is running, or a living process goes on with a waiting one: between two runs,
+  /// and before a restart, none is running for a while.
   bool at_work() const { return at_work_ || running() > 0; }
   std::size_t ended() const { return runs_.size() - running() - waiting(); }
-  /// None is at work, and none has been for so long that nobody seems to go on with them: a
-  /// process of another host may, where locks are seen on one host alone.
+  /// Whether no run has been at work for so long that no process seems to go on with them. (A
+  /// process on another host may, since locks are seen on one host only.)
   bool idle() const;
 
-  /// All, in the order of their ids.
+  /// All runs, in the order of their ids.
   const std::vector<WatchedRun>& runs() const { return runs_; }
-  /// Those that run.
+  /// The running ones.
   std::vector<WatchedRun> going() const;
   /// "2 running, 125 waiting, 1 failed".
   std::string counts() const;
-  /// Those that run or wait.
+  /// The running and the waiting ones.
   std::vector<WatchedRun> active() const;
-  /// At most `most` of them: those that run, then those that ended while they were watched, the
-  /// last first, then those that wait.
+  /// At most `most` runs: the running ones, then those that ended while they were watched, the last
+  /// first, then the waiting ones.
   std::vector<WatchedRun> on_screen(std::size_t most) const;
 
  private:
@@ -53,8 +53,7 @@ class WatchedRuns {
   struct Progress {
     int attempt = 0;
     std::deque<Seen> seen;  // oldest first
-    // Exchanges are counted when something is measured: what counts is when the count was seen to
-    // change.
+    // Exchanges are counted when a measurement is made, so a change counts from when it was seen.
     std::optional<double> exchanges;
     std::deque<std::pair<double, double>> changes;  // (seconds, exchanges), oldest first
   };
@@ -67,7 +66,7 @@ class WatchedRuns {
   const std::vector<std::string> ids_;
   const SteadyClock clock_;
   double last_at_work_;
-  bool at_work_ = false;  // some process, with one that waits
+  bool at_work_ = false;  // a process goes on with a waiting run
   std::vector<WatchedRun> runs_;
   std::map<std::string, Progress> progress_;     // by run id
   std::map<std::string, SettingName> settings_;  // likewise

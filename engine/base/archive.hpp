@@ -17,10 +17,10 @@
 
 namespace acid {
 
-// Binary state, described once for both directions: a class that is kept has
+// Binary state, described once for both directions. A class whose state is kept has
 //   template <class Archive> void persist(Archive& archive) { archive(a_, b_, c_); }
-// and an ArchiveWriter or an ArchiveReader goes through it in the same order. Numbers are kept
-// little-endian at their own width, lists with a 64-bit length. There are no tags: whoever reads
+// and an ArchiveWriter or an ArchiveReader visits the members in this order. Numbers are
+// little-endian at their own width, lists have a 64-bit length first. There are no tags: the reader
 // must know what was written, so files that hold an archive carry a version.
 
 namespace archive_detail {
@@ -77,7 +77,7 @@ class ArchiveWriter {
   }
   template <class T>
   void write_other(const T& value) {
-    const_cast<T&>(value).persist(*this);  // serves both directions; for this one it only reads
+    const_cast<T&>(value).persist(*this);  // serves both directions; the writer only reads
   }
 
   std::vector<std::byte> bytes_;
@@ -143,7 +143,7 @@ class ArchiveReader {
   void read_other(T& value) {
     value.persist(*this);
   }
-  // Every element takes a byte at least.
+  // Every element needs at least a byte.
   std::uint64_t length() {
     std::uint64_t count = 0;
     read(count);

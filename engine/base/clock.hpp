@@ -4,7 +4,7 @@ struct rusage;
 
 namespace acid {
 
-/// Where seconds come from. A parameter wherever time is read, so that tests can own it.
+/// A source of seconds. A parameter wherever time is read, so that tests can set the time.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -18,18 +18,18 @@ class SteadyClock final : public Clock {
   double seconds() const override;
 };
 
-/// One that is always there.
+/// A clock with static lifetime.
 const Clock& steady_clock();
 
-/// The same time to a few milliseconds, at a fifth of the cost: for asking again and again.
+/// The time of SteadyClock to a few milliseconds, at a fifth of the cost: for frequent readings.
 class CoarseClock final : public Clock {
  public:
   double seconds() const override;
 };
 
-/// Processor time, of the user and of the system, that getrusage(2) or wait4(2) tells of.
+/// Processor time, of user and system, in the result of getrusage(2) or wait4(2).
 double cpu_seconds(const rusage& usage);
-/// That of all threads of this process so far.
+/// Processor time of all threads of this process so far.
 double cpu_seconds();
 
 }  // namespace acid

@@ -14,7 +14,7 @@ class CyclicBarrier {
   /// Returns when all parties have come; the last one runs `leader` while the others wait. False
   /// once the barrier is broken.
   bool wait(const std::function<void()>& leader = {}) EXCLUDES_LOCK(mutex_);
-  /// Frees everybody, for ever.
+  /// Breaks the barrier for ever: every waiting or later wait() returns false.
   void abort() EXCLUDES_LOCK(mutex_);
 
  private:

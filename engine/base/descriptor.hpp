@@ -33,7 +33,7 @@ class Descriptor {
   int number_ = -1;
 };
 
-/// Repeats a system call that a signal interrupted.
+/// Repeats a system call as long as a signal interrupts it.
 template <class Call>
 auto uninterrupted(Call call) {
   auto result = call();

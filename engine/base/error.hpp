@@ -19,8 +19,9 @@ enum class Exit : int {
   interrupted = 130,
 };
 
-/// The world is at fault: a recipe, a file, a store, a peer. The message says what happened, where,
-/// and what to do about it; it is printed as it stands. Bugs of our own are ACID_ASSERT's.
+/// An error outside the program: in a recipe, a file, a store, a peer. The message says what
+/// happened, where, and what to do about it; it is printed unchanged. Bugs of acid itself are
+/// reported by ACID_ASSERT.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message, Exit code = Exit::run_failed)
@@ -50,7 +51,8 @@ class AssertionError : public std::logic_error {
 
 }  // namespace acid
 
-/// Checks an invariant of our own in every build; the format arguments show the values at fault.
+/// Checks an invariant of acid itself in every build; the format arguments show the values at
+/// fault.
 #define ACID_ASSERT(condition, ...)                                                       \
   do {                                                                                    \
     if (!(condition))                                                                     \

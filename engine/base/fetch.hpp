@@ -2,11 +2,11 @@
 
 namespace acid {
 
-/// Asks the processor to bring what lies there into its cache; changes nothing, and any address
-/// will do.
+/// Asks the processor to bring the bytes at this address into its cache. It changes nothing, and
+/// any address is allowed.
 inline void fetch(const void* there) {
   __builtin_prefetch(there);
-  // GCC takes functions that only fetch for functions that do nothing, and drops calls of them.
+  // GCC takes a function that only fetches for one without effect, and drops calls of it.
   asm volatile("");
 }
 

@@ -7,8 +7,8 @@
 namespace acid {
 namespace {
 
-// Options come from the recipe compiler, which completes them, or from a store, which somebody may
-// have altered: nlohmann's exception says which is missing.
+// Options come from the recipe compiler, which completes them, or from a store, which may have been
+// altered: nlohmann's exception says which option is missing.
 const nlohmann::json& value_of(const nlohmann::json& options, std::string_view name) {
   return options.at(std::string(name));
 }

@@ -19,12 +19,12 @@ enum class FieldType {
   moment,   // of a run: a share of its budget, { epochs = 5 } or { gradients = 500 }
   moments,  // a list of such shares, { epochs = [5, 10] } or { gradients = [500, 1000] }
   edges,    // [[i, j], [i, j, weight], …], or a path to a file of such lines
-  table,    // keys of a person's own, with any values
+  table,    // the user's own keys, with any values
 };
 
-/// One key that a catalog entry (a data set, a model, a topology, an algorithm, …) takes in a
-/// recipe. The recipe compiler checks, completes and documents recipes from these alone, so a key
-/// is described in one place: the file of the thing it configures.
+/// One key that a catalog entry (a data set, a model, a topology, an algorithm, …) reads in a
+/// recipe. The recipe compiler checks, completes and documents recipes from these declarations
+/// alone, so a key is described in one place: the file of the thing it configures.
 struct Field {
   std::string_view name;
   FieldType type;
@@ -35,15 +35,15 @@ struct Field {
   bool minimum_excluded = false;
   bool maximum_excluded = false;
   std::string_view choices = {};  // comma-separated; text only
-  bool needs_peers = false;       // a method's: without effect for a worker that is alone
-  bool placement = false;         // where and how long, not what: no part of a run's digest
-  /// Its table had runs before it had the key: at its fallback it is left out of settings, so that
-  /// they keep their digests.
+  bool needs_peers = false;       // for a method: no effect on a single worker
+  bool placement = false;         // where and how long, not what: not in a run's digest
+  /// The key was added when its table had runs already: at its fallback it is left out of settings,
+  /// so that these runs keep their digests.
   bool later = false;
 };
 
 /// The value of `name` in resolved options (every field present). Throws nlohmann::json::exception
-/// when it is not there or of another type.
+/// when it is missing or of another type.
 double number(const nlohmann::json& options, std::string_view name);
 std::int64_t integer(const nlohmann::json& options, std::string_view name);
 std::string text(const nlohmann::json& options, std::string_view name);

@@ -11,7 +11,7 @@
 namespace acid {
 namespace {
 
-/// False: errno says why not.
+/// False: errno says why it is not a folder.
 bool is_folder(const std::string& path) {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) return false;
@@ -30,14 +30,14 @@ void create_folders(const std::string& path) {
 
 void create_folder(const std::string& path) {
   if (is_folder(path)) return;
-  // Somebody else may have made it meanwhile.
+  // Another process may have made it meanwhile.
   if (::mkdir(path.c_str(), 0777) != 0 && (errno != EEXIST || !is_folder(path)))
     fail_to("create", path);
   sync_folder(std::filesystem::path(path).parent_path().string());
 }
 
-// Some file systems know no fsync of a folder, and a folder that may be written need not be
-// readable: then there is nothing more to be done.
+// Some file systems have no fsync of a folder, and a folder that may be written need not be
+// readable: then nothing more can be done.
 void sync_folder(const std::string& named) {
   const std::string folder = named.empty() ? "." : named;
   const int opened =

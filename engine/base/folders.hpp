@@ -4,12 +4,12 @@
 
 namespace acid {
 
-/// Makes a folder with all that is missing above it; durable when it returns. Throws StoreError.
+/// Makes a folder and all missing folders above it; durable when it returns. Throws StoreError.
 void create_folders(const std::string& path);
-/// Makes the folder alone, where it is not there yet: what is above it must be. Likewise.
+/// Makes only this folder, if it is missing: its parent must exist. Durable; throws StoreError.
 void create_folder(const std::string& path);
 
-/// Makes durable which names a folder holds (empty: the current one). Throws StoreError.
+/// Makes the names in a folder (empty: the current one) durable. Throws StoreError.
 void sync_folder(const std::string& folder);
 
 }  // namespace acid

@@ -32,7 +32,7 @@ std::string remedy(const Module& module) {
 
 void* load_module(const Module& module) {
   const std::string path = module_path(module);
-  // Never closed: LibTorch and MPI cannot be unloaded, and threads outlive whoever loaded a module.
+  // Never closed: LibTorch and MPI cannot be unloaded, and their threads outlive the caller.
   void* handle = dlopen(path.c_str(), RTLD_NOW | (module.global ? RTLD_GLOBAL : RTLD_LOCAL));
   void* factory = handle == nullptr ? nullptr : dlsym(handle, module.factory);
   if (factory != nullptr) return factory;

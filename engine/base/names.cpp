@@ -27,12 +27,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest_name(std::string_view word, std::span<const std::string> known) {
   std::optional<std::string> best;
-  // Of three letters one may be wrong: 'gpu' is no 'mpi'.
+  // A short word may have fewer errors: 'gpu' is not taken for 'mpi'.
   const std::size_t most =
       std::max<std::size_t>(2, word.size() - std::min<std::size_t>(word.size(), 1));
   std::size_t best_distance = std::min(word.size() / 3 + 2, most);
   for (const std::string& name : known) {
-    // At least as many letters apart as their lengths: a word of any length costs little.
+    // The distance is at least the difference of the lengths: a very long word costs little time.
     const std::size_t longer = std::max(word.size(), name.size());
     if (longer - std::min(word.size(), name.size()) >= best_distance) continue;
     const std::size_t distance = edit_distance(word, name);

@@ -8,12 +8,12 @@
 
 namespace acid {
 
-/// The known name a person probably meant: smallest edit distance (a swap of neighbours counts
+/// The known name that was probably meant: smallest edit distance (a swap of neighbours counts
 /// one), at most a third of the word's length plus one. Ties go to the earlier name.
 std::optional<std::string> nearest_name(std::string_view word, std::span<const std::string> known);
 
-/// What to tell who wrote `word` and meant one of these: "did you mean 'ring'?", or, where none is
-/// near, "known: ring or star".
+/// A hint for an unknown `word` where one of these was meant: "did you mean 'ring'?", or, when none
+/// is near, "known: ring or star".
 std::string did_you_mean(std::string_view word, std::span<const std::string> known);
 
 /// "1 run", "3 runs": a count and its regular noun, which is given in the singular.

@@ -10,7 +10,7 @@
 namespace acid {
 
 RegularFile::RegularFile(const std::string& path) : path_(path) {
-  // Not blocking: to open a pipe, even to see that it is one, could wait for ever.
+  // O_NONBLOCK: opening a pipe, even to see that it is one, could wait for ever.
   descriptor_ = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   struct stat facts {};
   if (descriptor_ < 0 || fstat(descriptor_, &facts) != 0)

@@ -7,11 +7,11 @@
 
 namespace acid {
 
-/// A file that is open for reading and certainly one: opening a pipe could wait for ever, and a
-/// device need not end. Reading is for one thread.
+/// A regular file that is open for reading. Other kinds are refused: opening a pipe could wait for
+/// ever, and a device need not end. Reading is for one thread.
 class RegularFile {
  public:
-  /// Throws Error, with what to look at, when there is none or it is something else.
+  /// Throws Error with a hint when there is no such file or it is of another kind.
   explicit RegularFile(const std::string& path);
   ~RegularFile();
   RegularFile(const RegularFile&) = delete;

@@ -15,8 +15,8 @@ namespace {
 using Philox = r123::Philox4x32;
 __extension__ using Wide = unsigned __int128;
 
-// Inline, because a loop over independent calls then runs several of them at once: a single one
-// mostly waits for its own multiplications.
+// Inline, so that a loop over independent calls runs several at once: a single call mostly waits
+// for its own multiplications.
 inline Philox::ctr_type philox(std::uint64_t key, std::uint64_t index, std::uint64_t block) {
   const auto low = [](std::uint64_t v) { return static_cast<std::uint32_t>(v); };
   const auto high = [](std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32); };
@@ -137,7 +137,7 @@ void Stream::normals(std::span<double> out) {
   constexpr std::size_t kBlocks = 16;
   std::size_t done = 0;
   const auto rest = [&] { return out.size() - done; };
-  // A block holds what two values are made of. What is left of one is used up first.
+  // A block gives two values. The rest of a block is used up first.
   while (rest() > 0 && (has_spare_normal_ || left_ > 0)) out[done++] = normal();
   while (rest() >= 2) {
     const std::size_t blocks = std::min(kBlocks, rest() / 2);
@@ -153,7 +153,7 @@ void Stream::normals(std::span<double> out) {
   if (rest() > 0) out[done] = normal();
 }
 
-// What as many calls would give.
+// Gives the same as that many single calls.
 void Stream::next64(std::span<std::uint64_t> out) {
   constexpr std::size_t kBlocks = 16;
   std::size_t done = 0;
@@ -198,7 +198,7 @@ void Stream::below_and_uniform(std::uint64_t bound, std::span<std::uint64_t> bel
       below[done + k] = static_cast<std::uint64_t>(product >> 64);
       uniform[done + k] = unit(bits[2 * k + 1]);
     }
-    if (!all) {  // hardly ever: then what follows is drawn from later words
+    if (!all) {  // very rare: then what follows is drawn from later words
       *this = before;
       for (std::size_t k = 0; k < count; ++k) {
         below[done + k] = this->below(bound);
@@ -250,7 +250,7 @@ void Permutation::range(std::uint64_t first, std::span<std::uint64_t> out) const
               first, out.size(), size_);
   constexpr std::size_t kTogether = 8;
   std::array<std::uint64_t, kTogether> walkers;
-  std::array<std::size_t, kTogether> places;  // where in `out` each of them goes
+  std::array<std::size_t, kTogether> places;  // the place in `out` of each value
   std::size_t started = 0, walking = 0;
   const auto start = [&](std::size_t w) {
     walkers[w] = first + started;
@@ -264,7 +264,7 @@ void Permutation::range(std::uint64_t first, std::span<std::uint64_t> out) const
       out[places[w]] = walkers[w];
       if (started < out.size()) {
         start(w);
-      } else {  // The last one takes its place.
+      } else {  // the last one takes its place
         --walking;
         walkers[w] = walkers[walking];
         places[w] = places[walking];

@@ -28,16 +28,17 @@ enum class Purpose : std::uint32_t {
 };
 std::string_view purpose_name(Purpose purpose);
 
-/// The 64-bit key of one stream, a Philox hash of (seed, worker, purpose). This is the value that
-/// the store records as "derived seed". Use worker 0 for what belongs to the whole run.
+/// The 64-bit key of one stream, a Philox hash of (seed, worker, purpose). The store records this
+/// value as "derived seed". Worker 0 also stands for the whole run.
 std::uint64_t derive_seed(std::uint64_t seed, std::uint32_t worker, Purpose purpose);
 
 /// The four base seeds of a run (a recipe's [streams]); each is the run's seed unless the recipe
-/// holds it fixed.
+/// fixes it.
 struct Seeds {
   std::uint64_t init = 0, data = 0, gossip = 0, compute = 0;
   explicit Seeds(std::uint64_t seed = 0) : init(seed), data(seed), gossip(seed), compute(seed) {}
-  /// Derived seed of a purpose: from `init`, `data`, `gossip` or `compute`, whichever owns it.
+  /// The derived seed of a purpose, from the base seed (`init`, `data`, `gossip` or `compute`) to
+  /// which the purpose belongs.
   std::uint64_t derived(Purpose purpose, std::uint32_t worker = 0) const;
 };
 
@@ -59,15 +60,16 @@ class Stream {
   double normal();                           // mean 0, variance 1 (Box–Muller, both values used)
   double gamma(double shape);                // scale 1 (Marsaglia & Tsang 2000); shape > 0
 
-  /// Fills `out` with what as many calls of normal() would give, in half the time.
+  /// Fills `out` with the values of that many calls of normal(), in half the time.
   void normals(std::span<double> out);
-  /// The same for exponential().
+  /// As normals(), for exponential().
   void exponentials(std::span<double> out);
-  /// The same for below(bound), uniform(), below(bound), …: as many of each.
+  /// As calls of below(bound), uniform(), below(bound), …: fills both spans, which are equally
+  /// long.
   void below_and_uniform(std::uint64_t bound, std::span<std::uint64_t> below,
                          std::span<double> uniform);
 
-  /// Where the stream stands (engine/base/archive.hpp); its key and index are not part of it.
+  /// Keeps the position of the stream (engine/base/archive.hpp); key and index are not part of it.
   template <class Archive>
   void persist(Archive& archive) {
     archive(block_, words_[0], words_[1], words_[2], words_[3], left_, spare_normal_,
@@ -92,12 +94,11 @@ class Permutation {
  public:
   Permutation(std::uint64_t key, std::uint64_t size);
   std::uint64_t at(std::uint64_t i) const;  // i < size
-  /// out[k] = at(first + k), all of them together in a third of the time; first + out.size() ≤
-  /// size.
+  /// out[k] = at(first + k) for all k, in a third of the time; first + out.size() ≤ size.
   void range(std::uint64_t first, std::span<std::uint64_t> out) const;
 
  private:
-  // Takes each of `walkers` once through the network, whose domain is at most 4 × size.
+  // Moves each of `walkers` once through the network, whose domain is at most 4 × size.
   void walk(std::span<std::uint64_t> walkers) const;
 
   std::uint64_t key_, size_;

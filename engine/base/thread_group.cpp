@@ -22,7 +22,7 @@ void ThreadGroup::start(std::function<void()> body) {
   try {
     threads_.emplace_back(guarded);
   } catch (...) {
-    on_failure_();  // those that have started may wait for this one
+    on_failure_();  // the started threads may wait for this one
     throw;
   }
 }

@@ -10,8 +10,8 @@
 
 namespace acid {
 
-/// The threads of a run. The first exception of any of them calls on_failure and is rethrown by
-/// join(); so does, in start(), the system's refusal to make another.
+/// The threads of a run. The first exception of a thread calls on_failure and is rethrown by
+/// join(). When the system refuses to make a thread, start() does the same.
 class ThreadGroup {
  public:
   explicit ThreadGroup(std::function<void()> on_failure) : on_failure_(std::move(on_failure)) {}

@@ -2,10 +2,10 @@
 
 namespace acid {
 
-/// How lines begin that acid-worker writes for people on standard error; acid looks for them among
-/// what launchers and libraries write there.
+/// The beginning of acid-worker's error messages on standard error. acid looks for them among the
+/// output of launchers and libraries.
 inline constexpr const char* kWorkerErrorPrefix = "acid-worker: error: ";
-/// Of a line that says whom a start is waiting for.
+/// The beginning of a line that says for which process a start is waiting.
 inline constexpr const char* kWorkerWaitingPrefix = "acid-worker: waiting: ";
 
 }  // namespace acid

@@ -19,8 +19,8 @@ std::string temporary_name(const std::string& path, int number) {
 
 }  // namespace
 
-// O_EXCL: process numbers repeat, in containers and on other machines that share the folder, so the
-// name may belong to somebody who is writing now.
+// O_EXCL: process numbers repeat, in containers and on other machines that share the folder, so
+// another process may be writing a file of this name now.
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   constexpr int kMostNames = 1000;
   for (int number = 0; descriptor_ < 0; ++number) {
@@ -55,7 +55,7 @@ void AtomicFile::write_through(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written =
         uninterrupted([&] { return ::write(descriptor_, bytes.data(), bytes.size()); });
-    if (written == 0) errno = EIO;  // a regular file never does; waiting for it could take forever
+    if (written == 0) errno = EIO;  // a regular file never does; waiting for it might not end
     if (written <= 0) fail_to("write", temporary_);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
@@ -66,7 +66,7 @@ AtomicFile::Written AtomicFile::commit() {
   write_through(pending_);
   pending_.clear();
   if (uninterrupted([&] { return ::fsync(descriptor_); }) != 0) fail_to("fsync", temporary_);
-  // Some network file systems report a failed write only here. An interrupted close has closed.
+  // Some network file systems report a failed write only here. An interrupted close has closed it.
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail_to("close", temporary_);
   if (uninterrupted([&] { return ::rename(temporary_.c_str(), path_.c_str()); }) != 0)
     fail_to("rename", temporary_);

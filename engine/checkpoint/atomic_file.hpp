@@ -10,22 +10,23 @@
 
 namespace acid {
 
-/// A file that appears whole or not at all: written beside its final name, fsynced, closed, then
-/// renamed, then the folder is fsynced. Without commit(), or when it fails, what was there before
-/// stays and the destructor removes what was written; only when the last step, the folder's fsync,
-/// fails is the new file there already, whole, though a power loss may take it back.
+/// A file that appears whole or not at all: it is written beside its final name, fsynced, closed,
+/// renamed, then the folder is fsynced. Without commit(), or when commit() fails, the earlier file
+/// stays and the destructor removes what was written. There is one exception: when the folder's
+/// fsync fails, the new file is there already, whole, though a power loss may take it back.
 ///
-/// Several may write to one name at a time, in any processes: the last commit() stays. Every
-/// failure is a StoreError that names the file and the system's reason. Not thread-safe.
+/// Several processes may write to one name at a time: the last commit() stays. Every failure is a
+/// StoreError that names the file and the system's reason. Not thread-safe.
 class AtomicFile {
  public:
-  /// Creates `path`.PID.tmp (or the next name of the kind that is free).
+  /// Creates `path`.PID.tmp, or the next such name that is free.
   explicit AtomicFile(std::string path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  /// Buffered: small pieces cost no system call each. A failure may show only at a later call.
+  /// Buffered: small pieces cost no system call each. A failure may be reported only by a later
+  /// call.
   void write(std::span<const std::byte> bytes);
   struct Written {
     std::string sha256;

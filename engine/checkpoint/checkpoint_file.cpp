@@ -51,7 +51,7 @@ std::string header_of(const CheckpointContent& content) {
                          {TensorType::f32, stacked_shape(vector.values.size(), segment), 0, 0}});
     }
   }
-  // Last, so that all floats lie at multiples of 4 whatever its length.
+  // The state comes last, so that all floats lie at multiples of 4 for any length.
   const auto bytes = static_cast<std::int64_t>(content.state.size());
   tensors.push_back({kStateName, {TensorType::u8, {bytes}, 0, 0}});
   std::map<std::string, std::string> metadata = content.metadata;
@@ -59,8 +59,8 @@ std::string header_of(const CheckpointContent& content) {
   return safetensors_header(metadata, tensors);
 }
 
-/// Fills the segment of each worker from the file, where they lie side by side. Many small ones are
-/// read together.
+/// Fills each worker's segment from the file, where the segments lie side by side. Many small
+/// segments are read together.
 void read_stacked(const SafetensorsFile& file, std::uint64_t offset, const Segment& segment,
                   const std::vector<std::span<float>>& out) {
   const std::size_t size = floats(segment);

@@ -15,11 +15,11 @@
 
 namespace acid {
 
-// A checkpoint is a safetensors file (docs/CHECKPOINT.md): any safetensors library reads the
-// parameters of all workers from it. `x/<tensor>` has shape [workers, …the tensor's own], and so
-// have the other vectors that every worker has; `state` (U8) is everything that is not a vector, as
-// an archive that only the driver which wrote it understands. The metadata hold "acid_checkpoint",
-// the version of this layout.
+// A checkpoint is a safetensors file (docs/CHECKPOINT.md): any safetensors library can read the
+// parameters of all workers. `x/<tensor>` has the shape [workers, …the tensor's own], as have the
+// other vectors that every worker has. `state` (U8) is everything that is not a vector, as an
+// archive that only the driver which wrote it understands. The metadata hold "acid_checkpoint", the
+// version of this layout.
 
 inline constexpr std::string_view kCheckpointVersion = "1";
 
@@ -31,40 +31,40 @@ struct StateVectors {
   std::string name;                            // "x", "x_tilde", …
   std::vector<Segment> segments;               // how a worker's vector divides into tensors
   std::vector<std::span<const float>> values;  // by worker, each covering all segments
-  bool compared = true;                        // by verification: it says where the run stands
+  bool compared = true;                        // by verification: it determines how the run goes on
 };
 
-/// What a checkpoint holds; borrowed for the length of a call.
+/// The content of a checkpoint; borrowed for the length of a call.
 struct CheckpointContent {
   std::map<std::string, std::string> metadata;  // besides the version
   std::vector<StateVectors> vectors;            // names differ; one without segments is left out
   std::span<const std::byte> state;
 };
 
-/// Written to a temporary file, fsynced, renamed (AtomicFile). Streams: takes no copy of the
+/// Writes the file to a temporary name, fsyncs it, renames it (AtomicFile). Takes no copy of the
 /// vectors. Throws StoreError naming the file and the system's reason.
 AtomicFile::Written write_checkpoint(const std::string& path, const CheckpointContent& content);
 
-/// The file is not what was written: missing, truncated or altered. The message names the file and
-/// says what is wrong with it.
+/// The file is missing, truncated or altered. The message names the file and says what is wrong
+/// with it.
 class DamagedCheckpoint : public StoreError {
  public:
   using StoreError::StoreError;
 };
 
-/// There is no file under that name: it may only have been moved.
+/// There is no file of that name; it may have been moved.
 class MissingCheckpoint : public DamagedCheckpoint {
  public:
   using DamagedCheckpoint::DamagedCheckpoint;
 };
 
-/// A checkpoint to read from. Everything is checked before it is used, whatever the file holds. A
-/// failure is a DamagedCheckpoint, a MissingCheckpoint when there is no file, or another StoreError
-/// when the file itself may be sound: it cannot be read at the moment, or was written by an acid
-/// that kept another layout.
+/// A checkpoint file to read from. Every value in it is checked before it is used. A failure is a
+/// DamagedCheckpoint, a MissingCheckpoint when there is no file, or another StoreError when the
+/// file itself may be sound: it cannot be read at the moment, or an acid with another layout wrote
+/// it.
 class CheckpointFile {
  public:
-  /// Reads the header and the state. With `sha256`, first makes sure that the file has that digest.
+  /// Reads the header and the state. With `sha256`, first checks that the file has that digest.
   explicit CheckpointFile(const std::string& path, std::string_view sha256 = {});
   ~CheckpointFile();
   CheckpointFile(const CheckpointFile&) = delete;

@@ -17,7 +17,7 @@ struct TensorGroup {
 };
 
 /// Writes a safetensors file (little-endian header length, JSON header, data; the header padded so
-/// that the data start at a multiple of 8), atomically. Read by every safetensors library.
+/// that the data start at a multiple of 8), atomically. Every safetensors library can read it.
 AtomicFile::Written write_safetensors(const std::string& path,
                                       const std::vector<TensorGroup>& groups,
                                       const std::map<std::string, std::string>& metadata);

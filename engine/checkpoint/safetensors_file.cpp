@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kMetadataKey = "__metadata__";
-// A header has about 100 bytes a tensor. The bound keeps a hostile one from filling the memory.
+// A header has about 100 bytes a tensor. The bound keeps a hostile file from filling the memory.
 constexpr std::uint64_t kMostHeaderBytes = 16 << 20;
 
 struct TypeEntry {
@@ -47,7 +47,7 @@ constexpr std::string_view kBoolean = "BOOL";
 const TypeEntry& entry_of(TensorType type) { return kTypes[static_cast<std::size_t>(type)]; }
 
 std::uint64_t whole_number(const json& value, const std::string& tensor) {
-  // Beyond the signed range nothing is a size or a place in a file.
+  // A number beyond the signed range is neither a size nor a place in a file.
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > INT64_MAX)
     throw BadSafetensors(fmt::format("tensor {} has a number that is not a size", tensor));
   return value.get<std::uint64_t>();

@@ -31,7 +31,7 @@ cudaError_t move_to_device(void* memory, std::size_t bytes, int device) {
 }
 #endif
 
-// Memory that both reach could also grow beyond the device, and crawl from then on.
+// Refuses what does not fit: managed memory could grow beyond the device, but would be very slow.
 void require_room(std::size_t bytes) {
   std::size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "tell how much memory is free");
@@ -43,7 +43,7 @@ void require_room(std::size_t bytes) {
                     static_cast<double>(total) * 1e-9, static_cast<double>(bytes) * 1e-9));
 }
 
-// The host's memory, pinned: transports send from it and kernels reach it, over the bus.
+// Pinned memory of the host: transports send from it, and kernels reach it over the bus.
 class PinnedBackend final : public Backend {
  public:
   std::string_view name() const override { return "cuda/pinned"; }

@@ -4,8 +4,8 @@
 
 namespace acid::cuda {
 
-/// Memory of the chosen device, which the host can read and write too: pages move there when it
-/// does, and back when a kernel wants them.
+/// Memory of the chosen device that the host can read and write, too: pages move to the host when
+/// the host touches them, and back when a kernel does.
 const Backend& device_backend();
 
 }  // namespace acid::cuda

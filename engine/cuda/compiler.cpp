@@ -29,7 +29,7 @@ bool find(void* library, const char* name, Function& function) {
   return function != nullptr;
 }
 
-/// The functions of libnvrtc, of the toolkit's generation.
+/// The functions of libnvrtc, in the version of the CUDA toolkit.
 struct Nvrtc {
   decltype(&::nvrtcVersion) version;
   decltype(&::nvrtcGetNumSupportedArchs) count_architectures;
@@ -71,7 +71,7 @@ void check_nvrtc(nvrtcResult status, const std::string& log = "") {
                           log.empty() ? "" : "\n", log));
 }
 
-/// The driver's functions that launch what was compiled.
+/// The driver's functions that load and launch a compiled program.
 struct Driver {
   decltype(&::cuModuleLoadData) load;
   decltype(&::cuModuleGetFunction) function;
@@ -118,7 +118,7 @@ class Compiler final : public KernelCompiler {
   std::vector<Kernel> compile(const std::string& program, std::size_t kernels) const override {
     use_device();
     const std::string assembly = ptx(program, capability());
-    CUmodule loaded = nullptr;  // for as long as the process lives
+    CUmodule loaded = nullptr;  // loaded until the process ends
     check_driver(driver().load(&loaded, assembly.c_str()), "load a method's kernels");
     std::vector<Kernel> found;
     for (std::size_t k = 0; k < kernels; ++k) {
@@ -163,13 +163,13 @@ std::string ptx(const std::string& program, int capability) {
   check_nvrtc(library.count_architectures(&count));
   std::vector<int> known(static_cast<std::size_t>(count));
   check_nvrtc(library.architectures(known.data()));
-  int target = known.front();  // they are in order
+  int target = known.front();  // `known` is in order
   for (const int one : known)
     if (one <= capability) target = one;
   nvrtcProgram made = nullptr;
   check_nvrtc(library.create(&made, program.c_str(), "method.cu", 0, nullptr, nullptr));
   const std::string architecture = fmt::format("--gpu-architecture=compute_{}", target);
-  // As the host rounds.
+  // The options round as the host does.
   const char* const options[] = {architecture.c_str(), "--fmad=false", "--prec-div=true",
                                  "--prec-sqrt=true", "--ftz=false"};
   const nvrtcResult status = library.compile(made, std::size(options), options);

@@ -6,13 +6,13 @@
 
 namespace acid::cuda {
 
-/// NVRTC and the driver, both found when they are first needed. Kernels are for the chosen device.
+/// NVRTC and the driver, which are looked for at the first use. Kernels are for the chosen device.
 const KernelCompiler& kernel_compiler();
 
 /// "13.0"; empty where there is no NVRTC.
 std::string nvrtc_version();
-/// What NVRTC makes of a program for devices of this capability, 90 or so, or for the newest before
-/// it that it knows. Needs no device. Throws Error.
+/// NVRTC's PTX of a program for devices of this capability (such as 90), or for the newest earlier
+/// capability that NVRTC knows. Needs no device. Throws Error.
 std::string ptx(const std::string& program, int capability);
 
 }  // namespace acid::cuda

@@ -26,7 +26,7 @@ int attribute(cudaDeviceAttr name, int device) {
   return value;
 }
 
-// Pinned, so that kernels write it directly.
+// Pinned memory, so that kernels write to it directly.
 class Bounce {
  public:
   Bounce() {
@@ -89,7 +89,7 @@ void choose_device(int device) {
                     "WSL and on GPUs before Pascal); set execution.device = \"cpu\"",
                     device));
   check(cudaSetDevice(device), "choose the device");
-  // A thread that waits for the device sleeps.
+  // Makes a thread that waits for the device sleep instead of spin.
   check(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), "set up the device");
   chosen().multiprocessors.store(attribute(cudaDevAttrMultiProcessorCount, device));
   chosen().device.store(device);

@@ -3,28 +3,28 @@
 #include <cstddef>
 #include <cstdint>
 
-// How a kernel that looks at each element once is laid out on the device. Host code alone, so that
-// it can be tested without one.
+// The launch geometry of a kernel that visits each element once. Host code only, so that it can be
+// tested without a device.
 
 namespace acid::cuda {
 
 inline constexpr std::size_t kAccessBytes = 16;  // the widest access of a thread
 inline constexpr unsigned kThreadsPerBlock = 256;
-/// Enough blocks to keep every multiprocessor's memory requests in flight; each thread takes
-/// several turns over longer vectors.
+/// Enough blocks to keep every multiprocessor's memory requests in flight; with longer vectors each
+/// thread takes several turns.
 inline constexpr unsigned kBlocksPerMultiprocessor = 8;
 
-/// Elements [0, head) and those behind the packs go one by one, the packs between them, of
-/// kAccessBytes each, in single accesses.
+/// A vector in three parts: `head` single elements, `packs` of kAccessBytes each, which are
+/// accessed at once, and `tail` single elements.
 struct Split {
   std::size_t head = 0;
   std::size_t packs = 0;
   std::size_t tail = 0;
 };
 
-/// For vectors of `size` elements of `element_bytes` that begin at these addresses; null: a vector
-/// that is not there. Packs begin at a multiple of kAccessBytes in all of them; where no place is
-/// one for all, there are none.
+/// The split for vectors of `size` elements of `element_bytes` that begin at these addresses; null:
+/// the vector is absent. Packs begin at a multiple of kAccessBytes in all vectors; if the vectors'
+/// alignments differ, there are no packs.
 template <std::size_t count>
 Split split(std::size_t size, std::size_t element_bytes, const void* const (&addresses)[count]) {
   bool any = false;
@@ -43,7 +43,7 @@ Split split(std::size_t size, std::size_t element_bytes, const void* const (&add
   return {head, packs, size - head - packs * width};
 }
 
-/// Blocks of kThreadsPerBlock threads, at least one.
+/// The number of blocks of kThreadsPerBlock threads, at least one.
 inline unsigned blocks(const Split& split, int multiprocessors) {
   const std::size_t alone = split.head + split.tail;
   const std::size_t turns = split.packs > alone ? split.packs : alone;

@@ -6,9 +6,9 @@
 #include "engine/cuda/kernels.hpp"
 #include "engine/worker/elements.hpp"
 
-// Every kernel is bound by memory: one pass, and what is the same for all elements is decided by
-// branches that all threads take alike. An operation's at<width>(k) does elements [k, k + width),
-// which in every vector are one access.
+// Every kernel is bound by memory: it makes one pass, and choices that are the same for all
+// elements are branches that all threads take alike. An operation's at<width>(k) does the elements
+// [k, k + width), which are one access in every vector.
 
 namespace acid::cuda {
 namespace {
@@ -48,7 +48,7 @@ void run(const Operation& operation, std::size_t size, const void* const (&vecto
          const char* what) {
   if (size == 0) return;
   use_device();
-  (void)cudaGetLastError();  // of a call whose failure was dealt with
+  (void)cudaGetLastError();  // clears the error of a call whose failure was dealt with
   const Split parts = split(size, sizeof(T), vectors);
   each<T><<<blocks(parts, multiprocessors()), kThreadsPerBlock, 0, cudaStreamPerThread>>>(operation,
                                                                                           parts);
@@ -56,7 +56,7 @@ void run(const Operation& operation, std::size_t size, const void* const (&vecto
   wait_for_stream(what);
 }
 
-/// A worker's event: mixes, `change` does one element, and both vectors are written back.
+/// A worker's event: mixes x and x̃, applies `change` to one element, and writes both vectors back.
 template <class T>
 struct Event {
   Mixed<T> w;
@@ -78,7 +78,7 @@ struct Event {
 template <class T>
 struct MixAndCopy {
   Mixed<T> w;
-  T* out;  // null: mix alone
+  T* out;  // null: only mix
 
   template <int width>
   __device__ __forceinline__ void at(std::size_t k) const {
@@ -193,7 +193,7 @@ struct MixAndAdam {
 
 #include "engine/cuda/sums.inc"
 
-// The driver's own copy is as fast as a kernel, and takes memory of any kind.
+// The driver's own copy is as fast as a kernel, and accepts memory of any kind.
 template <class T>
 void copy(const T* x, T* out, std::size_t size) {
   constexpr const char* what = "copy a vector";

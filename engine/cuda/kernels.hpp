@@ -6,13 +6,13 @@
 
 namespace acid::cuda {
 
-/// The kernels of engine/worker on the chosen device, complete when a call returns. Calls from
-/// several threads run beside each other: each thread has a stream of its own. Vectors are memory
-/// of the backend, but for the arguments of copy and the `out` of copy_mixed, which may be any.
+/// The kernels of engine/worker on the chosen device; the work is complete when a call returns.
+/// Calls from several threads run side by side: each thread has a stream of its own. Vectors must
+/// be memory of the backend; the arguments of copy and the `out` of copy_mixed may be any memory.
 extern const kernels::Table<float> floats;
 extern const kernels::Table<double> doubles;
 
-/// out[k] ← x[positions[k]] for k < count, which is at most kMostGathered. All but x is the host's.
+/// out[k] ← x[positions[k]] for k < count ≤ kMostGathered. All arguments but x are host memory.
 inline constexpr std::size_t kMostGathered = 64;
 void gather(const float* x, const std::size_t* positions, std::size_t count, float* out);
 

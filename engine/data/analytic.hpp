@@ -19,7 +19,7 @@ struct AnalyticEntry {
   std::string_view summary;
   std::span<const Field> fields;
   bool uses_batches;  // batch_size and partition apply (logistic)
-  /// Parameters d and, for uses_batches, the training and test sizes.
+  /// d, the number of parameters, and, for uses_batches, the training and test sizes.
   struct Info {
     std::int64_t dimension = 0;
     std::int64_t train_size = 0;  // 0: epochs have no meaning
@@ -28,13 +28,13 @@ struct AnalyticEntry {
     std::vector<DataInfo::Doubt> doubts = {};  // as in DataInfo
     std::vector<std::string> splits = {};
   };
-  /// Reads no data but a LIBSVM file, which states its dimension nowhere.
+  /// Reads no data, except for a LIBSVM file, which does not state its dimension.
   Info (*inspect)(const nlohmann::json& options);
-  /// The objective of a run, pure in options and seeds; results depend on no lane. `batch_size` and
-  /// `partition` (an object with "kind") are ignored unless uses_batches; then step k of a worker
-  /// reads positions kB to kB + B - 1 of its DataOrder, and `validation` training examples are
-  /// held out (hold_out(), validation_key()). Throws Error for a malformed file and UsageError for
-  /// more workers than examples.
+  /// The objective of a run, pure in options and seeds; results do not depend on the lane.
+  /// `batch_size` and `partition` (an object with "kind") are ignored unless uses_batches; then
+  /// step k of a worker reads positions kB to kB + B - 1 of its DataOrder, and `validation`
+  /// training examples are held out (hold_out(), validation_key()). Throws Error for a malformed
+  /// file and UsageError for more workers than examples.
   std::unique_ptr<Objective> (*make)(const nlohmann::json& options, int workers, int batch_size,
                                      const nlohmann::json& partition, std::int64_t validation,
                                      const Seeds& seeds, int lanes);

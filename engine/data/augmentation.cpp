@@ -31,7 +31,7 @@ void shift(const DataShape& shape, int down, int right, float black, std::span<f
               : black;
 }
 
-// As RandomResizedCrop draws it: ten attempts at a share of the area and a ratio of the sides.
+// Draws as RandomResizedCrop does: ten attempts at a share of the area and a ratio of the sides.
 Rectangle draw_rectangle(const DataShape& shape, double smallest_share, Stream& stream) {
   const double area = static_cast<double>(shape.height) * shape.width;
   const double widest = std::log(4.0 / 3);
@@ -50,7 +50,7 @@ Rectangle draw_rectangle(const DataShape& shape, double smallest_share, Stream& 
   return {0, 0, shape.height, shape.width};
 }
 
-// Where pixel `k` of `size` comes from along an axis of the part, between two of its pixels.
+// The two pixels along an axis of the part between which output pixel `k` of `size` lies.
 struct Between {
   int first, second;
   float weight;  // of the second

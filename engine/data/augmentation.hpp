@@ -11,7 +11,7 @@ namespace acid {
 
 struct DataShape;
 
-/// Random changes of training images, as torchvision's transforms of these names make them.
+/// Random changes of training images, equal to torchvision's transforms of these names.
 struct Augmentation {
   int crop_padding = 0;     // pixels on each side
   double resized_crop = 1;  // smallest share of the area
@@ -41,8 +41,9 @@ constexpr std::array<Field, 3> kAugmentationFields{{
 }};
 Augmentation augmentation_of(const nlohmann::json& options);
 
-/// Changes `image` (channel, row, column), which is normalised: `black` is what a pixel of 0 is, by
-/// channel. A pure function of its arguments; `stream` is the example's own. Any thread.
+/// Changes `image` (channel, row, column), which is normalised; `black`: the normalised value of a
+/// pixel of 0, by channel. A pure function of its arguments; `stream` is the example's own. Any
+/// thread.
 void augment(const Augmentation& asked, const DataShape& shape, std::span<const float> black,
              Stream stream, std::span<float> image);
 

@@ -14,20 +14,20 @@
 namespace acid {
 namespace {
 
-// Deflate cannot shrink anything by more than this factor (RFC 1951: 258 bytes in two bits).
+// Deflate cannot shrink data by more than this factor (RFC 1951: 258 bytes in two bits).
 constexpr std::int64_t kBestDeflateRatio = 1032;
 constexpr std::size_t kReadBytesAtMost = 1 << 30;  // zlib counts in unsigned int
 
 }  // namespace
 
-/// The content of a file, decompressed where it is gzip. Not zlib's own gzread(), which takes a
-/// stream without its checksum for a whole one.
+/// The content of a file, decompressed if it is gzip. zlib's own gzread() is not used, because it
+/// accepts a stream without its checksum as complete.
 struct ByteFile::Handle {
   explicit Handle(const std::string& path) : file(path) {
     fill();
     packing = packing_of({reinterpret_cast<const char*>(input.data()), stream.avail_in});
     packed = begins_a_stream();
-    if (packed) inside = inflateInit2(&stream, 16 + MAX_WBITS) == Z_OK;  // 16: of gzip alone
+    if (packed) inside = inflateInit2(&stream, 16 + MAX_WBITS) == Z_OK;  // 16: gzip only
   }
   ~Handle() {
     if (packed) inflateEnd(&stream);
@@ -35,12 +35,12 @@ struct ByteFile::Handle {
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
-  /// How many bytes it could give; fewer than asked for at the end alone, or with `problem`.
+  /// Returns how many bytes it read; fewer than asked for only at the end, or with `problem`.
   std::size_t read(std::span<std::uint8_t> out);
 
   const RegularFile file;
   bool packed = false;
-  bool inside = false;  // of a stream whose end has not come
+  bool inside = false;  // in a stream whose end has not come
   const Packing* packing = nullptr;
   std::string problem;
 
@@ -50,11 +50,12 @@ struct ByteFile::Handle {
   bool at_end_of_file();
 
   std::array<std::uint8_t, 1 << 16> input{};
-  z_stream stream{};  // its input is that of a plain file, too
+  z_stream stream{};  // also holds the input of a plain file
 };
 
 void ByteFile::Handle::fill() {
-  std::copy_n(stream.next_in, stream.avail_in, input.data());  // what is left stays
+  // Moves the unread input to the front.
+  std::copy_n(stream.next_in, stream.avail_in, input.data());
   stream.next_in = input.data();
   const auto rest = std::span(input).subspan(stream.avail_in);
   stream.avail_in += static_cast<unsigned>(file.read(std::as_writable_bytes(rest)));
@@ -81,7 +82,7 @@ std::size_t ByteFile::Handle::read(std::span<std::uint8_t> out) {
       done += some;
       continue;
     }
-    // One stream may follow another; whatever else comes after the last is no content.
+    // Another stream may follow; any other bytes after the last stream are no content.
     if (!inside) {
       if (stream.avail_in < 2) fill();
       if (!begins_a_stream()) break;

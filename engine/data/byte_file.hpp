@@ -8,10 +8,9 @@
 
 namespace acid {
 
-/// A data file read front to back; gzip content is decompressed on the way, and that of other
-/// compressions refused. Every failure throws
-/// Error naming the file, the byte offset (in the decompressed content), what was expected there,
-/// what was found, and what to do. One thread at a time.
+/// A data file read front to back. Gzip content is decompressed on the way; other compressions are
+/// refused. Every failure throws Error naming the file, the byte offset (in the decompressed
+/// content), what was expected there, what was found, and what to do. One thread at a time.
 class ByteFile {
  public:
   /// `remedy` ends every error message, such as "download it again".
@@ -23,9 +22,9 @@ class ByteFile {
   /// Fills `out` with the next bytes; `what` names them in errors.
   void read(std::span<std::uint8_t> out, std::string_view what);
   std::uint32_t read_big_endian32(std::string_view what);
-  /// Everything that is left.
+  /// Returns all bytes that are left.
   std::string read_rest();
-  /// Throws unless everything was read and, of gzip content, its checksum is there and right.
+  /// Throws unless everything was read and, for gzip content, the checksum is there and right.
   void expect_end();
 
   std::int64_t offset() const { return offset_; }

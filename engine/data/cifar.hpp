@@ -9,8 +9,9 @@
 
 namespace acid {
 
-/// What tells one CIFAR from the other. A record of the binary version is `label_bytes` labels, of
-/// which the last counts, and 3 × 32 × 32 bytes: https://www.cs.toronto.edu/~kriz/cifar.html.
+/// The difference between the two CIFAR sets. A record of the binary version is `label_bytes`
+/// labels, of which the last counts, and 3 × 32 × 32 bytes:
+/// https://www.cs.toronto.edu/~kriz/cifar.html.
 struct CifarFormat {
   std::string_view name;
   int classes;
@@ -20,7 +21,7 @@ struct CifarFormat {
   std::span<const ChannelStatistics> statistics;
 };
 
-/// File sizes only. Any whole number of records is taken.
+/// Looks at file sizes only. Any whole number of records is accepted.
 DataInfo inspect_cifar(const nlohmann::json& options, const CifarFormat& format);
 Dataset load_cifar(const nlohmann::json& options, const CifarFormat& format);
 

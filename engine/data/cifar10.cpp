@@ -8,7 +8,7 @@ namespace {
 constexpr auto kCifar10TrainFiles =
     std::to_array<std::string_view>({"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
                                      "data_batch_4.bin", "data_batch_5.bin"});
-// Of the 50,000 training images: red, green, blue.
+// Red, green, blue of the 50,000 training images.
 constexpr auto kCifar10Statistics =
     std::to_array<ChannelStatistics>({{0.4914f, 0.2470f}, {0.4822f, 0.2435f}, {0.4465f, 0.2616f}});
 constexpr CifarFormat kCifar10Format{"cifar10",         10, 1, kCifar10TrainFiles, "test_batch.bin",

@@ -6,7 +6,7 @@ namespace acid {
 namespace {
 
 constexpr auto kCifar100TrainFiles = std::to_array<std::string_view>({"train.bin"});
-// Of the 50,000 training images: red, green, blue.
+// Red, green, blue of the 50,000 training images.
 constexpr auto kCifar100Statistics =
     std::to_array<ChannelStatistics>({{0.5071f, 0.2673f}, {0.4865f, 0.2564f}, {0.4409f, 0.2762f}});
 constexpr CifarFormat kCifar100Format{"cifar100",          100,        2,

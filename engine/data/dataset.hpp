@@ -14,9 +14,9 @@
 
 namespace acid {
 
-/// One example: channels × height × width floats (flat ones: 1 × 1 × features) and a class. With
-/// `tokens` a sequence, 1 × 1 × its length: whole numbers below `classes`, the vocabulary, and to
-/// each the one that follows, which is its label.
+/// The shape of one example: channels × height × width floats (flat examples: 1 × 1 × features) and
+/// a class. With `tokens`, an example is a sequence, 1 × 1 × its length: whole numbers below
+/// `classes`, the vocabulary; the label of each token is the token that follows it.
 struct DataShape {
   int channels = 1;
   int height = 1;
@@ -32,20 +32,20 @@ struct FileDigest {
   std::string sha256;
 };
 
-/// What is known of a data set before a run draws from it; used to plan.
+/// What is known of a data set before a run draws from it; used for plans.
 struct DataInfo {
   DataShape shape;
   std::int64_t train_size = 0;
   std::int64_t test_size = 0;
-  /// Absolute or as given; digested when a run starts. A folder stands for all images in it
+  /// Paths, absolute or as given; digested when a run starts. A folder stands for all images in it
   /// (image_folder_digest).
   std::vector<std::string> files;
-  /// What is most likely a mistake, though it can be read, and what to do about it.
+  /// A probable mistake in readable data, and what to do about it.
   struct Doubt {
     std::string what, remedy;
   };
   std::vector<Doubt> doubts = {};
-  /// What was read, a line for each split of data from files (engine/data/survey.hpp).
+  /// A line for each split of data from files (engine/data/survey.hpp).
   std::vector<std::string> splits = {};
 };
 
@@ -54,7 +54,7 @@ class Split {
  public:
   virtual ~Split() = default;
   virtual std::int64_t size() const = 0;
-  /// The class of an example; 0 of a sequence, which has none.
+  /// The class of an example; 0 for a sequence, which has none.
   virtual int label(std::int64_t example) const = 0;
   /// All DataShape::labels() of an example.
   virtual void copy_labels(std::int64_t example, std::span<std::int64_t> out) const {
@@ -62,7 +62,7 @@ class Split {
   }
   /// Normalised features of one example, row-major (channel, row, column).
   virtual void copy_features(std::int64_t example, std::span<float> out) const = 0;
-  /// What a pixel of 0 is once it is normalised.
+  /// The normalised value of a pixel of 0.
   virtual float black(int /*channel*/) const { return 0; }
 };
 
@@ -70,11 +70,11 @@ struct Dataset {
   DataShape shape;
   std::shared_ptr<const Split> train;
   std::shared_ptr<const Split> test;
-  std::shared_ptr<const Split> validation = {};  // nullptr: none was held out
+  std::shared_ptr<const Split> validation = {};  // nullptr: no examples were held out
   std::vector<FileDigest> files = {};
-  Augmentation augmentation = {};  // of the examples of gradients, never of those of evaluations
-  double label_smoothing = 0;      // in the loss of gradients, never in that of evaluations
-  double feature_shift = 0;        // the level of with_feature_shift, once workers have examples
+  Augmentation augmentation = {};  // for the examples of gradients, not of evaluations
+  double label_smoothing = 0;      // in the loss of gradients, not of evaluations
+  double feature_shift = 0;        // level of with_feature_shift, applied to the dealt examples
 };
 
 /// Mean and standard deviation of one channel, with bytes 0 … 255 scaled to 0 … 1.
@@ -91,19 +91,19 @@ struct DatasetEntry {
   std::span<const Field> fields;
   DataInfo (*inspect)(const nlohmann::json& options);
   Dataset (*load)(const nlohmann::json& options);
-  /// Of images: features are (byte/255 − mean)/deviation, by channel. Empty: they are numbers as
-  /// they come.
+  /// For images: features are (byte/255 − mean)/deviation, by channel. Empty: features are numbers
+  /// that are not normalised.
   std::span<const ChannelStatistics> normalisation = {};
-  /// The examples stay in the processes of a model that computes there too (ProcessModel): load()
-  /// refuses, and of the shape nothing is known.
+  /// The examples stay in the processes of a model that also computes there (ProcessModel): load()
+  /// refuses, and the shape is unknown.
   bool in_process = false;
 };
 std::span<const DatasetEntry> dataset_catalog();
 const DatasetEntry* find_dataset(std::string_view name);
 
-/// Key of the order from which validation examples are taken: of the task's own data seed, the
-/// field "seed" of `dataset`, else 0, so that it is the same for every method, worker and seed of a
-/// run.
+/// Key of the random order from which validation examples are taken. It comes from the task's own
+/// data seed, the field "seed" of `dataset`, else 0, so that it is the same for every method,
+/// worker and seed of a run.
 std::uint64_t validation_key(const nlohmann::json& dataset);
 
 /// A training set cut in two; both ascend and hold each example once.
@@ -112,10 +112,10 @@ struct HeldOut {
 };
 /// The first `count` of a random order of the examples are for validation; 0 ≤ count < train_size.
 HeldOut hold_out(std::int64_t train_size, std::int64_t count, std::uint64_t key);
-/// The same of a data set: what is held out is in `train` no more, whoever looks at it.
+/// As above for a data set: held-out examples are no longer in `train`.
 Dataset hold_out(Dataset dataset, std::int64_t count, std::uint64_t key);
 
-/// A share of the training examples, drawn by `key`, has another label, drawn among the others.
+/// Gives a share of the training examples, drawn by `key`, another label, drawn from the others.
 Dataset with_label_noise(Dataset dataset, double share, std::uint64_t key);
 
 /// Which training examples each worker draws from.
@@ -123,28 +123,29 @@ struct PartitionEntry {
   std::string_view name;  // "shared", "iid", "contiguous", "sorted", "dirichlet", …
   std::string_view summary;
   std::span<const Field> fields;
-  bool by_class = false;  // has no meaning for sequences
+  bool by_class = false;  // not possible for sequences
 };
 std::span<const PartitionEntry> partition_catalog();
-/// Whether it deals by classes, or what it deals is told by class; `partition` is resolved options.
+/// Whether the partition deals by classes, or its result is shown by class; `partition` is resolved
+/// options.
 bool looks_at_classes(const nlohmann::json& partition);
 
-/// Example indices per worker. `shared` returns one list for all (see Shards::of). The others give
-/// every example to exactly one worker, and, but for `classes` and `quantity`, sizes that differ by
-/// at most one, so that the mean of the workers' losses is the loss on the training set; UsageError
-/// when there are more workers than examples. `contiguous` cuts the examples as they come into
-/// shares, of a text its parts; `sorted` cuts the examples, stably sorted by class, into contiguous
-/// shares.
+/// Example indices per worker. `shared` returns one list for all (see Shards::of). The other kinds
+/// give every example to exactly one worker. Their sizes, except for `classes` and `quantity`,
+/// differ by at most one, so that the mean of the workers' losses is the loss on the training set;
+/// UsageError when there are more workers than examples. `contiguous` cuts the examples in their
+/// order into shares (for a text, into its parts); `sorted` cuts the examples, stably sorted by
+/// class, into contiguous shares.
 ///
 /// dirichlet (after Hsu et al. 2019, 1909.06335, and NIID-Bench, Li et al. 2021, 2102.02079): the
-/// examples of each class are dealt in proportion to p ~ Dir(α·1ₙ), classes in random order; a
-/// worker that has its N/n examples takes no more and p is renormalised over the others. Plain
+/// examples of each class are dealt in proportion to p ~ Dir(α·1ₙ), classes in random order. A
+/// worker that has its N/n examples takes no more, and p is renormalised over the others. Plain
 /// Dirichlet shares would leave some of 64 workers nearly without data in almost every draw.
 ///
-/// classes: each worker has the given number of classes, every class as many workers as any other
-/// to within one, who share its examples evenly (NIID-Bench's "#C = k"); UsageError when there are
-/// classes that nobody would have. quantity: worker sizes in proportion to p ~ Dir(α·1ₙ), at least
-/// one example each, of which a worker has a random draw.
+/// classes: each worker has the given number of classes. Every class has equally many workers, to
+/// within one, and these share its examples evenly (NIID-Bench's "#C = k"); UsageError when a class
+/// would have no worker. quantity: worker sizes are in proportion to p ~ Dir(α·1ₙ), at least one
+/// example each; each worker's examples are a random draw.
 ///
 /// `partition` has "kind" and the kind's fields.
 struct Shards {
@@ -156,37 +157,37 @@ struct Shards {
 Shards make_shards(const Split& train, int classes, int workers, const nlohmann::json& partition,
                    const Seeds& seeds);
 
-/// How many examples of each class a worker has, [worker][class]. With one class all are of it,
-/// whatever their labels; so it is with more than kMostCountedClasses, which nobody looks at.
+/// How many examples of each class a worker has, [worker][class]. With one class, or with more than
+/// kMostCountedClasses (too many to read), all examples count as class 0.
 inline constexpr int kMostCountedClasses = 1000;
 std::vector<std::vector<std::int64_t>> count_holdings(const Shards& shards, const Split& train,
                                                       int classes, int workers);
 
-/// Training examples with noise on their features, of which worker i of n (from 1) has the variance
-/// level · i/n: the noise-based feature imbalance of NIID-Bench (Li et al. 2021, 2102.02079). Drawn
-/// by `key`, for each example once: whoever reads it finds the same. Every example is in one of the
-/// shards, which are not `shared`.
+/// Training examples with noise on their features. Worker i of n (from 1) has noise of variance
+/// level · i/n: the noise-based feature imbalance of NIID-Bench (Li et al. 2021, 2102.02079). The
+/// noise of an example is a function of `key`, so every reader finds the same. Every example must
+/// be in one of the shards, which are not `shared`.
 std::shared_ptr<const Split> with_feature_shift(std::shared_ptr<const Split> train,
                                                 const Shards& shards, double level,
                                                 std::uint64_t key);
 
-/// The training examples on which the loss of the consensus mean is followed (train_loss_at_mean),
-/// in the order they are looked at: the first of a random order of all `train_size`, which depends
-/// on the run's data seed alone, so that runs of different methods and partitions look at the same.
-/// As many as there are test examples, so that it costs what an evaluation costs, but at least
-/// 1,000 labels and at most 10,000 examples, and no more than there are.
+/// The training examples on which the loss of the consensus mean is measured (train_loss_at_mean),
+/// in reading order: the first of a random order of all `train_size`. The order depends only on the
+/// run's data seed, so that runs of different methods and partitions use the same examples. There
+/// are as many as test examples, so that the cost equals an evaluation's, but at least 1,000
+/// labels, at most 10,000 examples, and not more than `train_size`.
 std::vector<std::int32_t> training_sample(std::int64_t train_size, std::int64_t test_size,
                                           const Seeds& seeds, std::int64_t labels = 1);
 
-/// Worker's endless sequence of examples: its shard in a fresh random order every pass. at(k) is a
-/// pure function of the seeds, so any position can be re-read; step k of a worker with batch size B
-/// reads positions kB to kB + B - 1. Keeps a pointer to the shard, which must outlive it and not
-/// be empty. Any thread.
+/// A worker's endless sequence of examples: its shard in a fresh random order every pass. at(k) is
+/// a pure function of the seeds, so any position can be read again; step k of a worker with batch
+/// size B reads positions kB to kB + B - 1. Keeps a pointer to the shard, which must outlive it and
+/// not be empty. Any thread.
 class DataOrder {
  public:
   DataOrder(const std::vector<std::int32_t>& shard, const Seeds& seeds, int worker);
   std::int32_t at(std::int64_t position) const;
-  /// examples[k] = at(position + k): a batch in a third of the time.
+  /// examples[k] = at(position + k): reads a batch in a third of the time.
   void read(std::int64_t position, std::span<std::int32_t> examples) const;
 
  private:

@@ -6,7 +6,7 @@ namespace acid {
 namespace {
 
 constexpr std::string_view kFashionMnistName = "fashion-mnist";
-// Of the 60,000 training images.
+// Statistics of the 60,000 training images.
 constexpr ChannelStatistics kFashionMnistStatistics{0.2860f, 0.3530f};
 
 constexpr auto kFashionMnistFields = std::to_array<Field>({

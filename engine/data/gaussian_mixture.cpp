@@ -52,7 +52,7 @@ Centres draw_centres(std::size_t count, std::size_t dimension, double separation
   return centres;
 }
 
-// Cluster c is of class c modulo the classes; clusters take turns.
+// Cluster c has class c modulo the number of classes; clusters take turns.
 std::shared_ptr<const Split> draw_gaussian_mixture_split(const Centres& centres,
                                                          std::size_t classes, double noise,
                                                          std::uint64_t key, std::int64_t size) {

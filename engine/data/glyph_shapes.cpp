@@ -9,7 +9,7 @@
 namespace acid {
 namespace {
 
-// Part of an ellipse, in degrees: 0 is right, 90 is down.
+// A part of an ellipse, in degrees: 0 is right, 90 is down.
 Polyline arc(Point centre, float radius_x, float radius_y, float from, float to) {
   constexpr float kStepDegrees = 20;
   const int steps = static_cast<int>(std::ceil(std::abs(to - from) / kStepDegrees));
@@ -51,7 +51,7 @@ std::array<std::vector<Polyline>, 10> make_digits() {
   }};
 }
 
-// From digit coordinates to pixels.
+// Maps digit coordinates to pixels.
 class Placement {
  public:
   explicit Placement(const Pose& pose)
@@ -74,8 +74,8 @@ struct Canvas {
   std::span<float> ink;
 };
 
-// Ink falls from 1 to 0 over the pixel around half_stroke from the segment a–b; where strokes
-// overlap, the darker one counts.
+// Draws a segment. Ink falls from 1 to 0 over the pixel around half_stroke from the segment a–b;
+// where strokes overlap, the darker one counts.
 void draw_segment(Point a, Point b, float half_stroke, const Canvas& canvas) {
   const float reach = half_stroke + 0.5f;
   const auto clamp = [](float v, int end) {

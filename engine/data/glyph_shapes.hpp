@@ -19,7 +19,7 @@ using Polyline = std::vector<Point>;
 /// origin, y pointing down. Built once; any thread.
 std::span<const Polyline> digit_strokes(int digit);
 
-/// How one example differs from the ideal digit. Lengths in pixels, angles in radians.
+/// The pose of one example, relative to the ideal digit. Lengths in pixels, angles in radians.
 struct Pose {
   float centre_x, centre_y;
   float half_height;  // of the digit, before shearing and turning
@@ -30,8 +30,8 @@ struct Pose {
   float half_stroke;  // half the width of the pen
 };
 
-/// Draws the strokes onto a row-major canvas, width * height floats holding 0: ink in 0 to 1, with
-/// edges one pixel soft. Parts outside the canvas are cut off. Cost: O(ink's bounding boxes).
+/// Draws the strokes onto a row-major canvas of width * height floats that hold 0: ink in 0 to 1,
+/// with edges one pixel soft. Parts outside the canvas are cut off. Cost: O(ink's bounding boxes).
 void draw_strokes(std::span<const Polyline> strokes, const Pose& pose, int width, int height,
                   std::span<float> canvas);
 

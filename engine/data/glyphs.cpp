@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kGlyphSide = 28, kDigits = 10;
 constexpr std::size_t kGlyphPixels = kGlyphSide * kGlyphSide;
-// Of the training images with the default noise and seed.
+// Statistics of the training images with the default noise and seed.
 constexpr ChannelStatistics kGlyphsStatistics{0.151f, 0.232f};
 
 constexpr auto kGlyphsFields = std::to_array<Field>({
@@ -40,8 +40,8 @@ Pose draw_pose(Stream& stream) {
   return pose;
 }
 
-// A nearly normal variable of mean 0 and variance 1 from the four bytes of one word: their sum is
-// Irwin–Hall distributed. One word per pixel instead of a Box–Muller keeps the data set cheap.
+// A nearly normal variable of mean 0 and variance 1 from the four bytes of one word: their sum has
+// the Irwin–Hall distribution. One word per pixel instead of a Box–Muller keeps the data set cheap.
 float rough_normal(std::uint32_t word) {
   const std::uint32_t sum = (word & 255) + (word >> 8 & 255) + (word >> 16 & 255) + (word >> 24);
   constexpr float kMean = 510, kDeviation = 147.79716f;  // √(4 · (256² − 1)/12)

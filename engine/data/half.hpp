@@ -6,7 +6,7 @@
 
 namespace acid {
 
-/// Floats of 16 bits as they lie in files; each is a float exactly.
+/// 16-bit floats as they are stored in files; each is exactly representable as a float.
 struct Float16 {  // of IEEE 754: 5 bits of exponent, 10 of fraction
   std::uint16_t bits;
   operator float() const {

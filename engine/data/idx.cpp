@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 4> kNames{
     "t10k-labels-idx1-ubyte"};
 constexpr const char* kIdxRemedy = "download the file again, or point task.dataset.root elsewhere";
 
-// EMNIST's letters are from 1 to 26.
+// EMNIST's letters have the labels 1 to 26.
 constexpr const char* kMoreClasses =
     " (other classes than ten, as in EMNIST, whose letters count from 1 and whose images are "
     "transposed, are for kind = \"npy\": see docs/DATA.md)";
@@ -35,7 +35,7 @@ struct Images {
   int width = 0;
 };
 
-// Other sets, and other sources of the same one, have other names.
+// Names files of other sets, or of this set from other sources, which have other names.
 std::string words_of_others(const fs::path& root) {
   constexpr std::size_t kTold = 8;
   const auto is_asked_for = [](std::string_view name) {

@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<std::uint8_t, 3> kJpegBegin{0xFF, 0xD8, 0xFF};
 constexpr std::array<std::uint8_t, 8> kPngBegin{0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
 
-// What stands after the last dot, in small letters.
+// The part after the last dot, in lower case.
 std::string ending(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   std::string out(dot == std::string_view::npos ? std::string_view() : name.substr(dot + 1));

@@ -85,7 +85,7 @@ std::vector<std::uint8_t> content_of(const std::string& path) {
 
 struct DecodedPart {
   std::vector<std::uint8_t> pixels;
-  std::vector<std::string> digests;  // of the files
+  std::vector<std::string> digests;  // SHA-256 of the files
 };
 
 DecodedPart decode(const ImageList::Part& part, const DataShape& shape, int threads) {
@@ -137,7 +137,7 @@ struct DecodedSome {
   std::shared_ptr<const ByteImages> images;
 };
 
-// All names, but only some images: to decode them takes too long for a plan.
+// Reads all names, but only some images: decoding all takes too long for a plan.
 DataInfo inspect_image_folder(const nlohmann::json& options) {
   constexpr std::int64_t kDecoded = 128;
   const ImageList list = list_images(text(options, "root"));

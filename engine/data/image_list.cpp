@@ -23,7 +23,7 @@ struct Entry {
   bool folder;
 };
 
-// What a folder holds, by name, without what is hidden.
+// The entries of a folder, by name, without hidden ones.
 std::vector<Entry> entries_of(const std::string& folder) {
   std::vector<Entry> entries;
   std::error_code error;
@@ -131,7 +131,7 @@ ImageList list_images(const std::string& root) {
 
 std::string digest_of(const ImageList& list, const std::vector<std::string>& train,
                       const std::vector<std::string>& test) {
-  // All names begin with their part and class, and "a-b/x" is before "a/x".
+  // Full names begin with part and class and are sorted as a whole: "a-b/x" is before "a/x".
   std::map<std::string, const std::string*> files;
   const auto add = [&](const char* name, const ImageList::Part& part,
                        const std::vector<std::string>& digests) {

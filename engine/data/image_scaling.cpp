@@ -9,13 +9,14 @@
 namespace acid {
 namespace {
 
-/// The pixels along an axis that one is the mean of.
+/// The pixels along an axis of which one output pixel is the mean.
 struct Taps {
   std::int64_t first = 0;
   std::vector<double> weights;  // their sum is 1
 };
 
-// Of `count` pixels from `begin` on of an axis of `from` pixels that is scaled to `scaled`.
+// Taps of `count` pixels from `begin` on, along an axis of `from` pixels that is scaled to
+// `scaled`.
 std::vector<Taps> taps_along(std::int64_t from, std::int64_t scaled, std::int64_t begin,
                              int count) {
   const double step = static_cast<double>(from) / static_cast<double>(scaled);
@@ -53,10 +54,10 @@ std::uint8_t byte_of(double value) {
   return static_cast<std::uint8_t>(std::clamp(std::floor(value + 0.5), 0.0, 255.0));
 }
 
-// Half of what is too much, rounded to even as torchvision's CenterCrop does.
+// Half of the excess, rounded to even as torchvision's CenterCrop does.
 std::int64_t cut_before(std::int64_t excess) { return excess / 2 + (excess % 4 == 3 ? 1 : 0); }
 
-// All channels of the image, one after the other.
+// Writes all channels of the image, one after the other.
 void scale(const DecodedImage& image, const DataShape& shape, std::span<std::uint8_t> out) {
   const std::int64_t height = image.height, width = image.width;
   const bool height_decides = shape.height * width >= shape.width * height;
@@ -67,7 +68,7 @@ void scale(const DecodedImage& image, const DataShape& shape, std::span<std::uin
   const std::vector<Taps> columns =
       taps_along(width, scaled_width, cut_before(scaled_width - shape.width), shape.width);
 
-  // Rows of the image, shortened to the columns asked for; only those that are needed.
+  // Rows of the image, reduced to the needed columns; only the needed rows.
   const std::int64_t first = rows.front().first;
   const std::int64_t end = rows.back().first + std::ssize(rows.back().weights);
   const auto channels = static_cast<std::size_t>(image.channels);

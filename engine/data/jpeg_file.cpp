@@ -1,9 +1,9 @@
-// libjpeg first wants to know what a FILE is.
+// Included first: libjpeg needs the definition of FILE.
 #include <csetjmp>
 #include <cstdio>
-// Its own order.
+// Apart, so that the order of includes stays.
 #include <jpeglib.h>
-// After it.
+// Included after jpeglib.h.
 #include <jerror.h>
 
 #include "engine/base/error.hpp"
@@ -12,8 +12,8 @@
 namespace acid {
 namespace {
 
-/// libjpeg's state. Errors come back to attempt() by longjmp(), so what runs between has nothing to
-/// destroy.
+/// libjpeg's state. Errors return to attempt() by longjmp(), so code in between must not hold
+/// objects with destructors.
 class JpegReader {
  public:
   JpegReader() {
@@ -44,8 +44,8 @@ class JpegReader {
   const char* message() const { return message_; }
 
  private:
-  // What many a camera writes harms nothing; whatever else libjpeg only warns of are pixels that it
-  // made up.
+  // Harmless warnings, which many cameras cause, are ignored; after any other warning libjpeg has
+  // invented pixels.
   void take_warning(j_common_ptr info) {
     const int code = info->err->msg_code;
     if (damaged_ || code == JWRN_EXTRANEOUS_DATA || code == JWRN_ADOBE_XFORM ||

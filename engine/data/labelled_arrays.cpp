@@ -99,12 +99,12 @@ void expect_finite(const MappedArray& inputs) {
   });
 }
 
-/// What numbers are divided by, so that bytes are from 0 to 1.
+/// The divisor of the numbers, so that bytes become 0 to 1.
 float unit_of(const MappedArray& inputs) {
   return inputs.type() == TensorType::u8 && !inputs.is_boolean() ? 255 : 1;
 }
 
-/// Inputs stay in the file and are converted when they are copied.
+/// Inputs stay in the file and are converted when an example is copied.
 class ArrayExamples final : public Split {
  public:
   ArrayExamples(MappedArray inputs, std::vector<std::int32_t> labels, const DataShape& shape,
@@ -166,7 +166,7 @@ std::string type_of(const nlohmann::json& options, const MappedArray& inputs) {
                      unit_of(inputs) > 1 ? ", divided by 255" : "", words_of_statistics(options));
 }
 
-// Images may have their channels where the recipe does not say they are.
+// Doubts the recipe's layout when the channels seem to be in another place.
 void doubt_layout(DataInfo& info, const nlohmann::json& options, const MappedArray& inputs) {
   constexpr std::int64_t kMostChannels = 4;
   const std::vector<std::int64_t>& shape = inputs.shape();

@@ -14,7 +14,7 @@ struct LabelledArrays {
   MappedArray train_inputs, train_labels, test_inputs, test_labels;
 };
 
-/// What every format of arrays takes in a recipe, beside what says where they are.
+/// The keys of every format of arrays, beside those that name the files.
 constexpr std::array<Field, 4> kArrayFields{{
     {.name = "layout",
      .type = FieldType::text,
@@ -49,15 +49,15 @@ constexpr std::array<Field, Count + kArrayFields.size()> with_array_fields(
   return all;
 }
 
-/// `mean` and `deviation` of a recipe as one pair for each channel; UsageError when they are not
-/// as many.
+/// `mean` and `deviation` of a recipe as one pair for each channel; UsageError when their number
+/// differs from the channels'.
 std::vector<ChannelStatistics> statistics_of(const nlohmann::json& options, int channels);
 
-/// ", then normalised" where either is given.
+/// ", then normalised" when `mean` or `deviation` is given.
 const char* words_of_statistics(const nlohmann::json& options);
 
-/// Both throw Error naming the file, the example and what to do: shapes and labels that do
-/// not fit, inputs that are not finite. Files are the caller's to name.
+/// Both throw Error naming the file, the example and what to do when shapes or labels do not fit,
+/// or inputs are not finite. The caller adds the files.
 DataInfo inspect_arrays(const nlohmann::json& options, const LabelledArrays& arrays);
 Dataset load_arrays(const nlohmann::json& options, const LabelledArrays& arrays);
 

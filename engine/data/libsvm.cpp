@@ -54,7 +54,7 @@ class LibsvmReader {
                             found, kLibsvmRemedy));
   }
 
-  // The next word of the line; empty at its end.
+  // Returns the next word of the line; empty at its end.
   std::string_view next_word() {
     constexpr const char* kBlanks = " \t\r";
     line_text_.remove_prefix(std::min(line_text_.size(), line_text_.find_first_not_of(kBlanks)));
@@ -69,13 +69,13 @@ class LibsvmReader {
     Number value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (end != text.data() + text.size()) return std::nullopt;
-    if constexpr (std::is_same_v<Number, float>)  // 1e-50 is the float next to it, as everywhere
+    if constexpr (std::is_same_v<Number, float>)  // 1e-50 is rounded to a float, as elsewhere
       if (error == std::errc::result_out_of_range) return nearest(text);
     if (error != std::errc()) return std::nullopt;
     return value;
   }
 
-  // Of numbers that are too small or too large for a float: 0, a subnormal one or infinity.
+  // Rounds a number that is too small or too large for a float: 0, a subnormal number or infinity.
   static float nearest(std::string_view text) {
     return std::strtof(std::string(text).c_str(), nullptr);
   }
@@ -155,8 +155,8 @@ class LibsvmReader {
   }
 
   std::string path_;
-  std::string_view rest_;       // what follows the current line
-  std::string_view line_text_;  // what is left of the current line
+  std::string_view rest_;       // the text after the current line
+  std::string_view line_text_;  // the unread part of the current line
   int line_number_ = 0;
   std::vector<FirstSeen> labels_;
   std::vector<Entry> entries_;

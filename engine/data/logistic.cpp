@@ -72,7 +72,7 @@ void add_row(SparseRows& to, const SparseRows& from, std::int64_t example) {
   to.end_row(from.label(example));
 }
 
-// The first `test_share` of a random order are the test set.
+// The first `test_share` of a random order becomes the test set.
 Examples split_rows(SparseRows all, const nlohmann::json& options) {
   const std::int64_t total = all.size(), held_out = test_share(options, total);
   if (held_out == 0) {
@@ -155,7 +155,7 @@ class Logistic final : public Objective {
     return {{"weight", {columns}, 0, columns}, {"bias", {1}, columns, 1}};
   }
 
-  /// The objective is convex: zero is as good as any.
+  /// The objective is convex, so every worker starts at zero.
   void start(int, std::span<float> x, std::span<float>) const override {
     std::fill(x.begin(), x.end(), 0.0f);
   }
@@ -240,8 +240,8 @@ class Logistic final : public Objective {
     return sum;
   }
 
-  // scores[e] = score() of training example examples[e]. Four sums grow at a time, because each
-  // addition waits for the one before it in the same sum.
+  // scores[e] = score() of training example examples[e]. Four sums are computed side by side,
+  // because each addition waits for the one before it in the same sum.
   void score_all(std::span<const std::int32_t> examples, std::span<const float> x,
                  std::span<double> scores) const {
     std::size_t e = 0;
@@ -269,11 +269,11 @@ class Logistic final : public Objective {
   double regularisation_;
   int batch_size_;
   Shards shards_;
-  std::vector<std::int32_t> sample_;  // of the training examples, for evaluation
+  std::vector<std::int32_t> sample_;  // training examples for evaluations
   std::vector<DataOrder> orders_;
 };
 
-// A LIBSVM file does not state its dimension anywhere, so planning reads it all.
+// A LIBSVM file does not state its dimension, so planning reads all of it.
 AnalyticEntry::Info inspect_logistic(const nlohmann::json& options) {
   if (!from_file(options))
     return {
@@ -304,7 +304,7 @@ std::unique_ptr<Objective> make_logistic(const nlohmann::json& options, int work
 }  // namespace
 
 /// Binary logistic regression. The training loss includes the regularisation, as the gradient does;
-/// evaluation on other examples reports the plain log loss and the accuracy.
+/// the evaluation on other examples reports the plain log loss and the accuracy.
 AnalyticEntry analytic_logistic() {
   return {"logistic",       "binary logistic regression, synthetic or on a LIBSVM file",
           kLogisticFields,  true,

@@ -22,7 +22,7 @@ struct NpyType {
   std::string_view descr;
   TensorType type;
 };
-// Of one byte, NumPy writes '|' for the order.
+// For types of one byte, NumPy writes '|' as the byte order.
 constexpr std::array<NpyType, 12> kNpyTypes{{{"<f2", TensorType::f16},
                                              {"<f4", TensorType::f32},
                                              {"<f8", TensorType::f64},
@@ -242,7 +242,7 @@ MappedArray MappedArray::safetensors(const std::string& path, const std::string&
         fmt::format("cannot read the safetensors file {}: {}; save it again with the "
                     "library safetensors, or name another one",
                     path, error.what()));
-  } catch (const StoreError& error) {  // what cannot be read is no store here
+  } catch (const StoreError& error) {  // the file is not a store, so StoreError would be wrong
     throw Error(error.what());
   }
 }

@@ -15,25 +15,25 @@
 
 namespace acid {
 
-/// An array of numbers in a file, mapped into memory rather than read: only what is looked at costs
-/// memory, and the system may take it back. In C order: the last index runs fastest. Copies share
+/// An array of numbers in a file, mapped into memory rather than read: only visited pages cost
+/// memory, and the system may take them back. In C order: the last index runs fastest. Copies share
 /// the mapping. Immutable; any thread may read. The file must not shrink meanwhile: the system ends
-/// a program that reads beyond its end.
+/// a program that reads beyond the file's end.
 class MappedArray {
  public:
-  /// A file that numpy.save wrote, https://numpy.org/doc/stable/reference/generated/
-  /// numpy.lib.format.html: versions 1 to 3; booleans, integers, float16, float32 and
-  /// float64, little-endian. Nothing the header says is believed before it is checked. Throws Error
-  /// naming the file, what is wrong with it and what to do.
+  /// Maps a file that numpy.save wrote,
+  /// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html: versions 1 to 3;
+  /// booleans, integers, float16, float32 and float64, little-endian. The header is checked before
+  /// use. Throws Error naming the file, what is wrong with it and what to do.
   static MappedArray npy(const std::string& path);
-  /// A tensor of a safetensors file; the same errors, and one that names its tensors when there is
-  /// none of that name.
+  /// Maps a tensor of a safetensors file. Throws the same errors, and one that lists the tensors
+  /// when there is none of that name.
   static MappedArray safetensors(const std::string& path, const std::string& tensor);
 
-  /// For messages: the file, and the tensor where there are several.
+  /// The name for messages: the file, and the tensor where there are several.
   const std::string& name() const { return name_; }
   TensorType type() const { return header_.type; }
-  /// Of type u8, each 0 or 1.
+  /// Whether the elements are of type u8, each 0 or 1.
   bool is_boolean() const { return header_.boolean; }
   std::string_view type_name() const { return acid::type_name(header_); }
   const std::vector<std::int64_t>& shape() const { return header_.shape; }
@@ -47,7 +47,7 @@ class MappedArray {
     return {reinterpret_cast<const Number*>(memory_.get() + header_.begin),
             static_cast<std::size_t>(size())};
   }
-  /// look(values<Number>()) with the Number that type() says.
+  /// look(values<Number>()) with the Number of type().
   template <class Look>
   decltype(auto) visit(Look look) const;
 
@@ -63,10 +63,10 @@ class MappedArray {
   std::shared_ptr<const std::byte> memory_;  // the whole file
 };
 
-/// What the first bytes of a .npy file say of the array that follows: begin is where, end is where
-/// the file must end. Throws Error that begins with `path`.
+/// Parses the header of a .npy file: begin is where the array begins, end is where the file must
+/// end. Throws Error that begins with `path`.
 TensorHeader npy_header(const std::string& path, std::string_view first_bytes);
-/// As many first bytes as npy_header may need.
+/// The number of first bytes that npy_header may need.
 constexpr std::size_t kMostNpyHeaderBytes = 1 << 16;
 
 template <class Number>

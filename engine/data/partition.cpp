@@ -67,9 +67,9 @@ std::vector<List> cut(const List& list, std::size_t workers) {
   return lists;
 }
 
-// Deals `cards` to the workers in proportion to `weights`, none beyond its `room`. What a full
-// worker cannot take is dealt again among the others, whose weights are thereby renormalised. The
-// rounded cumulative shares add up to what is left, so every pass deals at least one card.
+// Deals `cards` to the workers in proportion to `weights`, none beyond its `room`. Cards that a
+// full worker cannot take are dealt again among the others, which renormalises their weights. The
+// rounded cumulative shares add up to the remaining cards, so every pass deals at least one card.
 void deal(const List& cards, std::vector<double> weights, std::vector<std::size_t>& room,
           std::vector<List>& hands) {
   auto next_card = cards.begin();
@@ -77,7 +77,7 @@ void deal(const List& cards, std::vector<double> weights, std::vector<std::size_
     const auto left = static_cast<double>(cards.end() - next_card);
     double total = 0;
     for (std::size_t i = 0; i < room.size(); ++i) total += room[i] > 0 ? weights[i] : 0;
-    if (total == 0) {  // Only workers whose share underflowed have room.
+    if (total == 0) {  // only workers whose share underflowed have room
       for (std::size_t i = 0; i < room.size(); ++i) weights[i] = static_cast<double>(room[i]);
       continue;
     }
@@ -122,7 +122,7 @@ std::vector<List> deal_dirichlet(const Split& train, int classes, std::size_t wo
   return lists;
 }
 
-// Each worker takes the classes that the fewest others have; a random order decides among equals.
+// Each worker takes the classes that the fewest workers have; a random order decides among equals.
 std::vector<List> deal_classes(const Split& train, int classes, std::size_t workers,
                                std::size_t of_each, Stream& stream) {
   if (of_each > static_cast<std::size_t>(classes) ||
@@ -160,7 +160,7 @@ std::vector<List> deal_classes(const Split& train, int classes, std::size_t work
   return lists;
 }
 
-// One example for everybody, the others in proportion to the weights.
+// Deals one example to each worker, the others in proportion to the weights.
 std::vector<List> deal_quantity(const Split& train, std::size_t workers, double alpha,
                                 Stream& stream) {
   List cards = all_examples(train.size());
@@ -232,7 +232,7 @@ std::vector<std::vector<std::int64_t>> count_holdings(const Shards& shards, cons
       for (const std::int32_t example : list)
         ++counts.at(static_cast<std::size_t>(train.label(example)));
   }
-  // Where all share one list each of them has it.
+  // When all workers share one list, each of them has it.
   if (holdings.size() == 1)
     holdings.resize(static_cast<std::size_t>(workers), std::vector(holdings[0]));
   return holdings;

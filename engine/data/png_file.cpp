@@ -9,8 +9,8 @@
 namespace acid {
 namespace {
 
-/// libpng's state. Errors come back to attempt() by longjmp(), so what runs between has nothing to
-/// destroy.
+/// libpng's state. Errors return to attempt() by longjmp(), so code in between must not hold
+/// objects with destructors.
 class PngReader {
  public:
   explicit PngReader(std::span<const std::uint8_t> content) : left_(content) {}
@@ -18,7 +18,7 @@ class PngReader {
   PngReader(const PngReader&) = delete;
   PngReader& operator=(const PngReader&) = delete;
 
-  /// Before all else; false: the same as in attempt().
+  /// Call it first. Returns false on failure, as attempt() does.
   bool create() {
     if (setjmp(back_) != 0) return false;
     png_ =
@@ -59,7 +59,7 @@ class PngReader {
   char message_[200] = "out of memory";
 };
 
-// Eight bits of grey or of red, green and blue, whatever the file has.
+// Asks for eight bits of grey or of red, green and blue, for any file.
 void ask_for_bytes(png_structp png, png_infop info) {
   png_set_expand(png);
   png_set_scale_16(png);

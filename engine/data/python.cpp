@@ -7,7 +7,7 @@
 namespace acid {
 namespace {
 
-// What the process found when it looked, if it did.
+// The facts that the process found, if it looked at its data.
 SplitFacts facts_told(const nlohmann::json& told, const std::string& split,
                       const std::string& file) {
   const nlohmann::json& found = told.at("survey").at(split);
@@ -50,7 +50,7 @@ Dataset load_python(const nlohmann::json& options) {
 
 }  // namespace
 
-/// What dataset() of the file gives. It stays in the processes that compute the gradients.
+/// The data of dataset() in the user's file. They stay in the processes that compute the gradients.
 DatasetEntry dataset_python() {
   return {.name = "python",
           .summary = "what dataset() of a Python file gives, for a model of kind 'python'",

@@ -80,8 +80,8 @@ class Quadratic final : public Objective {
   }
 
   int evaluation_chunks(EvaluationSet) const override { return 1; }
-  /// Of the test set f(x) − f*, the suboptimality; of the training set f(x), the mean of what the
-  /// workers' gradients are of.
+  /// On the test set f(x) − f*, the suboptimality; on the training set f(x), the mean of the
+  /// functions that the workers' gradients belong to.
   PartialEvaluation evaluate(int, EvaluationSet set, int chunk, std::span<const float> x,
                              std::span<const float>) override {
     ACID_ASSERT(chunk == 0, "chunk {}", chunk);
@@ -98,8 +98,8 @@ class Quadratic final : public Objective {
     return seeds_.derived(purpose, static_cast<std::uint32_t>(worker));
   }
 
-  // Centred in double. Each rounding to float is carried to the next worker, so what is stored also
-  // sums to zero, to within one rounding.
+  // The optima are centred in double. Each rounding to float is carried to the next worker, so the
+  // stored optima also sum to zero, to within one rounding.
   void draw_optima(double heterogeneity) {
     const auto count = static_cast<std::size_t>(workers_);
     std::vector<double> drawn(count * dimension_), mean(dimension_, 0.0), carry(dimension_, 0.0);
@@ -130,7 +130,7 @@ class Quadratic final : public Objective {
     }
   }
 
-  // f_i(x), and its gradient in g.
+  // Returns f_i(x), and its gradient in g.
   double exact_gradient(int worker, std::span<const float> x, std::span<float> g) const {
     if (curvatures_.empty()) {
       std::fill(g.begin(), g.end(), 0.0f);

@@ -10,12 +10,12 @@
 
 namespace acid {
 
-/// A long row of tokens that somebody keeps. Immutable; any thread may read.
+/// A long row of tokens. Immutable; any thread may read.
 class Tokens {
  public:
   virtual ~Tokens() = default;
   virtual std::int64_t size() const = 0;
-  /// Those from `first` on.
+  /// Copies the tokens from `first` on.
   virtual void copy(std::int64_t first, std::span<std::int64_t> out) const = 0;
 };
 
@@ -35,16 +35,18 @@ inline constexpr Field kTestShareField = {
     .maximum = 0.5,
     .minimum_excluded = true};
 
-/// What `count` tokens of `file` amount to: sequence e has tokens eT to eT + T − 1 for inputs, and
-/// one further on for labels, so that each token but the first is the label of one sequence. Those
-/// for the test come last in each of ten equal stretches of the file, or of as many as there are.
-/// Throws UsageError for less than a sequence for training and one for the test.
+/// The sizes of a data set of `count` tokens of `file`: sequence e has tokens eT to eT + T − 1 as
+/// inputs, and those one further on as labels, so that each token but the first is the label of one
+/// sequence. Test sequences come last in each of ten equal stretches of the file, or of as many
+/// stretches as there are test sequences. Throws UsageError for less than one sequence each for
+/// training and test.
 DataInfo sizes_of_sequences(const nlohmann::json& options, const std::string& file,
                             std::int64_t count, int vocabulary);
-/// The data set of these, whose tokens are below `vocabulary`; its file is the caller's to digest.
+/// The data set of these tokens, which are below `vocabulary`; the caller digests the file.
 Dataset make_sequences(const nlohmann::json& options, const std::string& file,
                        std::shared_ptr<const Tokens> tokens, int vocabulary);
-/// What can be said of it. `type`: how a token lies in the file; `quote`: the first ones in words.
+/// Plans the data set and surveys it. `type`: how a token is stored in the file; `quote`: the first
+/// tokens in words.
 DataInfo inspect_sequences(const nlohmann::json& options, const std::string& file,
                            const std::shared_ptr<const Tokens>& tokens, int vocabulary,
                            const std::string& type,

@@ -8,8 +8,8 @@
 
 namespace acid {
 
-/// Labelled sparse examples, row after row (CSR). A plain value while it is filled; as a Split it
-/// is read only.
+/// Labelled sparse examples, row after row (CSR). A plain value while it is filled; read only as a
+/// Split.
 class SparseRows final : public Split {
  public:
   explicit SparseRows(std::int64_t columns) : columns_(columns) {}
@@ -23,7 +23,7 @@ class SparseRows final : public Split {
     entry_columns_.push_back(column);
     values_.push_back(value);
   }
-  /// Ends the row that the entries since the last call make up.
+  /// Ends a row, which has the entries added since the last call.
   void end_row(int label) {
     labels_.push_back(label);
     row_ends_.push_back(values_.size());
@@ -53,8 +53,8 @@ class SparseRows final : public Split {
 
 /// Reads a LIBSVM text file, plain or .gz: `label index:value …` per line, indices from 1 and
 /// increasing, `#` starts a comment. Labels are -1/+1, 0/1 or 1/2; the larger becomes class 1, the
-/// smaller class 0. The largest index is the number of columns. A value too small for a float is 0
-/// or the subnormal number next to it. Throws Error naming file, line, expected and found.
+/// smaller class 0. The largest index is the number of columns. A value too small for a float
+/// becomes 0 or the nearest subnormal number. Throws Error naming file, line, expected and found.
 SparseRows read_libsvm(const std::string& path);
 
 }  // namespace acid

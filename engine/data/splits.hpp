@@ -23,7 +23,7 @@ class ByteImages final : public Split {
   float black(int channel) const override {
     return channels_[static_cast<std::size_t>(channel)].shift;
   }
-  /// As stored.
+  /// The bytes as stored.
   std::span<const std::uint8_t> pixels(std::int64_t example) const;
 
  private:
@@ -36,7 +36,7 @@ class ByteImages final : public Split {
   std::vector<Affine> channels_;
 };
 
-/// Flat examples kept as floats, copied as they are.
+/// Flat examples kept as floats, copied unchanged.
 class FloatRows final : public Split {
  public:
   /// `features` holds labels.size() rows.

@@ -55,7 +55,7 @@ std::string line_of(const char* split, const SplitFacts& facts) {
   return text;
 }
 
-/// What is most likely a mistake in data.
+/// Collects probable mistakes in data.
 class Doubts {
  public:
   Doubts(DataInfo& info, const SplitFacts& train, const SplitFacts& test)
@@ -96,7 +96,7 @@ class Doubts {
     look_at_test_classes();
   }
 
-  // Few test examples may lack a class by chance.
+  // A small test set may lack a class by chance.
   void look_at_test_classes() {
     constexpr std::int64_t kEnoughOfEach = 10;
     if (test_.labelled < test_.size ||
@@ -159,12 +159,12 @@ class Doubts {
   static bool alike(const SplitFacts& split) {
     return split.looked_at > 1 && split.repeats == split.looked_at - 1;
   }
-  // What few features hold comes again by chance.
+  // Examples with few features may be equal by chance.
   static bool tells_examples_apart(const SplitFacts& split) { return split.features >= 8; }
 
   void compare() {
     constexpr double kFarApart = 10;
-    constexpr std::int64_t kFew = 10;  // one in so many
+    constexpr std::int64_t kFew = 10;  // one of this many
     const auto differ = std::minmax(train_.magnitude, test_.magnitude);
     const bool comparable = train_.looked_at > 0 && test_.looked_at > 0 &&
                             train_.not_finite + test_.not_finite == 0 && !info_.shape.tokens;
@@ -195,7 +195,7 @@ std::string form_of(const DataShape& shape, const std::string& type) {
                      shape.width, type);
 }
 
-// FNV-1a of the bits, word by word.
+// FNV-1a over the bits, word by word.
 std::uint64_t fingerprint(std::span<const float> values) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const float value : values) {

@@ -27,7 +27,7 @@ class Teacher {
       : first_(hidden, std::vector<double>(dimension)),
         second_(classes, std::vector<double>(hidden)),
         activity_(hidden) {
-    constexpr double kGain = 2;  // well into the bends of tanh
+    constexpr double kGain = 2;  // far enough for tanh to bend
     Stream stream(key);
     const double scale = kGain / std::sqrt(static_cast<double>(dimension));
     for (auto& row : first_)

@@ -40,12 +40,12 @@ std::string checked_text_file(const nlohmann::json& options) {
   return file;
 }
 
-// One that is compressed is read as the text that it holds.
+// A compressed file is read as the text that it contains.
 std::shared_ptr<const Bytes> bytes_of_text(const std::string& file) {
   return std::make_shared<Bytes>(ByteFile(file, "unpack it").read_rest());
 }
 
-// Bytes that are no ASCII letters as \xNN, so that the line is text whatever the file is.
+// Writes bytes other than ASCII letters as \xNN, so that the line is text for any file.
 std::string quote_text(std::span<const std::int64_t> bytes) {
   std::string text = "\"";
   for (const std::int64_t byte : bytes)

@@ -1,4 +1,4 @@
-# Writes OUTPUT with what this build is made of, and leaves the file alone when nothing changed.
+# Writes OUTPUT with the facts of this build, and leaves the file alone when nothing changed.
 set(commit "unknown")
 set(dirty false)
 set(diff_sha256 "")

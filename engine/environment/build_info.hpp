@@ -2,7 +2,7 @@
 
 namespace acid {
 
-/// What this program was built from, looked up when it was built.
+/// What this program was built from, found out at build time.
 struct BuildInfo {
   const char* version;      // "0.1.0"
   const char* commit;       // 12 digits, or "unknown" outside a git checkout

@@ -26,7 +26,7 @@ std::string cpu_model() {
   return "unknown";
 }
 
-// Those that the mathematical library chooses its routines by.
+// The CPU features by which the mathematical library chooses its routines.
 std::string cpu_features() {
   std::string features;
   __builtin_cpu_init();
@@ -37,7 +37,7 @@ std::string cpu_features() {
   return features;
 }
 
-// The build id among the notes of a loaded object; empty when it has none.
+// Returns the build id among the notes of a loaded object; empty when it has none.
 std::string build_id(const dl_phdr_info& object) {
   for (int h = 0; h < object.dlpi_phnum; ++h) {
     const auto& header = object.dlpi_phdr[h];
@@ -73,7 +73,7 @@ int add_program(dl_phdr_info* object, std::size_t, void* programs) {
   return 0;
 }
 
-// Others may hold secrets, and none of them changes a result.
+// Other variables may hold secrets, and none of them changes a result.
 constexpr std::array kRecordedVariables = {
     "OMP_NUM_THREADS",     "MKL_NUM_THREADS",      "OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE",
     "ATEN_CPU_CAPABILITY", "CUDA_VISIBLE_DEVICES", "GLIBC_TUNABLES",       "LD_PRELOAD",

@@ -12,8 +12,8 @@ int usable_cores();
 /// id that the linker made from its content.
 nlohmann::json own_programs();
 
-/// What a run's bits and speed may depend on : acid's build, compiler and
-/// flags, CPU, cores, memory, kernel, host, the environment variables that matter, command line.
+/// What a run's bits and speed may depend on: acid's build, compiler and flags, CPU, cores, memory,
+/// kernel, host, the relevant environment variables, command line.
 nlohmann::json environment(const std::string& command_line);
 
 }  // namespace acid

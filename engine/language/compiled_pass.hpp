@@ -8,19 +8,19 @@
 
 namespace acid {
 
-/// A pass over floats that something faster than interpret() executes, with the same bits (of
-/// numbers; which of two NaNs survives may differ). Immutable; any thread.
+/// A pass over floats that is executed faster than by interpret(), with the same bits of numbers
+/// (which of two NaNs survives may differ). Immutable; any thread.
 class CompiledPass {
  public:
   virtual ~CompiledPass() = default;
-  /// As interpret() with the same arguments.
+  /// Executes the pass as interpret() does with the same arguments.
   virtual void run(const PassMemory<float>& memory, std::span<const double> numbers,
                    std::span<const DecayRange> decay, std::size_t first, std::size_t last,
                    std::span<std::vector<double>> sums) const = 0;
 };
 
-/// Why passes over vectors in this backend's memory are interpreted; empty where machine code is
-/// emitted for them, or kernels are compiled.
+/// Why passes over vectors in this backend's memory are interpreted; empty when machine code is
+/// emitted or kernels are compiled for them.
 std::string_view why_interpreted(const Backend& backend);
 
 }  // namespace acid

@@ -9,8 +9,8 @@
 namespace acid {
 namespace {
 
-// Room for what is heard, of which a pass that takes means has the smallest that does. The largest
-// fits into what all devices take of arguments, 4 KB.
+// Room for sources in a kernel that takes means: the smaller one that is enough. The larger one
+// fits into the 4 KB of arguments that all devices accept.
 constexpr std::size_t kFewSources = 16, kManySources = 256;
 constexpr std::size_t kMostArgumentBytes = 4096;
 
@@ -22,7 +22,7 @@ std::size_t room_for(std::size_t workers) {
   return workers <= kFewSources ? kFewSources : kManySources;
 }
 
-/// What has been compiled, by text.
+/// The compiled kernels, by text.
 class Kernels {
  public:
   std::vector<KernelCompiler::Kernel> of(const KernelCompiler& compiler,
@@ -52,7 +52,7 @@ Kernels& kernels_of_process() {
   return kernels;
 }
 
-/// The bytes of a kernel's argument: 8 at a time, then floats.
+/// Builds the bytes of a kernel's argument: 8 at a time, then floats.
 class Arguments {
  public:
   void add(std::uint64_t word) {
@@ -92,8 +92,8 @@ void DevicePass::prepare(const Backend& backend, std::span<const Pass> passes,
   kernels_of_process().of(*backend.compiler(), texts);
 }
 
-// What a kernel has no room for, or where reductions' blocks have several decays, the host does: it
-// reads and writes all of the backend's memory, at whatever speed.
+// The host executes what a kernel has no room for, and reductions whose blocks have several decays:
+// the host can read and write all of the backend's memory, though slowly.
 void DevicePass::run(const PassMemory<float>& memory, std::span<const double> numbers,
                      std::span<const DecayRange> decay, std::size_t first, std::size_t last,
                      std::span<std::vector<double>> sums) const {
@@ -113,7 +113,7 @@ void DevicePass::run(const PassMemory<float>& memory, std::span<const double> nu
   compiler_.wait();
 }
 
-// Lanes, and a model that is read, come by way of the scratch memory.
+// Lanes, and a model that is read, are copied by way of the scratch memory.
 void DevicePass::run_range(const PassMemory<float>& memory, std::span<const double> numbers,
                            double decay, std::size_t first, std::size_t last,
                            std::span<std::vector<double>> sums) const {

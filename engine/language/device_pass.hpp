@@ -10,12 +10,13 @@
 
 namespace acid {
 
-/// A pass over floats as a kernel of a backend that compiles some. Immutable; any thread.
+/// A pass over floats as a compiled kernel of a backend. Immutable; any thread.
 class DevicePass final : public CompiledPass {
  public:
-  /// The backend can compile. Throws Error.
+  /// The backend must be able to compile. Throws Error.
   DevicePass(const Backend& backend, const Pass& pass, std::size_t workers);
-  /// In one call of the compiler, so that making these passes takes none of their own.
+  /// Compiles the kernels of these passes in one call, so that making the passes needs no further
+  /// calls.
   static void prepare(const Backend& backend, std::span<const Pass> passes, std::size_t workers);
 
   void run(const PassMemory<float>& memory, std::span<const double> numbers,

@@ -64,7 +64,7 @@ class Writer {
   void write() {
     std::string body;
     for (const Instruction& one : pass_.instructions) body += instruction(one);
-    std::vector<std::string> stored;  // all are read before any is written
+    std::vector<std::string> stored;  // all are read before the first is written
     for (const Pass::Store& one : pass_.stores) stored.push_back(value(one.from));
     for (std::size_t k = 0; k < stored.size(); ++k)
       body += fmt::format("    a.p[{}][e] = {};\n", place(pass_.stores[k].to), stored[k]);
@@ -83,7 +83,7 @@ class Writer {
                        kThread, kThreads, body);
   }
 
-  // A thread has a lane of a block.
+  // Each thread has one lane of a block.
   std::string reducing(const std::string& body) const {
     std::string begin, end;
     for (std::size_t k = 0; k < out_.reductions; ++k) {
@@ -135,8 +135,8 @@ class Writer {
     return name;
   }
 
-  // As PassMemory::take() takes it. Where an all-reduce has taken the mean, it is in a place, and
-  // the own message in another.
+  // Computes what PassMemory::take() computes. After an all-reduce, the mean is in a place, and the
+  // worker's own message in another.
   std::string heard(const Operand& operand, const std::string& name) {
     out_.sources = most_sources_;
     const std::string from = fmt::format("[{} * a.dimension + e]", operand.index);

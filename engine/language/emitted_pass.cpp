@@ -9,7 +9,7 @@
 
 namespace acid {
 
-/// One call of EmittedPass::run().
+/// The state of one call of EmittedPass::run().
 class EmittedPass::Execution {
  public:
   Execution(const EmittedPass& pass, const PassMemory<float>& memory,
@@ -30,7 +30,7 @@ class EmittedPass::Execution {
         constants_[pass_.sources_ + k] = static_cast<float>(decay);
   }
 
-  // What is reduced, and what has yet to be taken of what is heard, go block by block.
+  // Reductions, and heard operands that are still to be taken, go block by block.
   void run(std::size_t first, std::size_t last) {
     const bool in_blocks = takes_heard_ || !sums_.empty();
     while (first < last) {
@@ -53,7 +53,7 @@ class EmittedPass::Execution {
     if (whole < size) run_tail(places, whole, size - whole);
   }
 
-  // The code writes where a pass stores, and nowhere else.
+  // The code writes only where the pass stores.
   float* place(const Place& place, std::size_t first, std::size_t size) {
     if (place.is_written) return memory_.target(place.operand, first);
     if (const float* const whole = memory_.source(place.operand, first); whole != nullptr)
@@ -71,7 +71,7 @@ class EmittedPass::Execution {
                                               size * sizeof(float));
   }
 
-  // Fewer elements than the code takes at a time: on copies, of which the rest is ignored.
+  // Handles fewer elements than the code takes at a time: on padded copies.
   void run_tail(float* const* places, std::size_t first, std::size_t size) {
     alignas(kWidth * sizeof(float)) float copies[kMostPlaces][kWidth];
     float* at[kMostPlaces];
@@ -98,7 +98,7 @@ class EmittedPass::Execution {
     }
   }
 
-  static constexpr std::size_t kWidth = 8;  // elements that the code takes at a time
+  static constexpr std::size_t kWidth = 8;  // elements that the code handles at a time
   static_assert(kReductionLanes == kWidth);
 
   const EmittedPass& pass_;
@@ -106,8 +106,8 @@ class EmittedPass::Execution {
   const std::span<std::vector<double>> sums_;
   bool takes_heard_ = false;
   float constants_[kMostConstants];
-  std::vector<double> lanes_;  // of all reductions, of the block so far
-  std::size_t taken_ = 0;      // of heard_, in this block
+  std::vector<double> lanes_;  // of all reductions in this block, so far
+  std::size_t taken_ = 0;      // operands of heard_ taken in this block
   float heard_[kMostTaken][kReductionBlock];
 };
 

@@ -17,8 +17,8 @@ namespace acid {
 
 namespace x86 = asmjit::x86;
 
-/// Writes the code of one pass. Registers are asmjit's, without end: it places them, and keeps in
-/// memory those that the processor has none for.
+/// Writes the code of one pass. asmjit has an unlimited number of registers: it assigns them, and
+/// keeps in memory those for which the processor has none.
 class Emission {
  public:
   Emission(const Pass& pass, EmittedPass& emitted, asmjit::CodeHolder& code)
@@ -31,7 +31,7 @@ class Emission {
     for (const Pass::Store& store : pass.stores) note(store.from);
   }
 
-  // The code is in the holder then, and what the function is given in the pass. False where asmjit
+  // Puts the code into the holder, and the function's arguments into the pass. False where asmjit
   // cannot.
   bool write() {
     auto* const function =
@@ -65,7 +65,7 @@ class Emission {
   using Ymm = x86::Ymm;
   using Sums = std::array<Ymm, 2>;   // lanes 0 to 3, and 4 to 7, in double
   static constexpr int kBytes = 32;  // a vector register
-  // What a comparison asks for; false for NaN but the last.
+  // The predicate of a comparison; all but the last are false for NaN.
   enum Predicate {
     kEqual = 0,
     kLess = 17,
@@ -149,7 +149,7 @@ class Emission {
     return is_of_all_heard(operand) && emitted_.sources_ > 0;
   }
 
-  // As PassMemory::take() does, for all that is made of one message.
+  // Emits PassMemory::take() for all operands made of one message.
   void take(const Operand& operand, const Ymm& to) {
     const Heard& heard = heard_of(operand.index);
     if (operand.kind == Kind::mean && emitted_.sources_ > 1)
@@ -199,7 +199,7 @@ class Emission {
     return operand.kind != Kind::constant && operand.kind != Kind::register_ &&
            !is_taken_here(operand) && uses_.find(operand)->second == 1;
   }
-  // Straight from memory, where nobody else reads it there.
+  // A memory operand, if no other code needs the value in a register.
   asmjit::Operand source(const Operand& operand) {
     if (is_read_once(operand)) return address(operand);
     return value(operand);
@@ -214,7 +214,7 @@ class Emission {
   Ymm commute(x86::Inst::Id code, const Operand& a, const Operand& b) {
     return is_read_once(a) ? operate(code, b, a) : operate(code, a, b);
   }
-  // Ones where it holds, in all bits.
+  // All bits are one in elements where the comparison holds.
   Ymm compare(const Ymm& a, const asmjit::Operand& b, Predicate predicate) {
     const Ymm to = cc_.newYmm();
     cc_.emit(x86::Inst::kIdVcmpps, to, a, b, asmjit::Imm(static_cast<int>(predicate)));
@@ -255,7 +255,7 @@ class Emission {
         return compare(a, b, kGreaterEqual);
       case Code::equal:
         return compare(a, b, kEqual);
-      case Code::minimum:  // the processor's gives its second operand unless the first is less
+      case Code::minimum:  // the instruction returns its second operand unless the first is less
         return operate(x86::Inst::kIdVminps, b, a);
       case Code::maximum:
         return operate(x86::Inst::kIdVmaxps, b, a);
@@ -288,7 +288,7 @@ class Emission {
         return to;
       }
       default:
-        return a;  // a value is never written again
+        return a;  // a value is written only once
     }
   }
 
@@ -320,7 +320,7 @@ class Emission {
     for (int half = 0; half < 2; ++half) cc_.vaddpd(sums[half], sums[half], a[half]);
   }
 
-  // After all loads.
+  // Emitted after all loads.
   void store() {
     std::vector<Ymm> from;
     for (const Pass::Store& one : pass_.stores) from.push_back(value(one.from));
@@ -335,9 +335,9 @@ class Emission {
   const Pass& pass_;
   EmittedPass& emitted_;
   x86::Compiler cc_;
-  asmjit::BaseNode* before_ = nullptr;  // what is emitted there is executed once
+  asmjit::BaseNode* before_ = nullptr;  // code inserted before it runs once
   x86::Gp places_, constants_, lanes_, bytes_, index_;
-  std::map<Operand, int> uses_;                 // reads
+  std::map<Operand, int> uses_;                 // number of reads
   std::vector<x86::Gp> pointers_;               // by place
   std::map<std::size_t, Ymm> constant_values_;  // by constant
   std::vector<Ymm> values_;                     // by register of the pass
@@ -349,7 +349,7 @@ class Emission {
 
 namespace {
 
-// Null where the system does not allow it.
+// Null when the system forbids executable memory.
 void* executable_copy(asmjit::CodeHolder& code, std::size_t bytes) {
   void* const memory =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -368,7 +368,7 @@ std::unique_ptr<const EmittedPass> EmittedPass::emit(const Pass& pass, std::size
                                                      bool streams) {
   const bool reduces = std::ranges::any_of(
       pass.instructions, [](const Instruction& one) { return one.code >= Code::add_square; });
-  if (reduces && pass.has_decay) return nullptr;  // its ranges begin in the middle of the lanes
+  if (reduces && pass.has_decay) return nullptr;  // its ranges may begin in the middle of the lanes
   std::unique_ptr<EmittedPass> made(new EmittedPass);
   made->has_decay_ = pass.has_decay;
   made->sources_ = sources;

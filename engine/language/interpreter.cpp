@@ -40,7 +40,7 @@ class Interpretation {
       fill_constant(static_cast<std::size_t>(found - constants_.begin()), static_cast<T>(decay));
   }
 
-  // Of one chunk, or less.
+  // Runs the pass on one chunk, or less.
   void run(std::size_t first, std::size_t size) {
     first_ = first;
     for (std::size_t k = 0; k < taken_.size(); ++k)
@@ -166,8 +166,8 @@ class Interpretation {
   const std::span<const double> numbers_;
   const std::span<std::vector<double>> sums_;
   std::vector<std::array<double, kReductionLanes>> lanes_;
-  std::vector<std::uint16_t> constants_;  // numbers that have a buffer
-  std::vector<Operand> taken_;            // of what is heard, that have one too
+  std::vector<std::uint16_t> constants_;  // numbers with a buffer
+  std::vector<Operand> taken_;            // heard operands with a buffer
   std::vector<T> registers_, buffers_;
   std::size_t first_ = 0;
 };

@@ -11,7 +11,7 @@
 
 namespace acid {
 
-/// Where the operands of a pass lie, of one worker in one event. Null: the event has none.
+/// The memory of a pass's operands, for one worker in one event. Null: the event has none.
 template <class T>
 struct PassMemory {
   T* state[1 + kMostVectors] = {};
@@ -26,12 +26,13 @@ struct PassMemory {
   std::size_t dimension = 0;
   const kernels::Table<T>* kernels = nullptr;
 
-  /// From element `first` on; null for a constant, a register, and what is to be taken.
+  /// The operand's memory from element `first` on; null for a constant, a register, and operands
+  /// that are taken.
   const T* source(const Operand& operand, std::size_t first) const;
-  /// Whether it is made of what is heard: take() makes it.
+  /// Whether the operand is computed from heard messages: take() computes it.
   bool is_taken(const Operand& operand) const;
   void take(const Operand& operand, std::size_t first, T* out, std::size_t size) const;
-  /// Null for what no pass writes to, and registers.
+  /// The memory that a pass writes; null for operands that no pass writes, and registers.
   T* target(const Operand& operand, std::size_t first) const;
 };
 
@@ -45,22 +46,22 @@ void for_each_range(std::span<const DecayRange> decay, std::size_t first, std::s
   }
 }
 
-/// Elements that a reduction adds as one: within them in eight lanes, by the element's number mod
-/// 8, the lanes then in order; and those sums in order. So neither threads nor processors change a
-/// bit.
+/// The number of elements in a block of a reduction. A block is summed in eight lanes, by the
+/// element's number mod 8; then the lanes are added in order; and the blocks' sums are added in
+/// order. So neither threads nor processors change a bit.
 inline constexpr std::size_t kReductionBlock = 1024;
 inline constexpr std::size_t kReductionLanes = 8;
 
-/// Executes a pass on elements [first, last), which begin and end with blocks of a reduction if it
-/// has any: the plain interpreter, of which all other ways of executing give the same bits.
-/// `numbers`: of the part. `decay`: ranges, where the pass looks at it. `sums`: by reduction, then
-/// block; of what lies in the range.
+/// Executes a pass on elements [first, last), which begin and end at blocks of a reduction if the
+/// pass has one. This is the plain interpreter; all other ways of execution give the same bits.
+/// `numbers`: of the part. `decay`: ranges, if the pass has decay. `sums`: by reduction, then
+/// block, for the blocks of the range.
 template <class T>
 void interpret(const Pass& pass, const PassMemory<T>& memory, std::span<const double> numbers,
                std::span<const DecayRange> decay, std::size_t first, std::size_t last,
                std::span<std::vector<double>> sums);
 
-/// Computes an operation of numbers.
+/// Computes an operation on numbers.
 double compute(Operation operation, double a, double b, double c);
 
 extern template struct PassMemory<float>;

@@ -110,7 +110,7 @@ void ListedPrograms::prepare(const PartProgram::Variant& like) const {
   DevicePass::prepare(*like.device, all, like.sources);
 }
 
-// Parts of a vector begin at multiples of 8 elements, unless it is too short for that.
+// Parts of a vector begin at multiples of 8 elements, unless the vector is too short for that.
 Extent ListedPrograms::extent(std::int64_t number, std::size_t dimension) const {
   Extent extent(message, dimension);
   if (!varies()) return extent;

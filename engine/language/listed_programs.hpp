@@ -12,20 +12,21 @@
 
 namespace acid {
 
-/// Numbers that every worker keeps, before its listing's own.
+/// Numbers that every worker keeps, before the numbers of its listing.
 enum KeptNumber : std::size_t { kRate, kGradients, kExchange, kStaleness, kKept };
 /// Values of a listing's parameters, by name.
 using ParameterValues = std::map<std::string, double, std::less<>>;
 
-/// What a formula of parameters, and the number of an exchange, gives (checked listings: it reads
-/// nothing else).
+/// The value of a formula that reads parameters and the number of an exchange only (as in checked
+/// listings).
 double formula_value(const Expression& formula, const ParameterValues& parameters,
                      double exchange = 0);
 
-/// A listing with the values of its parameters, compiled. Immutable but for what PartPrograms keep.
+/// A listing with the values of its parameters, compiled. Immutable except for the passes of its
+/// PartPrograms.
 struct ListedPrograms {
   ListedPrograms(std::shared_ptr<const Listing> of, const ParameterValues& parameters);
-  /// Compiles the kernels that a run on a device may need, the first time: all in one go.
+  /// Compiles the kernels that a run on a device may need, all in one call, the first time.
   void prepare(const PartProgram::Variant& like) const EXCLUDES_LOCK(mutex);
 
   void note_steps();
@@ -34,14 +35,14 @@ struct ListedPrograms {
 
   std::shared_ptr<const Listing> listing;
   ParameterValues parameters;
-  double mix_rate = 0;  // of between
+  double mix_rate = 0;  // of Listing::between
   std::vector<Slot> slots;
   std::vector<ScalarSlot> numbers;
-  Message message, theirs;  // what is said, and what theirs() hears
+  Message message, theirs;  // of say; of what theirs() hears
   std::size_t fragments = 1;
-  std::size_t exchange_at = kExchange;  // which number counts the exchanges
-  /// Of rounds, exchange by exchange until they come again: whether its messages are said, and
-  /// heard, before the step of their leg.
+  std::size_t exchange_at = kExchange;  // the number that counts the exchanges
+  /// For rounds, by exchange, until the pattern repeats: whether an exchange's messages are said,
+  /// and heard, before the step of their leg.
   struct BeforeStep {
     std::vector<bool> says, hears;
   } before_step;

@@ -29,7 +29,7 @@ double& hidden(std::vector<double>& numbers, HiddenNumber which) {
   return numbers[static_cast<std::size_t>(which)];
 }
 
-// Rounded as the kernels round them (optimizer_step, adam_factors).
+// Rounds as the kernels do (optimizer_step, adam_factors).
 template <class T>
 void set_direction(const OptimizerSettings& optimizer, std::int64_t number,
                    std::vector<double>& numbers) {
@@ -62,7 +62,7 @@ void choose_executor(const WorkerSettings& settings, const ListedPrograms& progr
 
 }  // namespace
 
-// What happens to a worker, as the executed part is told.
+// An event of a worker: the arguments for the part to execute.
 template <class T>
 struct ListedRule<T>::Event {
   const WorkerView<T>& worker;
@@ -76,7 +76,7 @@ struct ListedRule<T>::Event {
   std::size_t first = 0, count = 0;
 };
 
-// What an event that says or hears works on; others work on all.
+// The part of the vectors on which a say or hear works; other events work on all of them.
 template <class T>
 Extent ListedRule<T>::extent_of(const Event& event) const {
   const std::size_t dimension = event.worker.settings.dimension;
@@ -84,7 +84,7 @@ Extent ListedRule<T>::extent_of(const Event& event) const {
   return extent(static_cast<std::int64_t>(event.exchange) - 1, dimension);
 }
 
-// Of rounds: whether what is said or heard stands before its leg's step, whose rate it has then.
+// For rounds: whether the say or hear comes before its leg's step; then it has that step's rate.
 template <class T>
 bool ListedRule<T>::is_before_step(const Event& event) const {
   if (event.said == nullptr && event.heard == nullptr) return false;
@@ -163,7 +163,8 @@ void ListedRule<T>::compute_numbers(const PartProgram& part, std::size_t stage, 
 template <class T>
 PassMemory<T> ListedRule<T>::memory_of(const Event& event, const Extent& extent) const {
   const WorkerView<T>& worker = event.worker;
-  const bool is_here = worker.settings.backend->is_host_memory();  // else interpret() brings pages
+  // On a device, interpret() would move pages.
+  const bool is_here = worker.settings.backend->is_host_memory();
   PassMemory<T> memory{.gradient = kernels::from(const_cast<T*>(event.gradient), extent.first),
                        .at = worker.snapshot(),
                        .moment = {worker.moment(0), worker.moment(1)},
@@ -225,7 +226,7 @@ void ListedRule<T>::execute(const PartProgram& part, const Event& event) const {
       continue;
     }
     in_parts(settings, extent.size(), [&](std::size_t first, std::size_t size) {
-      const auto whole = [&](std::size_t end) {  // blocks of a reduction
+      const auto whole = [&](std::size_t end) {  // rounds up to a block of a reduction
         return end == extent.size() ? end : end / kReductionBlock * kReductionBlock;
       };
       run(whole(first), whole(first + size));
@@ -265,8 +266,8 @@ void ListedRule<T>::step(const WorkerView<T>& worker, const StepSize& size, cons
   worker.scalars[kStaleness] = static_cast<double>(size.staleness);
 }
 
-// What is said again after a checkpoint has the same number: only a say that is never repeated, or
-// what is heard, counts.
+// A message that is said again after a checkpoint keeps its number: only a say that is never
+// repeated, or a hear, counts.
 template <class T>
 void ListedRule<T>::say(const WorkerView<T>& worker, T* out) const {
   const double exchange =

@@ -9,8 +9,8 @@
 
 namespace acid {
 
-/// What a listing says, as a rule: the parts are executed by machine code that is emitted for them,
-/// by kernels that are compiled, or by interpret().
+/// A listing as a rule. Its parts are executed by emitted machine code, by compiled kernels, or by
+/// interpret().
 template <class T>
 class ListedRule final : public Rule<T> {
  public:

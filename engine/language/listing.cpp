@@ -93,7 +93,7 @@ class ListingReader {
     listing.served.server = server;
   }
 
-  // Each hub is such a server, and on its visits to the one above what a worker is to a server.
+  // A hub is such a server; on a visit it is to the server above what a worker is to a server.
   void read_hubs(const json& table, const Listing& listing, Listing& hub) {
     for (const char* key : {"hubs", "visit", "above"})
       if (!table.contains(key) || (key != std::string_view("hubs") && !table[key].is_object()))
@@ -117,7 +117,7 @@ class ListingReader {
                        visit};
   }
 
-  // Its keys stand in a table of their own; parameters are the method's.
+  // Reads a part whose keys are in a table of their own; parameters are the method's.
   void read_part(const std::string& path, const json& table, const std::vector<std::string>& known,
                  const Listing& listing, Listing& part) {
     std::vector<Finding> findings;
@@ -235,10 +235,11 @@ class ListingReader {
       if (peers != Peers::all) listing.peers = peers;
     }
     if (listing.turns.empty()) report("peers", "peers is empty", "leave it out: neighbours");
-    if (listing.peers == Peers::all) listing.turns.clear();  // none takes turns with them
+    // With `all` as base there are no turns.
+    if (listing.peers == Peers::all) listing.turns.clear();
   }
 
-  /// "(period - 1) neighbours", where no count is 1.
+  /// Reads "(period - 1) neighbours"; a missing count is 1.
   Listing::Turn turn(const std::string& path, const json& given) {
     Listing::Turn turn{{.number = 1}, Peers::neighbours};
     std::string text = given.is_string() ? given.get<std::string>() : "";
@@ -284,7 +285,7 @@ class ListingReader {
     }
   }
 
-  /// The message of "pulled(0)", of which a worker keeps the sum of all pulls.
+  /// The message i of a start "pulled(i)": the worker keeps the sum of all its pulls.
   static std::optional<std::size_t> pulled(const json& start) {
     std::string text = start.is_string() ? start.get<std::string>() : "";
     std::erase(text, ' ');
@@ -307,7 +308,7 @@ class ListingReader {
   void read_parameters(Listing& listing) {
     if (!table_.contains("parameters")) return;
     const json& table = table_["parameters"];
-    if (table.is_array()) {  // canonical: names alone
+    if (table.is_array()) {  // the canonical form: only names
       for (const json& name : table)
         if (name.is_string()) listing.parameters.push_back({.name = name, .value = 1});
       return;

@@ -105,7 +105,8 @@ class ListingCheck {
   void look_at_round() {
     if (listing_.meets() || !listing_.is_of_worker()) return;
     try {
-      // Counts follow from the parameters; what comes after what mostly does not.
+      // The numbers of exchanges and gradients follow from the parameters; their order mostly does
+      // not.
       const auto count = [&](std::string_view name) {
         if (name == "speed" && listing_.peers == Peers::server) return 1.0;
         for (const ListedParameter& one : listing_.parameters)
@@ -134,7 +135,7 @@ class ListingCheck {
     check_parametric("between", mix.rate);
   }
 
-  // One part: what its statements may read and assign.
+  // The scope of one part: what its statements may read and assign.
   struct Scope {
     std::string part;
     std::set<std::string, std::less<>> dead = {};  // temporaries before a reduction
@@ -156,7 +157,7 @@ class ListingCheck {
     return !listing_.meets() && listing_.is_of_worker() && shape_.speaks_of_gradients;
   }
 
-  /// The type; nothing where something is wrong with it, which is reported.
+  /// Returns whether the value is a vector; absent when it has a fault, which is reported.
   std::optional<bool> type_of(const Expression& value, const std::string& path, Scope& scope) {
     if (value.operation == Operation::name) return type_of_name(value, path, scope);
     if (is_heard(value.operation)) return type_of_heard(value, path, scope);
@@ -237,7 +238,7 @@ class ListingCheck {
     if (value.index >= known)
       return refuse(fmt::format("there is no message {}", value.index),
                     fmt::format("send has {}, counted from 0", known));
-    if (value.index >= types.size()) return std::nullopt;  // reported there
+    if (value.index >= types.size()) return std::nullopt;  // reported where it is declared
     if (value.operation == Operation::pull && !types[value.index])
       return refuse(fmt::format("pull() is of vectors, message {} is a scalar", value.index),
                     fmt::format("write mean({0}) - mine({0})", value.index));
@@ -352,7 +353,7 @@ class ListingCheck {
   Listing& listing_;
   std::vector<Finding>& findings_;
   RoundShape shape_;
-  Scope said_;  // after say, for what is sent
+  Scope said_;  // the scope after say, for `send`
 };
 
 void check_served(Listing& listing, const std::string& path, std::vector<Finding>& findings) {
@@ -365,7 +366,7 @@ void check_served(Listing& listing, const std::string& path, std::vector<Finding
   add_below(path, found, findings);
 }
 
-// By message, whether what the server sends is a vector, before its texts are checked.
+// Notes, by message, whether the server sends a vector, before its texts are checked.
 void note_types(Listing& listing) {
   if (!listing.served.server) return;
   const Listing& server = *listing.served.server;

@@ -41,8 +41,8 @@ PartUse use_of(const Listing& listing, const char* part,
 
 using State = std::vector<std::vector<double>>;  // worker by worker: x, what it keeps, g
 
-/// Workers that say and hear once, from any state: the first time that most of their messages are
-/// sent.
+/// Workers that say and hear once, from any state, at the first exchange in which most of their
+/// messages are sent.
 class Experiment {
  public:
   Experiment(const Listing& listing, const Rules& rules) : meets_(listing.meets()), rules_(rules) {
@@ -123,7 +123,7 @@ class Experiment {
   const bool meets_;
   const Rules& rules_;
   WorkerSettings settings_;
-  std::int64_t before_ = 0;  // exchanges that carry less
+  std::int64_t before_ = 0;  // exchanges that send fewer messages
 };
 
 State random_state(Experiment& experiment, Stream& stream) {

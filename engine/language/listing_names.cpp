@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kOtherNames = {"x",    "g",  "u",    "at",
                                                          "late", "if", "speed"};
-// What every worker keeps, whatever its method.
+// Vectors that every worker keeps with any method.
 constexpr std::array<std::string_view, 5> kWorkersVectors = {"snapshot", "moment1", "moment2",
                                                              "buffers", "offer"};
 bool is_one_of(std::span<const std::string_view> names, std::string_view name) {

@@ -17,19 +17,19 @@ class UseCheck {
   UseCheck(Listing& listing, const RoundShape& shape, std::vector<Finding>& findings)
       : listing_(listing), shape_(shape), findings_(findings) {}
 
-  // What a gradient changed while a message was on its way must not be overwritten by it.
+  // A message must not overwrite a change that a gradient made while the message was on its way.
   void check_lost_updates() {
     if (!listing_.meets() && !shape_.steps_while_heard && !listing_.is_visit()) return;
     Names stepped;
     for (const Statement& statement : listing_.step) stepped.insert(statement.target);
     if (listing_.is_visit())
       stepped.insert(listing_.served.hub_assigns->begin(), listing_.served.hub_assigns->end());
-    std::map<std::string, Names> made_of;  // what was there before, of what is assigned here
+    std::map<std::string, Names> made_of;  // for each target, the names that its value depends on
     std::map<std::string, std::size_t> last;
     for (std::size_t i = 0; i < listing_.hear.size(); ++i) {
       const std::string& target = listing_.hear[i].target;
       Names names = origins(listing_.hear[i].value, made_of);
-      if (listing_.hear[i].condition) {  // or it stays as it is
+      if (listing_.hear[i].condition) {  // otherwise it keeps its value
         const Names stays = origins({.operation = Operation::name, .name = target}, made_of);
         std::erase_if(names, [&](const std::string& name) { return !stays.contains(name); });
       }
@@ -44,7 +44,7 @@ class UseCheck {
                say_how_it_changes(target));
   }
 
-  // Where they are numbers; those of parameters are known when a recipe has set these.
+  // Checks counts that are numbers; counts of parameters are checked when a recipe has set these.
   void check_counts() {
     const auto check = [&](const std::string& path, const Expression& value, double least) {
       const auto is_name = [](const Expression& one) { return one.operation == Operation::name; };
@@ -71,7 +71,7 @@ class UseCheck {
     };
     for (std::size_t i = 0; i < listing_.hear.size(); ++i)
       check_conditions(fmt::format("hear.{}", i), listing_.hear[i]);
-    const bool is_visit = listing_.is_visit();  // what it keeps is the hub's
+    const bool is_visit = listing_.is_visit();  // a visit's names are the hub's
     const auto is_used = [&](std::string_view name) {
       return is_visit || is_read(name) ||
              (listing_.served.hubs &&
@@ -99,7 +99,7 @@ class UseCheck {
   }
 
  private:
-  // Names of what a value is made of; those in `made_of` stand for what they are made of.
+  // The names on which a value depends; names in `made_of` are replaced by theirs.
   static Names origins(const Expression& value, const std::map<std::string, Names>& made_of) {
     Names names;
     any_of(value, [&](const Expression& one) {
@@ -113,10 +113,10 @@ class UseCheck {
     return names;
   }
 
-  // What reads a message that is not always sent does so under the message's condition.
+  // A statement that reads a message that is not always sent must have the message's condition.
   void check_conditions(const std::string& path, const Statement& statement) {
     const auto check = [&](const Expression& one) {
-      // What a server and its workers say to each other is always sent.
+      // Messages between a server and its workers are always sent.
       if (!is_heard(one.operation) || listing_.peers == Peers::server) return false;
       if (!listing_.send[one.index].condition) return false;
       const std::string wanted = print(*listing_.send[one.index].condition);
@@ -162,7 +162,7 @@ class UseCheck {
     });
   }
 
-  // Also by servers.
+  // Also looks at the parts of servers.
   bool is_read_anywhere(std::string_view name) const {
     const auto by = [&](const std::shared_ptr<Listing>& other) {
       return other != nullptr && UseCheck(*other, shape_, findings_).is_read_anywhere(name);
@@ -171,7 +171,7 @@ class UseCheck {
            (listing_.served.hubs && by(listing_.served.hubs->visit));
   }
 
-  // Whether a parameter is a count of the round, or stands in another's formula.
+  // Whether a parameter is a count in the round, or is in another parameter's formula.
   bool counts(std::string_view name) const {
     const auto of_word = [](char c) {
       return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';

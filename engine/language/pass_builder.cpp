@@ -72,7 +72,7 @@ Pass PassBuilder::build() {
   const PartProgram::Stage& stage = program_.stages_[stage_];
   if (stage_ == 0 && variant_.drifts && program_.options_.drifts) drift();
   if (stage_ == 0 && program_.options_.hears) add_pulls();
-  // What the optimiser keeps changes with every gradient, whatever the conditions.
+  // The optimiser's state changes with every gradient, for any conditions.
   if (stage_ == 0 && program_.uses_direction_) direction();
   std::size_t condition = 0;
   for (std::size_t i = stage.first_statement; i < stage.last_statement; ++i) {
@@ -117,7 +117,7 @@ bool PassBuilder::is_sent(std::size_t message) const {
   return (variant_.sent >> position_of_message(program_.listing_->sends_vector, message) & 1) != 0;
 }
 
-// Messages that are not sent leave no gaps.
+// Messages that are not sent leave no gaps, so positions are counted without them.
 Operand PassBuilder::message(Kind kind, std::size_t index) const {
   const bool of_other = kind == Kind::theirs && program_.listing_->peers == Peers::server;
   const std::uint16_t position = position_of_message(
@@ -156,7 +156,7 @@ Operand PassBuilder::vector(const std::string& name) {
   return *place;
 }
 
-// A step of the recipe's optimiser before the learning rate: kernels.hpp has the same.
+// A step of the recipe's optimiser before the learning rate: the same as in kernels.hpp.
 Operand PassBuilder::direction() {
   if (direction_) return *direction_;
   const Operand gradient = vector("g"), decay = constant(HiddenNumber::decay);
@@ -201,8 +201,8 @@ void PassBuilder::drift() {
   assign(mix.b, emit(Code::subtract, b, delta));
 }
 
-// Two sums whose rounding is known (Knuth's), so that the sum has the digits of two vectors: sum
-// and rest are what the two vectors, the pull and what its own sum was rounded by come to.
+// Adds with known rounding errors (Knuth's two-sum), so that the sum has the digits of two vectors:
+// sum plus rest equals the old sum and rest, the pull, and the pull's own rounding error.
 void PassBuilder::add_pulls() {
   const auto add = [&](Operand a, Operand b) { return emit(Code::add, a, b); };
   const auto subtract = [&](Operand a, Operand b) { return emit(Code::subtract, a, b); };
@@ -218,15 +218,15 @@ void PassBuilder::add_pulls() {
   }
 }
 
-// What a + b, rounded to `sum`, was rounded by, to the bit.
+// The rounding error of a + b, rounded to `sum`: exact.
 Operand PassBuilder::lost_by(Operand sum, Operand a, Operand b) {
   const auto subtract = [&](Operand c, Operand d) { return emit(Code::subtract, c, d); };
   const Operand added = subtract(sum, a);
   return emit(Code::add, subtract(a, subtract(sum, added)), subtract(b, added));
 }
 
-// Of a sum or a difference, its own rounding as well; of a pull, or a sum of pulls, that is added,
-// what that was rounded by.
+// Assigns x with its rounding error: that of a sum or difference, and, when a pull or a sum of
+// pulls is added, the error of the pull.
 void PassBuilder::assign_with_rest(const std::string& rest, const Expression& value) {
   const bool subtracts = value.operation == Operation::subtract;
   Operand sum, more = vector(rest);
@@ -262,7 +262,8 @@ void PassBuilder::assign(const std::string& name, Operand value) {
     assigned_.push_back(name);
 }
 
-// What is not sent is not reduced: the statement's condition, which is the message's, discards it.
+// A message that is not sent is not reduced: the statement has the message's condition and discards
+// the result.
 void PassBuilder::reduce() {
   const auto is_missing = [&](const Expression& one) {
     return is_heard(one.operation) && program_.listing_->peers != Peers::server &&
@@ -291,8 +292,8 @@ void PassBuilder::store_all() {
     if (to.kind == Kind::gradient && !program_.options_.keeps_gradient) continue;
     if (current_[name] != to) store(current_[name], to);
   }
-  // Stores come one after the other: what one of them reads another must not have written. The next
-  // point is written where the last one is.
+  // Stores are made one after the other: a store must not read a place that another has written.
+  // The next point is written to the place of the last one.
   const auto place = [](const Operand& operand) {
     return operand.kind == Kind::at ? Operand{Kind::point, 0} : operand;
   };
@@ -323,7 +324,7 @@ void PassBuilder::forget_unused() {
   instructions = std::move(kept);
 }
 
-// As few registers as can be: each is free again after its last use.
+// Uses as few registers as possible: each is free again after its last use.
 void PassBuilder::allocate_registers() {
   std::map<std::uint16_t, std::size_t> last_use;
   const auto note = [&](const Operand& operand, std::size_t at) {

@@ -10,7 +10,7 @@
 
 namespace acid {
 
-/// Makes the pass of one stage, once it is known which of its conditions hold.
+/// Builds the pass of one stage for given truth values of its conditions.
 class PassBuilder {
  public:
   PassBuilder(const PartProgram& program, std::size_t stage, const PartProgram::Variant& variant)
@@ -48,8 +48,7 @@ class PassBuilder {
   std::optional<Operand> direction_;
 };
 
-/// Where a vector of the worker's lies: x, what the listing keeps, the gradient; nothing for
-/// temporaries.
+/// The place of a worker's vector: x, a kept vector, the gradient; absent for temporaries.
 std::optional<Operand> place_of_vector(const Listing& listing, std::string_view name);
 
 }  // namespace acid

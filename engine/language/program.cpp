@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint16_t index_of(EventNumber number) { return static_cast<std::uint16_t>(number); }
 
-// "lr" and so on, in the order of EventNumber.
+// The number with this name ("lr" and so on), in the order of EventNumber.
 std::optional<std::uint16_t> event_number(std::string_view name) {
   if (name == "late") return index_of(EventNumber::late);
   const auto found = std::ranges::find(kEventNumbers, name);
@@ -112,7 +112,7 @@ std::uint16_t PartProgram::number_of(const Expression& value) {
   return current_[value.name] = add(made);
 }
 
-// compile() has made its pass the stage before.
+// compile() has put the reduction into the stage before.
 std::uint16_t PartProgram::reduction_of(const Expression& value) {
   const std::size_t stage = stages_.size() - 2;
   std::uint16_t index = 0;
@@ -125,7 +125,8 @@ std::uint16_t PartProgram::reduction_of(const Expression& value) {
               .index = index});
 }
 
-// The largest scalars in a vector: each is computed once, and rounded where the vector meets it.
+// Notes the largest scalar parts of a vector expression: each is computed once, and rounded when it
+// meets the vector.
 void PartProgram::note_numbers(const Expression& value) {
   if (!is_vector(value, names_, *listing_)) {
     const std::uint16_t number = number_of(value);

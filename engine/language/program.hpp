@@ -15,8 +15,8 @@ namespace acid {
 class Backend;
 class CompiledPass;
 
-/// What is done to vectors, element by element: one pass, in which registers hold one element each.
-/// All of it is IEEE arithmetic, rounded after every operation.
+/// An operation on vectors, element by element, in one pass; a register holds one element. All
+/// operations are IEEE arithmetic, rounded one by one.
 enum class Code : std::uint8_t {
   add,
   subtract,
@@ -28,46 +28,46 @@ enum class Code : std::uint8_t {
   greater_equal,
   equal,
   minimum,
-  maximum,  // of a and b
+  maximum,  // minimum and maximum of a and b
   negate,
   square_root,
   absolute,
   sign,
-  copy,   // of a
+  copy,   // a
   where,  // a ≠ 0 ? b : c
   add_square,
   add_product,
   add_value,  // to reduction `to`: a², ab, a
 };
 
-/// How many of a, b and c it has.
+/// How many of the operands a, b and c the operation has.
 std::size_t arguments_of(Code code);
 inline bool is_reduction(Code code) { return code >= Code::add_square; }
 
 /// A place that a pass reads from or writes to.
 struct Operand {
   enum class Kind : std::uint8_t {
-    constant,  // `index`: of the number that it is the rounded value of
+    constant,  // the rounded value of number `index`
     state,     // 0: x; k + 1: slot k
-    gradient,  // as the event is given it
-    at,        // where it was taken
+    gradient,  // the gradient of the event
+    at,        // where the gradient was taken
     moment,    // of the local optimiser
-    mean,      // of message `index`, weighted
-    pull,      // what it differs from the own message by
-    rest,      // what the sum that the pull is was rounded by
+    mean,      // weighted, of message `index`
+    pull,      // mean minus the own message
+    rest,      // the rounding error of the pull
     mine,
     theirs,
-    said,      // message `index` of the worker, where it is being said
-    point,     // where the next gradient is to be taken
-    model,     // what is read
-    register_  // what an instruction left there
+    said,      // message `index` of the worker, being said
+    point,     // where the next gradient is taken
+    model,     // the model that is read
+    register_  // the result of an instruction
   };
   Kind kind = Kind::register_;
   std::uint16_t index = 0;
   auto operator<=>(const Operand&) const = default;
 };
 
-/// What is heard of all: in memory where an all-reduce has taken it, else made from messages.
+/// Operands computed from all heard messages, or in memory after an all-reduce.
 inline bool is_of_all_heard(const Operand& operand) {
   return operand.kind >= Operand::Kind::mean && operand.kind <= Operand::Kind::rest;
 }
@@ -75,7 +75,7 @@ inline bool is_of_all_heard(const Operand& operand) {
 struct Instruction {
   Code code = Code::copy;
   std::uint16_t to = 0;       // register, or reduction
-  Operand a, b = {}, c = {};  // never written by the same pass, registers apart
+  Operand a, b = {}, c = {};  // registers apart, not written by the same pass
 };
 
 /// One pass over the vectors of a worker: the instructions for each element, then the stores.
@@ -86,30 +86,30 @@ struct Pass {
   std::vector<Instruction> instructions;
   std::vector<Store> stores;
   std::uint16_t registers = 0;
-  bool has_decay = false;  // constant kDecayNumber differs from range to range
+  bool has_decay = false;  // constant kDecayNumber differs between ranges
 
   bool is_empty() const { return instructions.empty() && stores.empty(); }
 };
 
-/// A pass, and what executes it.
+/// A pass, and its executable form.
 struct ExecutablePass {
   Pass pass;
-  std::shared_ptr<const CompiledPass> code;  // null: interpret() does
+  std::shared_ptr<const CompiledPass> code;  // null: interpret() executes it
 };
 
-/// An instruction of the numbers of a part, computed once per event in double. Every one has a
-/// number of its own.
+/// An instruction for the numbers of a part, computed once per event in double. Each instruction
+/// has a number of its own as its result.
 struct NumberInstruction {
   enum class Source : std::uint8_t {
     operation,
     literal,
     event,  // see EventNumber
-    kept,   // number `index` of those that the worker keeps
+    kept,   // number `index` that the worker keeps
     mean,   // of message `index`, a number
     mine,
     theirs,
-    reduction,  // `index` of the pass before
-    root        // of it
+    reduction,  // `index`, of the pass before
+    root        // root of that reduction
   };
   Source source = Source::operation;
   Operation operation = Operation::number;
@@ -117,7 +117,7 @@ struct NumberInstruction {
   double literal = 0;
 };
 
-/// Numbers of an event: those of kEventNumbers, and how late a meeting is heard.
+/// Numbers of an event: those of kEventNumbers, and the lateness of a meeting.
 enum class EventNumber : std::uint16_t {
   learning_rate,
   gradients,
@@ -130,10 +130,10 @@ enum class EventNumber : std::uint16_t {
   count
 };
 
-/// What the local optimiser needs of a pass.
+/// The local optimiser's part in a pass.
 enum class Direction : std::uint8_t { sgd, momentum, nesterov, adam, adamw };
 
-/// Numbers that a pass may need and no listing names: they come first.
+/// Numbers that a pass may need and that have no name in a listing: they come first.
 enum class HiddenNumber : std::uint16_t {
   decay,
   momentum,
@@ -148,55 +148,56 @@ enum class HiddenNumber : std::uint16_t {
   count
 };
 
-/// A part of a listing, compiled: numbers, then a pass, as often as reductions need it.
+/// A compiled part of a listing: numbers, then a pass, repeated when reductions need it.
 ///
-/// Immutable but for the passes, which are made when they are first needed; any thread.
+/// Immutable except for the passes, which are made when they are first needed; any thread.
 class PartProgram {
  public:
-  /// What else the part does.
+  /// What the part does besides its statements.
   struct Options {
-    bool drifts = false;                 // before it, by HiddenNumber::drift
-    bool hears = false;                  // before it, sums of pulls are added to
-    bool keeps = true;                   // what it assigns; false: it only reads
-    bool keeps_gradient = false;         // g too
-    const Expression* result = nullptr;  // written to `result_to` at its end
+    bool drifts = false;                 // first drifts by HiddenNumber::drift
+    bool hears = false;                  // first adds to the sums of pulls
+    bool keeps = true;                   // stores what it assigns; false: it only reads
+    bool keeps_gradient = false;         // also stores g
+    const Expression* result = nullptr;  // the part ends by writing this to `result_to`
     Operand result_to = {};
-    const std::vector<Statement>* messages = nullptr;  // said at its end
+    const std::vector<Statement>* messages = nullptr;  // the part ends by saying these
   };
   PartProgram(std::shared_ptr<const Listing> listing,
               const std::map<std::string, double, std::less<>>& parameters,
               const std::vector<Statement>& statements, const Options& options);
 
   struct Stage {
-    std::size_t first = 0, last = 0;        // its numbers
-    std::vector<std::uint16_t> conditions;  // numbers: whether its conditional statements hold
+    std::size_t first = 0, last = 0;        // its range of numbers
+    std::vector<std::uint16_t> conditions;  // numbers, by conditional statement
     std::size_t first_statement = 0, last_statement = 0;
     std::size_t reductions = 0;
   };
   std::size_t stages() const { return stages_.size(); }
   const Stage& stage(std::size_t index) const { return stages_[index]; }
   const std::vector<NumberInstruction>& numbers() const { return numbers_; }
-  /// What becomes of the numbers that the worker keeps: number `second` of the part.
+  /// The kept numbers and their new values: `second` is a number of the part.
   const std::vector<std::pair<std::uint16_t, std::uint16_t>>& kept() const { return kept_; }
-  /// The numbers of messages that are said: message and number.
+  /// The numbers that are said: the message and the number of the part.
   const std::vector<std::pair<std::uint16_t, std::uint16_t>>& said() const { return said_; }
   bool uses_direction() const { return uses_direction_; }
 
-  /// What a stage's pass depends on besides the listing. `holds`: bit i for condition i.
+  /// What determines a stage's pass besides the listing. `holds`: bit i for condition i.
   struct Variant {
     std::uint64_t holds = 0;
     Direction direction = Direction::sgd;
     bool drifts = false;
-    bool result = true;                      // the part's result is wanted
-    bool emitted = false;                    // machine code is, where the pass can have any
-    const Backend* device = nullptr;         // kernels are, for its memory
-    std::size_t sources = 0;                 // for so many that are heard; 0: for any number
-    std::uint32_t sent = ~std::uint32_t{0};  // vectors of the message that are, Extent::vectors
-    bool streams = false;                    // what is said is written past the caches
+    bool result = true;                      // whether the part's result is needed
+    bool emitted = false;                    // as machine code, where possible
+    const Backend* device = nullptr;         // as kernels for its memory
+    std::size_t sources = 0;                 // for so many heard messages; 0: any number
+    std::uint32_t sent = ~std::uint32_t{0};  // message vectors sent: Extent::vectors
+    bool streams = false;                    // messages are written past the caches
     auto operator<=>(const Variant&) const = default;
   };
   const ExecutablePass& pass(std::size_t stage, const Variant& variant) const EXCLUDES_LOCK(mutex_);
-  /// What events like this one may come to need, whatever holds: but for stages of many conditions.
+  /// All passes that such events may need, for all conditions, except for stages with many
+  /// conditions.
   std::vector<Pass> passes(const Variant& like) const;
 
  private:
@@ -215,7 +216,7 @@ class PartProgram {
   std::vector<Stage> stages_{1};
   std::vector<NumberInstruction> numbers_;
   std::map<std::string, std::uint16_t, std::less<>> current_;  // numbers by name
-  std::map<const Expression*, std::uint16_t> number_at_;       // scalars that vectors are made with
+  std::map<const Expression*, std::uint16_t> number_at_;       // scalars in vector expressions
   struct Reduction {
     std::size_t stage;
     const Expression* value;
@@ -229,7 +230,7 @@ class PartProgram {
       GUARDED_BY(mutex_);
 };
 
-/// By what a message is counted among the vectors, or the numbers, of a whole message.
+/// The position of a message among the vectors, or among the numbers, of a whole message.
 std::uint16_t position_of_message(const std::vector<bool>& is_vector, std::size_t index);
 
 }  // namespace acid

@@ -103,7 +103,7 @@ class Parser {
       phases.insert(phases.end(), inner.begin(), inner.end());
   }
 
-  // In parentheses: of the language that statements have.
+  // A formula in parentheses, in the language of statements.
   double formula() {
     const std::size_t first = at_;
     int open = 0;
@@ -161,7 +161,7 @@ class Parser {
   std::size_t at_ = 0;
 };
 
-/// Whether the hear of the say at `at` comes after the next gradient.
+/// Whether the hear that belongs to the say at `at` comes after the next gradient.
 bool is_open_across(const std::vector<Phase>& phases, std::size_t at) {
   for (std::size_t k = at; k < phases.size(); ++k) {
     if (phases[k] == Phase::gradient) return true;
@@ -170,7 +170,7 @@ bool is_open_across(const std::vector<Phase>& phases, std::size_t at) {
   return false;
 }
 
-/// A step before every gradient but the first, and at the end.
+/// Adds a step before every gradient but the first, and at the end.
 std::vector<Phase> with_steps(const std::vector<Phase>& phases) {
   std::vector<Phase> all;
   bool computed = false;
@@ -208,7 +208,7 @@ Round::Round(std::string_view text, const Parameters& parameters, bool served) {
   cut(phases);
 }
 
-// A leg begins before a gradient, or before what is said while that is computed.
+// A leg begins before a gradient, or before a say that is open across that gradient.
 void Round::cut(const std::vector<Phase>& phases) {
   for (std::size_t k = 0; k < phases.size(); ++k) {
     const bool begins =

@@ -35,9 +35,9 @@ constexpr std::array kFunctions = {
 struct Sign {
   const char* text;
   Operation operation;
-  int strength;  // binds: 1 comparison, 2 sum, 3 product
+  int strength;  // 1 comparison, 2 sum, 3 product
 };
-// A longer one before the one it begins with.
+// A longer sign comes before its own beginning.
 constexpr std::array kSigns = {
     Sign{"<=", Operation::less_equal, 1}, Sign{">=", Operation::greater_equal, 1},
     Sign{"==", Operation::equal, 1},      Sign{"<", Operation::less, 1},
@@ -139,7 +139,7 @@ class ListingParser {
     return nullptr;
   }
 
-  // Left to right; of comparisons there is one at most.
+  // Operators of a strength associate to the left; at most one comparison is allowed.
   Expression binary(int strength) {
     constexpr int kStrongest = 3;
     const auto part = [&] { return strength == kStrongest ? unary() : binary(strength + 1); };

@@ -10,7 +10,7 @@
 
 namespace acid {
 
-/// What a node of an expression does with its arguments.
+/// The operation of a node of an expression on its arguments.
 enum class Operation : std::uint8_t {
   number,  // `number`
   name,    // the value of `name`
@@ -27,20 +27,20 @@ enum class Operation : std::uint8_t {
   less_equal,
   greater,
   greater_equal,
-  equal,  // 1 or 0
+  equal,  // gives 1 or 0
   square_root,
   absolute,
   sign,
   minimum,
   maximum,
-  where,  // of vectors too, like all before
+  where,  // from here up also on vectors
   exp,
   expm1,
   log,
   power,
   floor,
   ceiling,
-  modulo,  // of scalars only
+  modulo,  // on scalars only
   norm,
   dot,
   sum,  // of vectors; gives a scalar
@@ -54,7 +54,7 @@ struct Expression {
   std::string name = {};
   std::size_t index = 0;
   std::vector<Expression> arguments = {};
-  int column = 1;  // where it was written, from 1
+  int column = 1;  // its place in the text, from 1
 };
 
 /// target = value [if condition]
@@ -65,7 +65,7 @@ struct Statement {
   int column = 1;  // of the target
 };
 
-/// A text of a listing does not follow the grammar, or says what makes no sense.
+/// A text of a listing that does not follow the grammar, or has no meaning.
 class ListingError : public UsageError {
  public:
   ListingError(int column, const std::string& what, std::string remedy = {})
@@ -84,8 +84,8 @@ Statement parse_statement(std::string_view text);
 /// value [if condition]: a statement without a target.
 Statement parse_message(std::string_view text);
 
-/// The tree as text that parses to an equal one: no blanks or parentheses more than needed, numbers
-/// with as many digits as they have.
+/// The tree as text that parses to an equal tree: no needless blanks or parentheses, numbers with
+/// all their digits.
 std::string print(const Expression& expression);
 std::string print(const Statement& statement);
 
@@ -93,16 +93,16 @@ std::string print(const Statement& statement);
 inline bool is_heard(Operation operation) {
   return operation >= Operation::mean && operation <= Operation::theirs;
 }
-/// Of scalars alone.
+/// Whether the operation is on scalars only.
 inline bool is_of_scalars_only(Operation operation) {
   return operation >= Operation::exp && operation <= Operation::modulo;
 }
-/// Of vectors, giving a scalar.
+/// Whether the operation reduces vectors to a scalar.
 inline bool is_reduction(Operation operation) {
   return operation >= Operation::norm && operation <= Operation::sum;
 }
 
-/// Whether `visit` says so of the expression or of one in it.
+/// Whether `visit` is true for the expression or for a part of it.
 template <class Visit>
 bool any_of(const Expression& expression, const Visit& visit) {
   if (visit(expression)) return true;
@@ -110,10 +110,10 @@ bool any_of(const Expression& expression, const Visit& visit) {
     if (any_of(argument, visit)) return true;
   return false;
 }
-/// Whether the statement's value or condition reads that name.
+/// Whether the statement's value or condition reads the name.
 bool reads(const Statement& statement, std::string_view name);
 
-/// How a function is written, nullptr for what is none: "sqrt".
+/// The name of a function, "sqrt"; nullptr for other operations.
 const char* function_name(Operation operation);
 
 inline constexpr std::size_t kLongestStatement = 4096;  // characters

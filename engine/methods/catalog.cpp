@@ -83,7 +83,7 @@ double bytes_of(const Method& method, double vector_bytes) {
   return static_cast<double>(method.packed_message(elements).bytes());
 }
 
-// Of all periods of the sequence the shortest; its length where it has none.
+// The shortest period of the sequence; its length when it has none.
 std::size_t period_of(const std::vector<double>& sequence) {
   for (std::size_t period = 1; period <= sequence.size() / 2; ++period)
     if (std::equal(sequence.begin() + static_cast<std::ptrdiff_t>(period), sequence.end(),
@@ -94,7 +94,7 @@ std::size_t period_of(const std::vector<double>& sequence) {
 
 }  // namespace
 
-// What reduces gradients as they come says them as a listing does once they are packed.
+// With a codec, a method that reduces gradients as they come uses its listing, which packs them.
 Method method_of(const AlgorithmEntry& entry, const nlohmann::json& options,
                  const Spectral* nominal) {
   const auto found = options.find("codec");
@@ -179,7 +179,7 @@ std::shared_ptr<const MixingSchedule> mixing_of(const Method& method, const Topo
 
 double bytes_per_message(const Method& method, const Topology& topology, double vector_bytes,
                          AllReduceKind all_reduce) {
-  constexpr std::int64_t kLookedAt = 1 << 14;  // exchanges, where they differ
+  constexpr std::int64_t kLookedAt = 1 << 14;  // exchanges to average, if they differ
   const double n = topology.workers();
   if (method.has_server()) {
     const auto dimension = static_cast<std::size_t>(vector_bytes / sizeof(float));
@@ -220,7 +220,7 @@ double exchanges_per_gradient(const Method& method) {
     return static_cast<double>(round.said_before(legs)) / static_cast<double>(legs);
   };
   if (method.paces.empty()) return said(method.round);
-  double exchanges = 0, gradients = 0;  // in a unit of time
+  double exchanges = 0, gradients = 0;  // per unit of time
   for (const auto& [speed, round] : method.paces) {
     exchanges += speed * said(round);
     gradients += speed;

@@ -5,7 +5,7 @@
 
 namespace acid {
 
-// Recipe keys that several methods have.
+// Recipe keys that several methods share.
 
 inline constexpr Field kCommunicationRateField{.name = "communication_rate",
                                                .type = FieldType::number,

@@ -110,7 +110,7 @@ void GossipRule<T>::read(const WorkerView<T>& worker, const Heard<T>* pending, s
   const kernels::Mixed<T> all = mixed(worker);
   worker.kernels().copy_mixed(all.x + first, from(all.x_tilde, first), all.c, out, size);
   if (pending == nullptr) return;
-  // What becomes of x̃ is not asked.
+  // Only x is needed, not x̃.
   const T step = static_cast<T>(apply_steps(mixing_, pending->late).x);
   cpu_backend().kernels<T>().mix_and_apply({out, nullptr, 0}, pending->sources[0].x + first,
                                            pending->sources[1].x + first, step, step, size);

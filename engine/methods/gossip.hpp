@@ -24,24 +24,24 @@ inline constexpr std::array kMixingShown = {
           "the rate at which a model and its momentum copy mix, 1/(2√(χ₁χ₂)) in theory"},
     Shown{"alpha_tilde", "α̃", "the step of the momentum copy, ½√(χ₁/χ₂) in theory"},
 };
-/// Their values.
+/// The values of the numbers that a Mixing shows.
 std::vector<std::pair<std::string_view, double>> shown_of(const Mixing& mixing);
 
 /// c = ½(1 − e^(−2ητ)) for τ = elapsed normalised time; asserts τ ≥ 0.
 double mixing_coefficient(double eta, double elapsed);
 
 /// The steps along m = own offer − partner's offer that make an exchange applied `late` (normalised
-/// time after the offers) the same as one applied at once: with c as above, x moves by
-/// α + c(α̃ − α) and x̃ by α̃ − c(α̃ − α).
+/// time after the offers) equal to one applied at once: with c as above, x moves by α + c(α̃ − α)
+/// and x̃ by α̃ − c(α̃ − α).
 struct ApplySteps {
   double x = 0;
   double x_tilde = 0;
 };
 ApplySteps apply_steps(const Mixing& mixing, double late);
 
-/// Whether the numbers of a run (chi1, chi2, alpha, …) have this one, to six digits.
+/// Whether the run's number `name` (chi1, chi2, alpha, …) is `value`, to six digits.
 bool is_about(const Numbers& numbers, const char* name, double value);
-/// 0 where it is missing.
+/// The number `name`; 0 when it is missing.
 double number_of(const Numbers& numbers, const char* name);
 
 /// Averaging in pairs, with a momentum copy x̃ where the mixing has one: gradients step x and x̃

@@ -22,7 +22,7 @@ bool is_just(const std::vector<Statement>& statements, std::string_view text) {
   return statements.size() == 1 && print(statements.front()) == text;
 }
 
-// DDP: nothing happens to the gradient between all workers' mean of it and the step.
+// DDP: the step uses the mean of all gradients and nothing else.
 bool averages_gradients(const Listing& listing) {
   return listing.peers == Peers::all && !listing.fragments &&
          listing.round == "gradient say hear step" && listing.say.empty() &&
@@ -40,7 +40,7 @@ std::string_view or_else(const std::string& text, std::string_view fallback) {
   return text.empty() ? fallback : std::string_view(text);
 }
 
-/// An entry, and what its views look at.
+/// An entry, and the data to which its views point.
 class ListedEntry {
  public:
   explicit ListedEntry(Listing listing)
@@ -196,7 +196,7 @@ class ListedEntries {
     key["name"] = {listing.name, listing.about.label};
     key["momentum"] = listing.takes_momentum;
     key["agreement"] = listing.of_graph.agreement ? print(*listing.of_graph.agreement) : "";
-    key["parameters"] = json::array();  // with what their entry says of them
+    key["parameters"] = json::array();  // the parameters' help is part of it
     for (const ListedParameter& one : listing.parameters)
       key["parameters"].push_back({one.name, one.value, one.formula ? print(*one.formula) : ""});
     MutexLock lock(mutex_);
@@ -208,7 +208,7 @@ class ListedEntries {
     return entry->entry();
   }
 
-  /// The latest that has that canonical form and name; nullptr: there is none.
+  /// The latest entry with this canonical form and name; nullptr: there is none.
   const AlgorithmEntry* find(const json& form, const std::string& name) EXCLUDES_LOCK(mutex_) {
     MutexLock lock(mutex_);
     const auto found = latest_.find(form_of(form, name));
@@ -267,7 +267,8 @@ std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method&
   return std::nullopt;
 }
 
-// What only differences of messages change, as where a mask is common, takes no harm.
+// Whether a run depends on the graph: it does not if all workers hear all, or a server, and no part
+// reads `degree`.
 bool reads_graph(const AlgorithmEntry& entry, const Method& method) {
   if (!method.has_server() && method.peers != Peers::all) return true;
   if (entry.listing == nullptr) return false;
@@ -321,7 +322,7 @@ const AlgorithmEntry& algorithm_of(const json& algorithm) {
       throw Error(fmt::format("this acid has no method '{}': the run is of another version", kind));
     return *entry;
   }
-  algorithm_catalog();  // whose listings have labels, and what they need
+  algorithm_catalog();  // the catalog's listings have labels and needs
   if (const AlgorithmEntry* const known = listed_entries().find(algorithm.at("listing"), kind))
     return *known;
   json table = algorithm.at("listing");

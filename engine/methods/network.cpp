@@ -14,10 +14,10 @@ std::vector<LinkCost> ring_links(const NetworkModel& network, int workers) {
   return links;
 }
 
-// The longest chain of messages that wait for each other, S = 2(n−1) of them. Each waits either for
-// its piece, which came over the link before, after that one's latency, or for its own link, which
-// the message before it occupies. So a chain crosses some k consecutive links, and of its S
-// messages the S − k that only waited for their link may as well have waited for the slowest.
+// The longest chain of messages that wait for each other, S = 2(n−1) of them. A message waits
+// either for its piece, which came over the link before, after that link's latency, or for its own
+// link, which the message before it occupies. So a chain crosses some k consecutive links, and of
+// its S messages the S − k that only waited for their link may as well have waited for the slowest.
 double eager_ring(const NetworkModel& network, int workers, double bytes) {
   const double piece = bytes / workers;
   const int steps = 2 * (workers - 1);

@@ -8,7 +8,7 @@
 
 namespace acid {
 
-/// What one message over a link takes, in simulated seconds.
+/// The time of one message over a link, in simulated seconds.
 struct LinkCost {
   double latency_seconds = 0;
   double bytes_per_second = 0;  // 0: unlimited
@@ -27,25 +27,25 @@ struct NetworkModel {
 
   const LinkCost& between(int i, int j) const;
 
-  /// How long an all-reduce of `bytes` takes from the moment at which every worker is ready until
+  /// The time of an all-reduce of `bytes` from the moment at which every worker is ready until
   /// every worker has the sum, message by message over the links that it crosses; additions are
-  /// free. Adding begins before the last worker is ready, but its part of the sum still has all
-  /// steps before it, so that the last to be ready rules.
+  /// free. Adding begins before the last worker is ready, but the last worker's part of the sum
+  /// still has all steps before it, so the time counts from the last worker.
   ///
   /// ring (Patarasuk & Yuan 2009; NCCL, gloo): worker i passes 2(n−1) pieces of bytes/n on to
   ///   i + 1, each as soon as it has come and the one before it has left. On equal links
   ///   2(n−1)·latency + 2(n−1)/n·bytes/bandwidth; pieces under way on a slow link do not wait for
   ///   each other, so that one link of high latency is paid twice, not 2(n−1) times.
-  /// tree (double binary, as NCCL's): the parent of worker i is i/2, of the mirrored tree likewise
-  ///   from the other end; the deepest way's latencies twice, and the bytes of the worker whose
+  /// tree (double binary, as NCCL's): the parent of worker i is i/2, in the mirrored tree likewise
+  ///   from the other end; the deepest path's latencies twice, and the bytes of the worker whose
   ///   links carry most. On equal links 2⌈log₂ n⌉·latency + 2·bytes/bandwidth (n = 2: half those
   ///   bytes).
   /// recursive doubling: whole vectors with the partner whose number differs in one bit; workers
   ///   beyond the largest power of two hand theirs to a neighbour before and get the sum after.
-  /// blocking: nobody begins a step of the ring before both neighbours have ended the last, so
+  /// blocking: no worker begins a step of the ring before both neighbours have ended the last, so
   ///   every step takes as long as the slowest link: 2(n−1) times that.
   ///
-  /// O(n) where all links are equal, at most O(n²): work it out once, links never change.
+  /// O(n) where all links are equal, at most O(n²): compute it once, since links never change.
   double all_reduce_seconds(int workers, double bytes) const;
 };
 

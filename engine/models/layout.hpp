@@ -29,8 +29,8 @@ struct LayoutTensor {
   double deviation = 0;
 };
 
-/// The tensors of a model, in forward order: what plan, checkpoints and safetensors need to know
-/// without LibTorch, and what the LibTorch model binds its parameters to.
+/// The tensors of a model, in forward order. Plan, checkpoints and safetensors use them without
+/// LibTorch, and the LibTorch model binds its parameters to them.
 struct Layout {
   std::vector<LayoutTensor> parameters;
   std::vector<LayoutTensor> buffers;
@@ -40,17 +40,17 @@ struct Layout {
 
 struct Network;
 
-/// A model that processes of a person's own program compute.
+/// A model that processes of a user's program compute.
 struct ProcessModel {
   Layout layout;
-  std::vector<std::string> files;  // that one first, then those of its own that it imports
-  std::vector<std::string> outside{};  // shapes of what its loss depends on and nobody trains
+  std::vector<std::string> files;      // the user's file first, then its own imports
+  std::vector<std::string> outside{};  // shapes of untrained parameters on which its loss depends
 };
 /// The layout in a process's answer: {"parameters": [[name, shape], …], "buffers": …}. Throws Error
-/// for one that is none.
+/// when the answer has no such form.
 Layout layout_told(const nlohmann::json& answer);
 
-/// A model of a file, and the values that it has there, where training starts.
+/// A model in a file, and the file's values, where training starts.
 struct StoredModel {
   Layout layout;
   std::vector<float> parameters, buffers;
@@ -65,12 +65,12 @@ struct ModelEntry {
   /// take such inputs (a cnn on flat data).
   Network (*build)(const nlohmann::json& options, const DataShape& shape);
   Layout layout(const nlohmann::json& options, const DataShape& shape) const;
-  /// Not null where `build` is, this or the next. Starts the process of a resolved task's model and
-  /// has it compute on a few of the task's examples; throws what it says is wrong.
+  /// When `build` is null, this or `read` is not. Starts the process of a resolved task's model and
+  /// has it compute on a few of the task's examples; throws the fault that it reports.
   ProcessModel (*describe)(const nlohmann::json& task) = nullptr;
   /// Loads LibTorch; throws UsageError for a file that cannot be trained on such data.
   StoredModel (*read)(const nlohmann::json& options, const DataShape& shape) = nullptr;
-  /// It reads sequences of tokens; layout() refuses other data, and tokens where this is false.
+  /// Whether it reads sequences of tokens; layout() refuses the other kind of data.
   bool tokens = false;
 };
 /// In catalog order.

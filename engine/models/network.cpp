@@ -28,8 +28,8 @@ void require_groups(int channels, int groups) {
         channels, groups));
 }
 
-/// Operations that write a fresh result and whose gradient does not need it: what reads such a
-/// value last may overwrite it.
+/// Operations that write a fresh result and whose gradient does not need it: the last reader of
+/// such a value may overwrite it.
 bool result_is_disposable(const Operation& operation) {
   return std::holds_alternative<Linear>(operation) ||
          std::holds_alternative<Convolution>(operation) ||
@@ -188,7 +188,7 @@ Network NetworkBuilder::finish() {
     ACID_ASSERT(last_reader[value] < steps.size(), "nothing reads value {}", value);
     Step& reader = steps[last_reader[value]];
     reader.expired.push_back(static_cast<int>(value));
-    // A value flattened or produced by an activation is a view or is needed backwards.
+    // A flattened value is a view, and an activation's result is needed backwards.
     if (reader.input == static_cast<int>(value) && value > 0)
       reader.in_place = result_is_disposable(steps[value - 1].operation);
   }

@@ -10,11 +10,11 @@
 
 namespace acid {
 
-inline constexpr double kNormEpsilon = 1e-5;  // what norms add to variances
+inline constexpr double kNormEpsilon = 1e-5;  // added to variances by norms
 
-// What one step of a network does to a batch of activations. Tensors are given by their index in
-// Layout::parameters or Layout::buffers; -1 is no tensor.
-struct Linear {  // of the last dimension
+// The operation of one step of a network on a batch of activations. Tensors are given by their
+// index in Layout::parameters or Layout::buffers; -1 is no tensor.
+struct Linear {  // on the last dimension
   int weight, bias;
 };
 struct Convolution {
@@ -26,13 +26,13 @@ struct BatchNorm {
   static constexpr double kMomentum = 0.1;
   int weight, bias, running_mean, running_variance;
 };
-/// Wu & He 2018, of each example: no statistics run, and training and evaluation are alike.
+/// Wu & He 2018, over each example: no running statistics; training and evaluation are alike.
 struct GroupNorm {
   int groups, weight, bias;
 };
-/// EvoNorm-S0 (Liu et al. 2020, arXiv 2004.02967), norm and activation in one, likewise of each
-/// example: x · σ(v·x) / √(variance of the channel's group + ε) · weight + bias. The variance is
-/// that of the values, not an estimate.
+/// EvoNorm-S0 (Liu et al. 2020, arXiv 2004.02967), norm and activation in one, over each example: x
+/// · σ(v·x) / √(variance of the channel's group + ε) · weight + bias. The variance is the biased
+/// one, that of the values.
 struct EvoNorm {
   int groups, weight, bias, v;
 };
@@ -63,8 +63,8 @@ struct LayerNorm {
   static constexpr double kEpsilon = 1e-5;
   int weight, bias;
 };
-/// Vaswani et al. 2017, where position t sees those up to t: (rows, positions, 3 · width), which
-/// are queries, keys and values, → (rows, positions, width).
+/// Vaswani et al. 2017, where position t attends to positions up to t: (rows, positions, 3 ·
+/// width), which are queries, keys and values, → (rows, positions, width).
 struct CausalAttention {
   int heads;
 };
@@ -72,26 +72,27 @@ using Operation = std::variant<Linear, Convolution, BatchNorm, GroupNorm, EvoNor
                                MaxPool, GlobalAveragePool, Flatten, PadShortcut, Add, Embedding,
                                AddPositions, LayerNorm, CausalAttention>;
 
-/// One step. Value 0 is the batch of features; value k + 1 is what step k produces.
+/// One step. Value 0 is the batch of features; value k + 1 is the result of step k.
 struct Step {
   Operation operation;
   int input = 0;
-  bool in_place = false;     // nothing reads the input later, so it may be overwritten
+  bool in_place = false;     // no later step reads the input, so it may be overwritten
   std::vector<int> expired;  // values that no later step reads
 };
 
 /// A feed-forward network without LibTorch: its tensors, and the steps that turn features into
-/// logits (the last value): a row for each label. Immutable once built.
+/// logits (the last value), a row for each label. Immutable once built.
 struct Network {
   Layout layout;
   std::vector<Step> steps;
 };
 
-/// Writes down a network step by step; shapes follow from the data's. Tensors are named as torch
-/// names them: builder.linear("fc", …) makes "fc.weight" and "fc.bias".
+/// Builds a network step by step; shapes follow from the data's. Tensors are named as in torch:
+/// builder.linear("fc", …) makes "fc.weight" and "fc.bias".
 class NetworkBuilder {
  public:
-  /// An activation of one example, or of one token of a sequence; flat ones are (features, 1, 1).
+  /// The shape of an activation of one example, or of one token of a sequence; flat ones are
+  /// (features, 1, 1).
   struct Value {
     int id = 0;
     int channels = 1;
@@ -111,9 +112,9 @@ class NetworkBuilder {
   Value convolution(const std::string& name, Value input, int channels, int kernel, int stride,
                     bool bias);
   Value batch_norm(const std::string& name, Value input);
-  /// Throw UsageError where the channels cannot be divided into groups of one size.
+  /// Throws UsageError when the channels cannot be divided into groups of one size.
   Value group_norm(const std::string& name, Value input, int groups);
-  /// Fewer groups where there are fewer channels.
+  /// Uses fewer groups when there are fewer channels.
   Value evo_norm(const std::string& name, Value input, int groups);
   Value activation(Value input, Activation kind);
   Value max_pool(Value input, int kernel, int stride);
@@ -121,13 +122,14 @@ class NetworkBuilder {
   Value pad_shortcut(Value input, int channels, int stride);
   Value add(Value input, Value other);
 
-  /// Of a sequence's tokens; weight (vocabulary, width), N(0, deviation²), as are all below.
+  /// Embeds a sequence's tokens; weight (vocabulary, width), N(0, deviation²), as for all methods
+  /// below.
   Value embedding(const std::string& name, int width, double deviation);
   Value add_positions(const std::string& name, Value input, double deviation);
   Value layer_norm(const std::string& name, Value input);
   /// As linear(), with a bias of zeros.
   Value normal_linear(const std::string& name, Value input, int outputs, double deviation);
-  /// Of what a linear layer made, with 3 · width outputs.
+  /// `input` is the result of a linear layer with 3 · width outputs.
   Value causal_attention(Value input, int heads);
   /// Linear, with the weight of the embedding and no bias (Press & Wolf 2017).
   Value tied_linear(Value input, Value embedding);

@@ -36,7 +36,7 @@ void Prefetcher::take(int worker, std::int64_t step, Minibatch& out) {
   if (!ready) gather_(worker, step, out);
 }
 
-// Workers take turns, so that none is left out while another is fast.
+// Workers take turns, so that a fast worker does not starve the others.
 Prefetcher::Slot* Prefetcher::first_wanted() {
   for (std::size_t k = 0; k < slots_.size(); ++k) {
     Slot& slot = slots_[(turn_ + k) % slots_.size()];
@@ -62,7 +62,7 @@ void Prefetcher::run() {
     bool complete = true;
     try {
       gather_(worker, step, slot->minibatch);
-    } catch (...) {  // It happens again where somebody can be told: to the thread that takes it.
+    } catch (...) {  // gather_ throws again in the thread that takes the minibatch
       complete = false;
     }
     mutex_.lock();

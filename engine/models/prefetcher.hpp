@@ -17,13 +17,13 @@ struct Minibatch {
   Batch batch() const { return {features, labels}; }
 };
 
-/// Gathers minibatches ahead, on a thread of its own: while a worker computes the gradient of one,
-/// its next is copied together. It holds one minibatch per worker. Pays where a core is idle; what
-/// is gathered does not depend on it. Any number of threads may take at once.
+/// Gathers minibatches ahead, on a thread of its own: while a worker computes the gradient of one
+/// minibatch, the next one is copied together. Holds one minibatch per worker. Useful when a core
+/// is idle; the content does not depend on it. Any number of threads may take at once.
 class Prefetcher {
  public:
-  /// Makes `out` the minibatch `step` of `worker`. Called by the own thread and by those that take,
-  /// at once for different `out`.
+  /// Makes `out` the minibatch `step` of `worker`. Called by the prefetcher's thread and by the
+  /// taking threads, at once for different `out`.
   using Gather = std::function<void(int worker, std::int64_t step, Minibatch& out)>;
   Prefetcher(int workers, Gather gather);
   ~Prefetcher();
@@ -31,8 +31,8 @@ class Prefetcher {
   Prefetcher& operator=(const Prefetcher&) = delete;
 
   /// Makes `out` the minibatch `step` of `worker`, and has the next one gathered. A minibatch that
-  /// was not begun ahead, or failed, is gathered by the calling thread, which gets what `gather`
-  /// throws; one in the making is waited for.
+  /// was not begun ahead, or failed, is gathered by the calling thread, which gets the exception of
+  /// `gather`; for one that is being gathered the call waits.
   void take(int worker, std::int64_t step, Minibatch& out);
 
  private:
@@ -40,7 +40,7 @@ class Prefetcher {
   struct Slot {
     State state = State::idle;
     std::int64_t step = 0;  // of the minibatch wanted, gathering or ready
-    Minibatch minibatch;    // while gathering, the own thread's
+    Minibatch minibatch;    // while gathering, it belongs to the prefetcher's thread
   };
   void run();
   Slot* first_wanted() REQUIRES_LOCK(mutex_);

@@ -21,13 +21,13 @@ using nlohmann::json;
 constexpr std::int64_t kMostAtOnce = 250;  // examples of an evaluation
 constexpr std::int64_t kRowsOfProbe = 8;
 
-// JSON has no word for NaN and infinity: they are texts.
+// JSON has no NaN and no infinity: they are texts.
 double number_told(const json& value) {
   return value.is_string() ? std::strtod(value.get<std::string>().c_str(), nullptr)
                            : value.get<double>();
 }
 
-/// The labels of some examples: what shards are made of. Of sequences nobody asks for them.
+/// The labels of some examples, for making shards. Not used for sequences.
 class LabelsOnly final : public Split {
  public:
   LabelsOnly(std::span<const std::int64_t> labels, std::span<const std::int32_t> examples)
@@ -46,7 +46,7 @@ class LabelsOnly final : public Split {
   std::span<const std::int32_t> examples_;
 };
 
-/// One of the sets of a data set of acid's, where the processes see it.
+/// A split of one of acid's own data sets, in memory that the processes share.
 struct SharedSplit {
   std::int64_t rows;
   Arena<float> inputs;
@@ -71,7 +71,7 @@ struct SharedSplit {
   }
 };
 
-/// A process, and vectors in the shared memory for what its caller has elsewhere.
+/// A process, and shared-memory vectors for values that its caller has elsewhere.
 struct ProcessLane {
   ModelProcess process;
   Arena<float> x = {}, g = {}, buffers = {};
@@ -123,8 +123,8 @@ class ProcessObjective final : public Objective {
   bool has_validation() const override { return options_.validation > 0; }
   std::vector<std::vector<std::int64_t>> holdings() const override { return holdings_; }
 
-  /// Asks for the first gradient twice, and for an evaluation. What a process does wrong shows
-  /// here, before there is anything to lose. Completes what is to be recorded.
+  /// Asks for the first gradient twice, and for an evaluation, so that a fault of a process shows
+  /// before anything can be lost. Completes the facts to be recorded.
   void probe(ProcessTask& task) {
     Arena<float> first(dimension(), memory_), second(dimension(), memory_);
     std::vector<float> buffers[2];
@@ -188,7 +188,7 @@ class ProcessObjective final : public Objective {
                                   : fmt::format("with the losses {} and {}", losses[0], losses[1]);
   }
 
-  // A data set of acid's own.
+  // Shares a data set of acid's own.
   void share(const Dataset& data) {
     train_.emplace(*data.train, data.shape, memory_);
     test_.emplace(*data.test, data.shape, memory_);
@@ -201,7 +201,8 @@ class ProcessObjective final : public Objective {
              {"test", test_->where(memory_)}};
   }
 
-  // All at once: it takes seconds to load libraries. How many training examples they have.
+  // Starts all processes at once, since loading libraries takes seconds. Returns the number of
+  // their training examples.
   std::int64_t start_processes() {
     json request = start_request(options_.model, memory_, options_.seeds.derived(Purpose::init),
                                  options_.threads_per_worker);
@@ -243,7 +244,7 @@ class ProcessObjective final : public Objective {
     return train_size;
   }
 
-  // Who has which examples.
+  // Deals the examples to the workers.
   void deal(std::int64_t train_size, bool in_process) {
     Arena<std::int64_t> own(in_process ? static_cast<std::size_t>(train_size) : 0, memory_);
     if (in_process && looks_at_classes(options_.partition)) {
@@ -259,7 +260,7 @@ class ProcessObjective final : public Objective {
       orders_.emplace_back(shards_.of(worker), options_.seeds, worker);
   }
 
-  // Its number among those that the processes have.
+  // The example's number among those of the processes.
   std::int64_t example_of(EvaluationSet set, std::size_t place) const {
     if (set == EvaluationSet::test) return static_cast<std::int64_t>(place);
     if (set == EvaluationSet::validation) return held_.validation[place];
@@ -268,7 +269,8 @@ class ProcessObjective final : public Objective {
 
   std::size_t offset_of(const void* memory) const { return memory_.offset_of(memory).value_or(0); }
 
-  /// Where a process finds these values: where they are, else in `copy`.
+  /// The offset of these values for a process: where they are if shared, else of their copy in
+  /// `copy`.
   std::size_t reach(std::span<const float> values, Arena<float>& copy) const {
     if (const auto offset = memory_.offset_of(values.data())) return *offset;
     std::ranges::copy(values, copy.data());

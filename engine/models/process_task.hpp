@@ -12,14 +12,14 @@
 
 namespace acid {
 
-/// A task whose gradients processes of a person's program compute, one process for each lane.
+/// A task whose gradients are computed by processes of a user's program, one process for each lane.
 struct ProcessTask {
   std::unique_ptr<Objective> objective;
-  /// Versions of what computes, {"python", "torch", …}; "start_sha256", of the start point;
-  /// "repeatable", whether the same gradient, asked twice, was the same.
+  /// Versions of the libraries that compute, {"python", "torch", …}; "start_sha256", of the start
+  /// point; "repeatable", whether the same gradient, asked for twice, was equal.
   nlohmann::json environment;
-  std::vector<FileDigest> files;  // the person's own, and those of a data set of acid's
-  std::string warning;            // of gradients that are not repeatable; else empty
+  std::vector<FileDigest> files;  // the user's own, and those of a data set of acid's
+  std::string warning;            // about gradients that are not repeatable; else empty
 };
 
 struct ProcessTaskOptions {
@@ -30,9 +30,9 @@ struct ProcessTaskOptions {
 };
 
 /// Starts the processes and asks the first for a gradient, twice, and for an evaluation. Vectors
-/// that were allocated from `memory`, which outlives the task, reach them without a copy. The
+/// that were allocated from `memory`, which must outlive the task, reach them without a copy. The
 /// gradient of a worker's step has a seed of its own, from Purpose::dropout. Evaluations are in
-/// chunks of a batch, 250 examples at most. Throws Error for what a process says is wrong, and
+/// chunks of a batch, 250 examples at most. Throws Error for a fault that a process reports, and
 /// UsageError for more workers than examples.
 ProcessTask make_process_task(const SharedMemory& memory, const ProcessTaskOptions& options);
 

@@ -12,10 +12,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kRows = 8;  // to try with, at first
+constexpr std::int64_t kRows = 8;  // of the first trial
 
-/// A model's process that is tried out before there is a run: one gradient and one evaluation of a
-/// few examples, its own or, where acid has the data, of zeros.
+/// A model's process that is tried before a run: one gradient and one evaluation of a few examples,
+/// its own or, where acid has the data, zeros.
 class Trial {
  public:
   explicit Trial(const json& task) : task_(task), process_(task.at("model"), memory_, 1) {}
@@ -33,7 +33,7 @@ class Trial {
     own_data_ = find_dataset(text(task_.at("dataset"), "kind"))->in_process;
     try {
       try_out();
-    } catch (const ModelValuesError&) {  // zeros may be nothing to compute with
+    } catch (const ModelValuesError&) {  // the model may be unable to compute with zeros
       if (own_data_) throw;
     }
     model.outside = outside_;
@@ -69,7 +69,7 @@ class Trial {
     if (all > kRows) {
       try {
         return compute(kRows, train);
-      } catch (const Error&) {  // some have a batch's size written down
+      } catch (const Error&) {  // some models have a fixed batch size
         if (process_.has_ended()) throw;
       }
     }

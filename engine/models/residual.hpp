@@ -8,24 +8,24 @@
 
 namespace acid {
 
-/// How a residual block whose output differs in shape from its input carries the input across:
-/// options A and B of He et al. 2015, §3.3.
+/// How a residual block carries its input across when the output has another shape: options A and B
+/// of He et al. 2015, §3.3.
 enum class Shortcut {
   pad,         // A: subsampled, with zero channels; no parameters
   projection,  // B: 1 × 1 convolution and batch norm ("downsample.0", "downsample.1")
 };
 
-/// What normalises activations. EvoNorm takes the place of a norm and of the activation that
-/// follows it; where a sum follows, it is the block's own, and the activation after the sum stays.
+/// The normalisation of activations. EvoNorm replaces a norm and the activation that follows it.
+/// Before a sum, EvoNorm is the block's own, and the activation after the sum stays.
 struct Norm {
   enum class Kind { batch, group, evo } kind = Kind::batch;
   int groups = 0;
 
-  /// Of the options of a model that has kNormFields. Throws UsageError for groups of batch norm.
+  /// Reads the options of a model that has kNormFields. Throws UsageError for groups of batch norm.
   explicit Norm(const nlohmann::json& options);
   NetworkBuilder::Value after(NetworkBuilder& net, const std::string& name,
                               NetworkBuilder::Value input) const;
-  /// Together with a ReLU.
+  /// The norm together with a ReLU.
   NetworkBuilder::Value activated(NetworkBuilder& net, const std::string& name,
                                   NetworkBuilder::Value input) const;
 };

@@ -12,8 +12,9 @@ namespace acid {
 namespace {
 
 constexpr std::int64_t kEvaluationChunk = 250;
-constexpr std::int64_t kMostLogits = 1 << 23;  // of a chunk of sequences, whose vocabulary is large
-constexpr double kMostAhead = 256 << 20;       // bytes of minibatches gathered ahead
+// For a chunk of sequences, whose vocabulary is large.
+constexpr std::int64_t kMostLogits = 1 << 23;
+constexpr double kMostAhead = 256 << 20;  // bytes of minibatches gathered ahead
 
 StoredModel start_of(const nlohmann::json& options, const DataShape& shape, const Seeds& seeds) {
   const std::string kind = text(options, "kind");
@@ -178,7 +179,7 @@ class Supervised : public Objective {
     if (dataset_.augmentation.any()) augment_rows(worker, step, out);
   }
 
-  /// The changes of an example follow from the worker and its position in the worker's sequence.
+  /// The changes of an example depend on the worker and the position in its sequence only.
   void augment_rows(int worker, std::int64_t step, Minibatch& out) const {
     const std::uint64_t key =
         seeds_.derived(Purpose::augmentation, static_cast<std::uint32_t>(worker));
@@ -189,8 +190,8 @@ class Supervised : public Objective {
               std::span(out.features).subspan(static_cast<std::size_t>(row) * width, width));
   }
 
-  /// Thread counts are settings of a thread as well as of the process, so every thread that comes
-  /// here for the first time sets them.
+  /// Thread counts are settings of a thread as well as of the process, so every thread sets them
+  /// when it comes here for the first time.
   void pin_this_thread() const {
     thread_local std::pair<const ModelRuntime*, int> pinned;
     const std::pair<const ModelRuntime*, int> wanted(&runtime_, threads_per_worker_);
@@ -209,12 +210,12 @@ class Supervised : public Objective {
   const Shards shards_;
   const std::shared_ptr<const Split> train_;
   const Seeds seeds_;
-  const std::vector<std::int32_t> sample_;  // of the training examples, for evaluation
+  const std::vector<std::int32_t> sample_;  // training examples for evaluations
   std::vector<float> black_;                // by channel
   std::vector<DataOrder> orders_;           // they point into shards_
   // Each is used by one thread at a time.
   std::vector<Lane> lanes_;
-  std::optional<Prefetcher> prefetcher_;  // last: its thread reads what is above
+  std::optional<Prefetcher> prefetcher_;  // last member: its thread reads the members above
 };
 
 }  // namespace

@@ -31,9 +31,9 @@ constexpr Field kTransformerFields[] = {
 };
 
 /// GPT-2 (Radford et al. 2019) without dropout: LayerNorm before attention and MLP, and at the end;
-/// learned positions; logits by the embedding's weight. All weights start as N(0, 0.02²), those of
-/// the layers that end a residual branch divided by √(2 · layers). Names are those of GPT-2 as
-/// Karpathy's nanoGPT has them.
+/// learned positions; logits by the embedding's weight. All weights start as N(0, 0.02²); those of
+/// the layers that end a residual branch are divided by √(2 · layers). Names are those in
+/// Karpathy's nanoGPT.
 Network build_transformer_lm(const nlohmann::json& options, const DataShape& shape) {
   const int layers = static_cast<int>(integer(options, "layers"));
   const int width = static_cast<int>(integer(options, "width"));

@@ -119,7 +119,7 @@ def types_of(batch):
 
 
 def remedy_for(error, batch):
-    """What acid has to say to an exception of somebody else's."""
+    """acid's advice about an exception of a library; None: it has none."""
     if isinstance(error, ModuleNotFoundError):
         return (f"the Python that was used is {sys.executable}, version "
                 f"{platform.python_version()}: install the module there, or name another Python "
@@ -134,13 +134,13 @@ def remedy_for(error, batch):
     return None
 
 
-# What libraries say where values left nothing of a batch, or are none that they compute with.
+# Messages of libraries when the values of a batch leave nothing, or nothing they can compute with.
 OF_VALUES = (r"size 0\b|numel\(\) ?== ?0|non-?empty|zero-size|\bempty\b|satisfy the constraint|"
              r"singular|positive.definite|convert float (NaN|infinity)")
 
 
 def may_come_of_values(error):
-    """Whether other values in the batch may have no such error: then zeros tell nothing."""
+    """Whether the error may depend on the values of the batch, so that zeros prove nothing."""
     if isinstance(error, ArithmeticError) or type(error).__name__.endswith("LinAlgError"):
         return True
     if isinstance(error, (ValueError, RuntimeError, IndexError)):
@@ -157,7 +157,7 @@ def may_come_of_values(error):
 
 
 def describe_error(error, user_path, batch=None):
-    """What acid shows: the message, the line in the user's own code, and how it was reached."""
+    """The error that acid shows: message, line in the user's own code, and the calls to it."""
     found = {"file": user_path, "line": 0, "function": "", "traceback": "",
              "of_values": may_come_of_values(error)}
     about = called
@@ -201,7 +201,7 @@ AT_START = frozenset(sys.modules)  # not the user's: Python itself imported them
 
 
 class UserFile:
-    """A file of the user's, executed once, as a module that is called as the file is."""
+    """A user's file, executed once, as a module with the name of the file."""
 
     def __init__(self, path):
         self.path = path
@@ -215,7 +215,7 @@ class UserFile:
         if re.search(rb"^\s*(import|from)\s+torch\b", source, re.MULTILINE):
             prepare_torch()
         try:
-            import numpy  # noqa: F401: its generator is seeded, whatever imports it later
+            import numpy  # noqa: F401: its generator is seeded for later imports
         except Exception:  # then the file says so, if it needs it
             pass
         seed_everything(0)  # the same in every process and run, as before dataset()
@@ -266,7 +266,7 @@ def prepare_torch():
 
 
 def seed_everything(seed):
-    """Of every generator that the user's code may draw from without saying so."""
+    """Seeds every generator from which the user's code may draw without naming it."""
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
@@ -319,7 +319,7 @@ class TorchArrays:
         return array.long()
 
     def array(self, value):
-        """The value as an array of this library; None when it is none of any."""
+        """The value as an array of this library; None when it is no array."""
         if isinstance(value, self.torch.Tensor):
             return value
         numpy = sys.modules.get("numpy")
@@ -388,7 +388,7 @@ def is_tensor_dataset(value):
 
 
 def label_of(example):
-    """The last part of a tuple, or what a dict calls its label; None where there is none."""
+    """The last part of a tuple, or the label of a dict; None when there is none."""
     if isinstance(example, dict):
         for name in ("label", "labels", "target", "y"):
             if name in example:
@@ -398,7 +398,7 @@ def label_of(example):
 
 
 def whole_numbers(labels, floats=True):
-    """As a list; an empty one where they are no classes."""
+    """The labels as a list of classes; empty when they are no classes."""
     try:
         labels = labels.tolist() if hasattr(labels, "tolist") else list(labels)
         labels = [label.item() if hasattr(label, "item") else label for label in labels]
@@ -407,7 +407,7 @@ def whole_numbers(labels, floats=True):
             return []
         fits = found and min(found) >= 0 and max(found) <= 10_000_000
         return found if fits and all(a == b for a, b in zip(found, labels)) else []
-    except Exception:  # whatever the user's objects raise
+    except Exception:  # any error of the user's objects
         return []
 
 
@@ -451,7 +451,7 @@ class Examples:
         if any(part is None for part in parts):
             return None, None
         if isinstance(value, list) and len({tuple(part.shape) for part in parts}) == 1:
-            # Arrays of one shape: so are examples, and so may be the columns of a set.
+            # Examples are arrays of one shape, and so may be the columns of a set.
             if len(parts) <= FEW_ARRAYS:
                 raise ModelError(f"{self.what} is a list of {len(parts)} arrays of one shape, which "
                                  "may be as many examples or columns of them: give a tuple of "
@@ -468,7 +468,7 @@ class Examples:
         return tuple(rows) if self.form == "tuple" else dict(zip(self.form, rows))
 
     def listed_labels(self):
-        """Where they lie beside the examples: a list or an array; None where they do not."""
+        """Labels stored beside the examples, a list or an array; None when there are none."""
         if self.items is not None:
             for name in ("targets", "labels"):
                 found = getattr(self.items, name, None)
@@ -505,17 +505,17 @@ MOST_CLASSES = 10_000  # more are numbers of something else
 
 
 def numbers_of(array):
-    """Flat, as a list; None where it has none, or too many."""
+    """The numbers of an array as a flat list; None when it has none, or too many."""
     try:
         if math.prod(array.shape) > SURVEYED_NUMBERS:
             return None
         return [float(value) for value in array.reshape(-1).tolist()]
-    except Exception:  # of a sparse tensor, or whatever else it is
+    except Exception:  # of a sparse tensor, or another kind
         return None
 
 
 def extents(value):
-    """Its shape, as a tuple; None where it has none."""
+    """The shape of a value as a tuple; None when it has none."""
     try:
         return tuple(map(int, value.shape))
     except Exception:
@@ -523,7 +523,7 @@ def extents(value):
 
 
 def spread(numbers):
-    """The numbers in an order whose beginning has some of everywhere; the first stays the first."""
+    """The numbers, reordered so that any beginning samples all; the first stays the first."""
     count = len(numbers)
     stride = max(round(count * 0.618), 1)
     while math.gcd(stride, count) > 1:
@@ -532,7 +532,7 @@ def spread(numbers):
 
 
 def input_and_label(batch):
-    """Of a batch of one example or an example: what is most likely its input, and its label."""
+    """The probable input and the label of an example, or of a batch of one example."""
     if isinstance(batch, dict):
         label = label_of(batch)
         return next((part for part in batch.values() if part is not label), None), label
@@ -542,8 +542,8 @@ def input_and_label(batch):
 
 
 class Survey:
-    """What acid plan tells of the two sets, from some examples of each. It only informs: nothing
-    but what the user's own [i] raises is an error."""
+    """The facts that acid plan shows of the two sets, from some examples of each. Only an
+    exception of the user's own [i] is an error."""
 
     def __init__(self, sets):
         widest = max(self._width(examples) for examples in sets.values())
@@ -594,7 +594,7 @@ class Survey:
                 told["least"] = min(told["least"], min(finite))
                 told["most"] = max(told["most"], max(finite))
                 told["magnitude"] += sum(map(abs, finite)) / len(finite)
-            told["whole"] = (told["whole"] and "int" not in told["form"]  # those may be tokens
+            told["whole"] = (told["whole"] and "int" not in told["form"]  # they may be tokens
                              and all(number.is_integer() for number in finite))
             changes = [a or b != c for a, b, c in zip(changes, numbers, first)]
             key = hash(tuple(numbers))
@@ -646,7 +646,7 @@ def users_examples(kit, user, options):
     if function is None:
         raise ModelError(f"{os.path.basename(user.path)} defines no dataset(), which gives the "
                          "training and the test examples")
-    seed_everything(0)  # whatever the run's seed: all runs have the same data
+    seed_everything(0)  # for any seed of the run: all runs have the same data
     both = call(function, **options)
     if not (isinstance(both, (tuple, list)) and len(both) == 2):
         raise ModelError(f"dataset() gave {describe(both)}: it must give two sets, train and test",
@@ -656,7 +656,7 @@ def users_examples(kit, user, options):
 
 
 def acids_examples(kit, given):
-    """Those of one of acid's own data sets, which lie in the shared memory."""
+    """The examples of one of acid's own data sets, in the shared memory."""
     shape = [extent for extent in given["shape"]]
     if shape[:2] == [1, 1]:
         shape = shape[2:]
@@ -688,8 +688,8 @@ def one_number(value, function):
 
 
 def evaluation(result, rows, function):
-    """What evaluate() gave: the mean loss, then how many examples were right, then a dict of further
-    means by name."""
+    """The parts of a result of evaluate(): the mean loss, how many examples were right, and a dict
+    of further means by name."""
     correct, named = None, {}
     if isinstance(result, (tuple, list)):
         if len(result) not in (2, 3):
@@ -724,7 +724,7 @@ def named_means(named, function):
 
 
 def number(value):
-    """JSON has no word for these."""
+    """A number for JSON, which has no NaN and no infinity: they become texts."""
     return value if math.isfinite(value) else str(value)
 
 
@@ -787,8 +787,8 @@ class TorchModel:
         self.outside.sort()
 
     def _find_state(self):
-        """What is no parameter and yet part of the model: it travels with acid's buffers."""
-        self.state, seen = [], set()  # name, and where its tensor is found, whichever that is then
+        """Finds the model's untrained tensors: they travel with acid's buffers."""
+        self.state, seen = [], set()  # name, and the place of the tensor, which may be replaced
         for path, owner in self.module.named_modules():
             kept = [key for key in owner._buffers if key not in owner._non_persistent_buffers_set]
             kept += [key for key, p in owner._parameters.items()
@@ -811,7 +811,7 @@ class TorchModel:
                 "buffers": [[name, list(shape)] for name, shape, _, _ in self.state]}
 
     def _parts(self, offset, shapes):
-        """Views of the flat vector that lies at that offset, one for each tensor."""
+        """Views of the flat vector at that offset, one for each tensor."""
         key = (offset, shapes is self.shapes)
         found = self.views.get(key)
         if found is None:
@@ -850,15 +850,15 @@ class TorchModel:
         self.x = x
 
     def _look(self, closely):
-        """How the parameters are before a call: which memory and version, and what they hold."""
+        """The parameters' memory, version and, now and then, values before a call."""
         self.calls += 1
         closely = closely or self.calls <= CLOSE_CALLS or self.calls % CLOSE_EVERY == 0
         held = [p.detach().clone() for _, p in self.parameters] if closely else None
         return [(p.data_ptr(), p._version) for _, p in self.parameters], held
 
     def _refuse_changes(self, before):
-        """A forward that changes its own weights would have a gradient that acid does not know of:
-        where methods compute at x the change would stay, where they compute at a snapshot not."""
+        """Refuses a forward that changes its own weights, a change that acid would not know of: a
+        method that computes at x would keep the change, one that computes at a snapshot not."""
         looks, held = before
         for k, (name, parameter) in enumerate(self.parameters):
             replaced = parameter.data_ptr() != looks[k][0]
@@ -1241,9 +1241,9 @@ def children():
 
 
 def end_children(at_once):
-    """Until none is left. A child that ends leaves its own to this process. One is killed at once,
-    the others may tidy up first: what they shared lies in files. One that may not be killed, of
-    another user, is left."""
+    """Ends children until none is left. A child that ends leaves its own children to this process.
+    One child is killed at once, the others may tidy up first: what they shared is in files. A
+    child of another user, which may not be killed, is left."""
     asked, patience = set(), time.monotonic() + SECONDS_TO_TIDY
     while True:
         left = []
@@ -1267,7 +1267,7 @@ def end_children(at_once):
 
 
 def end_as(status):
-    """As the process with that status of wait() did."""
+    """Ends this process as the process with that status of wait() ended."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -1280,8 +1280,7 @@ def end_as(status):
 def keep(lifeline, descriptors):
     """Forks a child, in which it returns the reading end of a pipe that hangs up when this process
     ends, however it does. This process keeps the child: when it ends, or `lifeline` hangs up, all
-    that came of it is ended too, whatever group or session it is in. `descriptors` are the
-    child's."""
+    of its descendants are ended, too, in any group or session. `descriptors` are the child's."""
     heard, bell = os.pipe()
     os.set_blocking(heard, False)
     os.set_blocking(bell, False)
@@ -1343,7 +1342,7 @@ def main():
     connection, memory, lifeline, words = (int(argument) for argument in sys.argv[1:5])
     os.write(words, b"acid_model.py\n")  # so far so good
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD, signal.SIGQUIT})
-    # Two keepers, for one may be killed: then the other ends everything.
+    # There are two keepers: when one is killed, the other ends everything.
     for _ in range(2):
         parent = os.getpid()
         lifeline = keep(lifeline, (connection, memory, words))

@@ -32,15 +32,16 @@ using nlohmann::json;
 constexpr int kProtocol = 1;
 constexpr std::size_t kReadAtOnce = 1 << 16;
 constexpr double kSecondsToEnd = 2;
-constexpr double kSecondsToClear = 5;          // for its keepers to end all that it started
+constexpr double kSecondsToClear = 5;          // in which its keepers end all that it started
 constexpr std::uint32_t kMostBytes = 1 << 26;  // of an answer
-constexpr double kSecondsToSay = 0.5;          // where it is, of a process that takes too long
+constexpr double kSecondsToSay = 0.5;          // for a late process to say where it is
 
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// What libraries read when they are loaded: thread counts, and what reproducible sums need.
+// Variables that libraries read when they are loaded: thread counts, and settings for reproducible
+// sums.
 std::vector<std::string> environment_of_process(int threads) {
   std::vector<std::string> own = {"PYTHONHASHSEED=0", "PYTHONDONTWRITEBYTECODE=1",
                                   "CUBLAS_WORKSPACE_CONFIG=:4096:8", "MKL_DYNAMIC=FALSE",
@@ -65,7 +66,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
-/// "model.py:12: in loss(): RuntimeError: …", the line itself, and how it was reached.
+/// "model.py:12: in loss(): RuntimeError: …", the line itself, and the calls that led there.
 std::string message_of(const json& error) {
   std::string text = error.value("file", "");
   if (error.value("line", 0) > 0) text += fmt::format(":{}", error.value("line", 0));
@@ -76,22 +77,22 @@ std::string message_of(const json& error) {
   if (const std::string source = error.value("source", ""); !source.empty())
     text += "\n    " + source;
   if (const std::string trace = error.value("traceback", "");
-      std::ranges::count(trace, '\n') > 2)  // else the line above is all there is
+      std::ranges::count(trace, '\n') > 2)  // otherwise the line above is the whole trace
     text += "\nwhich was reached by\n" + trace;
   return text;
 }
 
-/// JSON, and nothing where it is none. In texts, what is no UTF-8 does not matter.
+/// Parses JSON; discarded when the text is none. Invalid UTF-8 in texts is replaced.
 json parsed(const std::string& text) {
   json found = json::parse(text, nullptr, false);
   if (!found.is_discarded()) return found;
   const std::string valid =
       json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
-  static const std::regex half("\\\\u[dD][89a-fA-F][0-9a-fA-F]{2}");  // of a character
+  static const std::regex half("\\\\u[dD][89a-fA-F][0-9a-fA-F]{2}");  // half of a surrogate pair
   return json::parse(std::regex_replace(valid, half, "?"), nullptr, false);
 }
 
-/// Whether something outside is likely to have ended it: nobody's mistake.
+/// Whether something outside probably ended the process, not a mistake in the user's file.
 bool was_killed(int status) {
   if (!WIFSIGNALED(status)) return false;
   constexpr std::array kOwnFaults = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGSYS, SIGTRAP};
@@ -145,7 +146,8 @@ void ModelProcess::start(int threads) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);  // it is for people
+  // Standard output goes to standard error: it is for the user.
+  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   for (const int each : {far.get(), memory_.descriptor(), far_lifeline.get(), words_.get()}) {
     posix_spawn_file_actions_adddup2(&actions, each, each);  // so that it stays open there
     command.push_back(std::to_string(each));
@@ -199,7 +201,7 @@ json ModelProcess::receive() {
   if (length > kMostBytes)
     fail_answer(
         fmt::format("it announced {} bytes, and acid reads {} at most", length, kMostBytes));
-  std::string text;  // it grows with what comes
+  std::string text;  // grows with what arrives
   for (std::size_t have = 0; have < length; have = text.size()) {
     text.resize(std::min<std::size_t>(length, have + kReadAtOnce));
     read_exactly(text.data() + have, text.size() - have);
@@ -228,8 +230,8 @@ void ModelProcess::read_exactly(char* to, std::size_t bytes) {
   }
 }
 
-// Until the socket can be read or written. Something else may hold its other end open when the
-// process has ended.
+// Waits until the socket can be read or written. When the process has ended, another process may
+// still hold the socket's other end open.
 void ModelProcess::wait_for(short events) {
   std::array<pollfd, 2> waits = {{{socket_.get(), events, 0}, {has_ended_.get(), POLLIN, 0}}};
   const double left = deadline_ - now_seconds();
@@ -240,8 +242,8 @@ void ModelProcess::wait_for(short events) {
   if (waits[0].revents == 0) fail_dead();
 }
 
-// The process writes down where each thread is when it is asked by a signal, and when it crashes:
-// lines that read '  File "model.py", line 12 in loss', the innermost first.
+// The process writes where each thread is when a signal asks for it, and when it crashes: lines of
+// the form '  File "model.py", line 12 in loss', the innermost first.
 std::string ModelProcess::was_at() const {
   std::string text(4096, '\0');
   text.resize(static_cast<std::size_t>(
@@ -289,7 +291,7 @@ void ModelProcess::fail_answer(const std::string& how) const {
                   file_, how));
 }
 
-// The status of waitpid(), once it has ended; absent after that time.
+// The status of waitpid(), once the process has ended; absent if it has not within this time.
 std::optional<int> ModelProcess::status_within(double seconds) {
   const double deadline = now_seconds() + seconds;
   int status = 0;
@@ -301,13 +303,13 @@ std::optional<int> ModelProcess::status_within(double seconds) {
   return status;
 }
 
-// Waits for its end, and after that time brings it about. The status of waitpid().
+// Waits for the process to end, and kills it after that time. Returns the status of waitpid().
 int ModelProcess::end(double patience_seconds) {
   if (pid_ < 0) return 0;
   std::optional<int> status = status_within(patience_seconds);
   lifeline_.close();
   if (!status) status = status_within(kSecondsToClear);
-  if (!status) {  // no program of ours, or one that was stopped
+  if (!status) {  // not a program of acid's, or a stopped one
     ::kill(-pid_, SIGKILL);
     status = status_within(kSecondsToEnd);
   }

@@ -13,7 +13,7 @@
 
 namespace acid {
 
-/// What a recipe says of a process, whether it has a model or a data set.
+/// A recipe's keys for a process, the same for a model and a data set.
 inline constexpr std::array kProcessFields = {
     Field{.name = "file",
           .type = FieldType::file,
@@ -37,33 +37,34 @@ inline constexpr std::array kProcessFields = {
           .placement = true},
 };
 
-/// What a person's file raises that may come of the values in a batch alone.
+/// An error in the user's file that may be due to the values of one batch alone.
 class ModelValuesError : public Error {
   using Error::Error;
 };
 
-/// A process of acid_model.py with a person's file: what it is asked over a socket, in the words of
-/// docs/GRADIENT_PROCESS.md, it answers with arrays in shared memory. It ends when this object
-/// does, or when this process ends, however it does, and with it all that it started. One thread at
-/// a time.
+/// A process that runs acid_model.py with a user's file. It is asked over a socket, in the protocol
+/// of docs/GRADIENT_PROCESS.md, and answers with arrays in shared memory. It and all processes that
+/// it started end when this object ends, or when this process ends, for any reason. One thread
+/// at a time.
 class ModelProcess {
  public:
-  /// Starts it, and does not wait. `options` have the fields above; the libraries that it loads are
-  /// held to that many threads. Throws Error when the interpreter cannot be started.
+  /// Starts the process and does not wait. `options` have the fields above; libraries that it loads
+  /// may use `threads` threads. Throws Error when the interpreter cannot be started.
   ModelProcess(const nlohmann::json& options, const SharedMemory& memory, int threads);
   ~ModelProcess();
   ModelProcess(const ModelProcess&) = delete;
   ModelProcess& operator=(const ModelProcess&) = delete;
 
-  /// Asks, and waits for the answer. Throws Error: what the person's code raised, with file and
-  /// line; that it took too long, with the line that it was at; or that the process died, with
-  /// Exit::lost where another may do better: it has answered before, or something killed it.
+  /// Sends a request and waits for the answer. Throws Error: what the user's code raised, with file
+  /// and line; that it took too long, with the line where it was; or that the process died, with
+  /// Exit::lost when another process may succeed: this one has answered before, or was killed.
   nlohmann::json ask(const nlohmann::json& request);
-  /// The two halves of it.
+  /// The two halves of ask().
   void send(const nlohmann::json& request);
   nlohmann::json receive();
 
-  /// Reads of an answer what docs/GRADIENT_PROCESS.md says is there: Error where it is not.
+  /// Reads from an answer what docs/GRADIENT_PROCESS.md promises; throws Error when it is not
+  /// there.
   template <class Read>
   auto understand(Read read) const {
     try {
@@ -74,7 +75,7 @@ class ModelProcess {
   }
 
   const std::string& file() const { return file_; }
-  /// Whether an error has ended it.
+  /// Whether an error has ended the process.
   bool has_ended() const { return pid_ < 0; }
 
  private:
@@ -98,15 +99,15 @@ class ModelProcess {
   nlohmann::json asked_;  // the request that has no answer yet
 };
 
-/// acid_model.py, beside the running executable.
+/// The path of acid_model.py, beside the running executable.
 std::string model_program();
 
 /// The first request: version, memory, seed and the file and options of a process without data.
 nlohmann::json start_request(const nlohmann::json& options, const SharedMemory& memory,
                              std::uint64_t seed, int threads);
 
-/// What a process tells of a data set's file (train, test, files): it is started for that and
-/// ended.
+/// A process's description of a data set's file (train, test, files): the process is started for it
+/// and ended.
 nlohmann::json describe_dataset(const nlohmann::json& options);
 
 }  // namespace acid

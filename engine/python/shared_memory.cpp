@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::size_t kPageBytes = 4096;
 
-// More than can ever be used; only what is touched takes memory.
+// More bytes than can be used; only touched pages take memory.
 std::size_t enough_bytes() {
   return 2 * static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
          static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Of the space that so many bytes take.
+// The space that this many bytes take.
 std::size_t rounded(std::size_t bytes) {
   const std::size_t unit = bytes < kPageBytes ? Backend::kAlignment : kPageBytes;
   return (bytes + unit - 1) / unit * unit;

@@ -10,12 +10,12 @@
 
 namespace acid {
 
-/// The host's memory and kernels, but memory that other processes map as well: a vector of a worker
-/// reaches a model's process without a copy. One file in memory, named by its descriptor, of which
-/// pages are taken as they are touched. Any thread.
+/// The host's memory and kernels, in memory that other processes map as well: a worker's vector
+/// reaches a model's process without a copy. It is one file in memory, named by its descriptor,
+/// whose pages are taken when they are touched. Any thread.
 class SharedMemory final : public Backend {
  public:
-  /// Throws Error where the system has none to give.
+  /// Throws Error when the system has no such memory.
   SharedMemory();
   ~SharedMemory() override;
   SharedMemory(const SharedMemory&) = delete;
@@ -25,7 +25,8 @@ class SharedMemory final : public Backend {
   void* allocate(std::size_t bytes) const override;
   void release(void* memory, std::size_t bytes) const noexcept override;
 
-  /// Where the other processes find it; absent of memory that was allocated elsewhere.
+  /// The place in the file where other processes find the memory; absent for memory that was
+  /// allocated elsewhere.
   std::optional<std::size_t> offset_of(const void* memory) const;
   int descriptor() const { return file_.get(); }
   std::size_t bytes() const { return bytes_; }

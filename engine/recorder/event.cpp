@@ -12,11 +12,11 @@ constexpr std::uint64_t kOdd = 0xD6E8FEB86659FD93;
 constexpr std::size_t kSampled = 16;
 
 // Multiply-mix over 64-bit words in independent lanes, so that multiplications overlap. Every step
-// is a bijection of the word that enters: a change of one word always changes the 64 bits from
-// which the fingerprint is cut.
+// is a bijection of the entering word: a change of one word always changes the 64 bits from which
+// the fingerprint is cut.
 void mix(std::uint64_t& lane, std::uint64_t word) { lane = std::rotl((lane ^ word) * kOdd, 29); }
 
-/// ⌊fraction/2⁶⁴ · size⌋ for sizes below 2³²; of the fraction 32 bits count.
+/// ⌊fraction/2⁶⁴ · size⌋ for sizes below 2³²; only the upper 32 bits of the fraction count.
 std::size_t scaled(std::uint64_t fraction, std::size_t size) {
   return (fraction >> 32) * size >> 32;
 }
@@ -53,9 +53,10 @@ std::uint16_t check_of(std::span<const std::byte, kEventBytes> bytes, int worker
   return crc16(all);
 }
 
-// One element of each sixteenth of x. Within it, successive salts step by the golden ratio, which
-// spreads them evenly: all elements come round within about three salts for each that a sixteenth
-// has. The sixteenths are out of step, so as not to look at one column of a matrix.
+// The position in x of element k of the sample: one element of each sixteenth of x. Within a
+// sixteenth, successive salts step by the golden ratio, which spreads them evenly: all of its
+// elements are chosen within about three times as many salts. The sixteenths are out of step, so
+// that the sample is not one column of a matrix.
 std::size_t sampled_position(std::size_t size, std::uint64_t salt, std::size_t k) {
   const std::size_t first = k * size / kSampled;
   return first + scaled(salt * kGolden + k * kOdd, (k + 1) * size / kSampled - first);

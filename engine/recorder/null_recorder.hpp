@@ -4,7 +4,7 @@
 
 namespace acid {
 
-/// Keeps nothing of what it is told.
+/// A recorder that keeps nothing.
 class NullRecorder : public Recorder {
  public:
   void sample(const Position&, std::span<const Value>) override {}

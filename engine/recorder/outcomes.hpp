@@ -6,26 +6,26 @@
 
 namespace acid {
 
-/// What a comparison can be decided by.
+/// An outcome by which runs can be compared.
 struct OutcomeMetric {
   std::string_view name, words;
 };
 
 inline constexpr const char* kMidConsensus = "consensus_distance_mid";
 
-/// The metric that is recorded so that a run has the outcome.
+/// The metric that must be recorded for a run to have the outcome.
 constexpr std::string_view recorded_for(std::string_view outcome) {
   return outcome == kMidConsensus ? "consensus_distance" : outcome;
 }
 
-/// Of a whole run, in the order in which a task that has several is compared by the first.
+/// Outcomes of a whole run. A task that has several of them is compared by the first.
 inline constexpr std::array kOutcomes{
     OutcomeMetric{"eval_accuracy", "evaluation accuracy"},
     OutcomeMetric{"eval_loss", "evaluation loss"},
     OutcomeMetric{"train_loss_at_mean", "training loss of the mean model"},
     OutcomeMetric{kMidConsensus, "mid-run consensus distance"}};
 
-/// Of runs that have a target, in the same order: what it took to reach it.
+/// Outcomes of a run with a target, in this order: the cost of reaching it.
 inline constexpr std::array kWaysToTarget{OutcomeMetric{"gradients_to_target", "gradients"},
                                           OutcomeMetric{"time_to_target", "normalised time"},
                                           OutcomeMetric{"seconds_to_target", "time"},

@@ -8,7 +8,7 @@
 
 namespace acid {
 
-/// Where a run stands when something is measured; every axis a curve can be drawn against.
+/// The position of a run at a measurement: every axis along which a curve can be drawn.
 struct Position {
   std::int64_t gradients = 0;  // committed, summed over workers
   double normalised_time = 0;  // in expected gradient durations
@@ -32,18 +32,18 @@ struct Value {
 
 enum class Severity { info, warning, error };
 
-/// What the engine reports to while a run goes on. Calls drop nothing and block training only where
+/// The engine reports to it while a run goes on. Calls drop nothing and block training only where
 /// memory would run out; any thread may call. Positions of successive samples never decrease.
 class Recorder {
  public:
   virtual ~Recorder() = default;
-  /// All values measured at one position.
+  /// Takes all values measured at one position.
   virtual void sample(const Position& position, std::span<const Value> values) = 0;
-  /// How far the run is; cheap enough to be called after every gradient.
+  /// Takes how far the run is; cheap enough to be called after every gradient.
   virtual void progress(const Position& position) = 0;
   virtual void note(Severity severity, std::string_view text) = 0;
-  /// The next events of a worker, in its order; `first` is the number of the first of them, counted
-  /// from 0 over the whole run. Not called for runs without an event log.
+  /// Takes the next events of a worker, in its order; `first` is the number of the first of them,
+  /// counted from 0 over the whole run. Not called for runs without an event log.
   virtual void events(int worker, std::int64_t first, std::span<const Event> events) = 0;
 };
 

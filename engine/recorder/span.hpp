@@ -6,7 +6,7 @@
 
 namespace acid {
 
-/// What a worker does with its time. An exchange beside a gradient overlaps its computation.
+/// The use of a worker's time. An exchange beside a gradient overlaps its computation.
 enum class SpanKind : std::uint8_t { compute, wait, exchange };
 inline constexpr std::array<std::string_view, 3> kSpanNames{"compute", "wait", "exchange"};
 

@@ -14,7 +14,7 @@ constexpr Field kNodesFields[] = {
      "consecutive workers that share a machine; workers ÷ this is a power of two", 1},
 };
 
-/// All members of a group take the mean of the group.
+/// Gives all members of a group the mean of the group.
 void join(MixingMatrix& matrix, const std::vector<int>& group) {
   const double share = 1.0 / static_cast<double>(group.size());
   for (const int i : group) {
@@ -24,7 +24,7 @@ void join(MixingMatrix& matrix, const std::vector<int>& group) {
   }
 }
 
-// Pairs of nodes are numbered by what is left of a node's number without the bit.
+// The number of a pair of nodes is the node's number without the bit.
 MixingMatrix halves(int nodes, int size, int bit, int half) {
   MixingMatrix matrix;
   matrix.self.resize(at(nodes * size));
@@ -32,7 +32,7 @@ MixingMatrix halves(int nodes, int size, int bit, int half) {
   for (int node = 0; node < nodes; ++node) {
     const int pair = (node / (2 * bit)) * bit + node % bit;
     const bool across = pair % 2 == half;
-    if (across && (node & bit) != 0) continue;  // its partner's group has it
+    if (across && (node & bit) != 0) continue;  // the partner's group includes it
     std::vector<int> group;
     for (int k = 0; k < size; ++k) group.push_back(node * size + k);
     for (int k = 0; across && k < size; ++k) group.push_back((node | bit) * size + k);
@@ -63,10 +63,10 @@ Topology make_alternating_exponential_ring(int workers, const nlohmann::json& op
 
 }  // namespace
 
-/// Decent-DP's hierarchical schedule (2410.11998), of N nodes: in exchanges 2k and 2k + 1 nodes
-/// whose numbers differ in bit k form pairs; one half of the pairs averages over both nodes, the
-/// workers of the other half within their node, then the other way round. The product over the
-/// period 2 log₂ N is 11ᵀ/n.
+/// Decent-DP's hierarchical schedule (2410.11998), for N nodes: in exchanges 2k and 2k + 1 nodes
+/// whose numbers differ in bit k form pairs. In the first exchange one half of the pairs averages
+/// over both nodes, and the workers of the other half average within their node; in the second the
+/// halves change roles. The product over the period 2 log₂ N is 11ᵀ/n.
 const TopologyEntry alternating_exponential_ring_topology{
     "alternating-exponential-ring",
     "half of the pairs of nodes average with each other, half within themselves, in turn",

@@ -38,7 +38,7 @@ Topology make_topology(int workers, const nlohmann::json& options) {
 Topology circulant(std::string kind, int workers, const std::vector<int>& hops) {
   std::vector<Edge> edges;
   edges.reserve(hops.size() * static_cast<std::size_t>(workers));
-  // Each pair of hops ±h is listed from one end; a hop of n/2 thereby comes from both.
+  // Each pair of hops ±h is listed from one end; a hop of n/2 is thereby listed from both ends.
   for (const int hop : hops) {
     for (int i = 0; i < workers; ++i) edges.push_back({i, (i + hop) % workers});
   }

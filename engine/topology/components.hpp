@@ -12,7 +12,7 @@ namespace acid {
 /// weight 0 do not connect.
 std::vector<std::vector<int>> connected_components(int workers, std::span<const Edge> edges);
 
-/// "{0, 1, 2}, {3, 4} and 5 more", shortened to what a person reads.
+/// "{0, 1, 2}, {3, 4} and 5 more", shortened for a message.
 std::string describe_components(const std::vector<std::vector<int>>& components);
 
 }  // namespace acid

@@ -18,7 +18,7 @@ EdgeSchedule::EdgeSchedule(const Topology& topology, double rate, const Seeds& s
   for (std::size_t begin = 0; begin < kDrawn; begin += kPortion) draw(begin);
 }
 
-// The next portion, in the place drawn_[begin …].
+// Draws the next portion into drawn_[begin …].
 void EdgeSchedule::draw(std::size_t begin) {
   marks_[begin / kPortion] = {last_, begin};
   const std::span<DueEdge> edges = std::span(drawn_).subspan(begin, kPortion);

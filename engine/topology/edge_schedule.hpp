@@ -31,7 +31,7 @@ struct DueEdge {
 /// table over edges. Not thread-safe.
 class EdgeSchedule {
  public:
-  /// rate = 0 or n = 1: the list is empty and peek().due is infinite.
+  /// With rate = 0 or n = 1 the list is empty and peek().due is infinite.
   EdgeSchedule(const Topology& topology, double rate, const Seeds& seeds);
   /// The next edge of the list; pop() moves on.
   const DueEdge& peek() const { return drawn_[next_]; }
@@ -41,10 +41,11 @@ class EdgeSchedule {
     if (next_ % kPortion == 0) draw((next_ + kDrawn - kPortion) % kDrawn);
     return due;
   }
-  /// The edge that comes `places` ≤ kAhead after peek(): what it will touch can be fetched already.
+  /// The edge that comes `places` ≤ kAhead after peek(), so that its workers' memory can be
+  /// fetched.
   const DueEdge& ahead(std::size_t places) const { return drawn_[(next_ + places) % kDrawn]; }
 
-  /// Where the list stands; topology, rate and seeds are not part of it.
+  /// Keeps the position in the list; topology, rate and seeds are not part of it.
   template <class Archive>
   void persist(Archive& archive) {
     Drawing at = last_;
@@ -54,21 +55,21 @@ class EdgeSchedule {
   }
 
  private:
-  // Edges are drawn in portions, which costs less than one by one, and some ahead of time, so that
-  // the processor can draw while it waits for what the next ones touch.
+  // Edges are drawn in portions, which costs less than one by one, and some are drawn ahead, so
+  // that the processor can draw while it waits for the memory of the next ones.
   static constexpr std::size_t kPortion = 64, kDrawn = 4 * kPortion;
 
  public:
   static constexpr std::size_t kAhead = kDrawn - kPortion;
 
  private:
-  /// The streams, and the last edge that was drawn from them.
+  /// The streams, and the last edge drawn from them.
   struct Drawing {
     Stream clock, pairing;
     DueEdge last;
   };
-  /// How things stood within or before a portion of drawn_: when the edges from `first` on were
-  /// still to be drawn.
+  /// The state before a portion of drawn_, or within it: the edges from `first` on were not drawn
+  /// yet.
   struct Mark {
     Drawing at;
     std::size_t first = 0;
@@ -82,7 +83,7 @@ class EdgeSchedule {
   double total_rate_;
   std::array<DueEdge, kDrawn> drawn_;  // a ring
   std::size_t next_ = 0;               // in drawn_
-  Drawing last_;                       // of all that are drawn
+  Drawing last_;                       // after the last drawn edge
   std::vector<Mark> marks_;            // by portion
 };
 

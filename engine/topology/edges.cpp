@@ -13,7 +13,7 @@ constexpr Field kEdgesFields[] = {
      "[[i, j], [i, j, weight], …], or a file of lines \"i j [weight]\" (# starts a comment)"},
 };
 
-/// The next word of a line, which loses it; empty at the end or a comment.
+/// Removes the next word from a line and returns it; empty at the end or at a comment.
 std::string_view take_word(std::string_view& line) {
   constexpr std::string_view kBlank = " \t\r,";
   const auto begin = std::min(line.find_first_not_of(kBlank), line.size());

@@ -43,7 +43,7 @@ std::optional<Elimination> Elimination::of(const Laplacian& laplacian, double bu
 bool Elimination::eliminate(const Laplacian& laplacian, double budget) {
   const auto size = order_.size();
   // The columns already eliminated, in a list for the next position they still touch.
-  std::vector<int> head, link;  // g++ 12 warns, wrongly, where they are made with their values
+  std::vector<int> head, link;  // made empty: g++ 12 warns wrongly otherwise
   head.assign(size, -1);
   link.assign(size, -1);
   const auto file = [&](int column, int next_position) {
@@ -76,7 +76,7 @@ bool Elimination::eliminate(const Laplacian& laplacian, double budget) {
       work += static_cast<double>(end - here);
       column = next_column;
     }
-    // The neighbours that remain become a clique, which costs a sixth of its size cubed at least.
+    // The remaining neighbours become a clique, which costs at least a sixth of its size cubed.
     const auto clique = static_cast<double>(rows.size());
     if (work + clique * clique * clique / 6 > budget) return false;
     ACID_ASSERT(!rows.empty() || j + 1 == workers(), "the graph is not connected");

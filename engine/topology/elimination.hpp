@@ -19,8 +19,8 @@ namespace acid {
 /// adds the conductance c_k c_l/s between each pair of them. Immutable once built.
 class Elimination {
  public:
-  /// Orders by approximate minimum degree and eliminates; connected graphs only. Nothing when that
-  /// takes more than `budget` multiply–adds (one takes about a nanosecond).
+  /// Orders by approximate minimum degree and eliminates; only for connected graphs. Absent when
+  /// this takes more than `budget` multiply–adds (one takes about a nanosecond).
   static std::optional<Elimination> of(const Laplacian& laplacian, double budget);
 
   int workers() const { return static_cast<int>(order_.size()); }

@@ -21,7 +21,7 @@ constexpr Field kEpidemicFields[] = {
      .choices = "oracle,local,push"},
 };
 
-/// So many of the others, each as likely as the next (Floyd).
+/// `count` of the other workers, each equally likely (Floyd).
 std::set<int> drawn_peers(int worker, int workers, int count, Stream& stream) {
   std::set<int> chosen;
   for (int last = workers - 1 - count; last < workers - 1; ++last) {
@@ -54,7 +54,7 @@ class Epidemic final : public MixingSchedule {
       for (auto& row : matrix.neighbours) std::ranges::sort(row, {}, &Neighbour::worker);
       return matrix;
     }
-    for (int i = 0; i < workers_; ++i)  // ascending, and so is what each receives
+    for (int i = 0; i < workers_; ++i)  // ascending, and so are each worker's senders
       for (const int to : drawn_peers(i, workers_, peers_, stream)) send(i, to);
     if (form_ == Stochastic::rows)
       for (std::size_t i = 0; i < matrix.self.size(); ++i) {

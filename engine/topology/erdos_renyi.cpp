@@ -13,7 +13,7 @@ constexpr Field kErdosRenyiFields[] = {
 };
 
 /// Visits each pair j < i with probability p by drawing the gaps between visits, so that the cost
-/// is that of the edges (Batagelj & Brandes 2005).
+/// is proportional to the number of edges (Batagelj & Brandes 2005).
 std::vector<Edge> draw_edges(int workers, double p, Stream stream) {
   std::vector<Edge> edges;
   std::int64_t i = 1, j = -1;

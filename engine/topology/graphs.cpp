@@ -16,7 +16,7 @@ constexpr Field kGraphsFields[] = {
 
 constexpr int kMostTimes = 10'000;
 
-/// "15 ring": how often, and what.
+/// A count and a graph: "15 ring".
 struct Turn {
   int times = 1;
   std::string kind;

@@ -34,9 +34,9 @@ struct Bounds {
   double upper = std::numeric_limits<double>::infinity();
 };
 
-/// Conjugate gradients on Λv = eᵢ − eⱼ. After k steps only workers within k hops are
-/// touched, and only they cost anything. The resistance is at least Σ α‖r‖² over the steps
-/// taken (Hestenes & Stiefel 1952), and at most that + ‖r‖²/λ₂ since Λ⁺ ≤ 1/λ₂.
+/// Conjugate gradients on Λv = eᵢ − eⱼ. After k steps only workers within k hops are touched, and
+/// only they cost time. The resistance is at least Σ α‖r‖² over the steps taken (Hestenes & Stiefel
+/// 1952), and at most that + ‖r‖²/λ₂ since Λ⁺ ≤ 1/λ₂.
 class Resistance {
  public:
   Resistance(const Laplacian& laplacian, double lambda2)
@@ -116,8 +116,8 @@ class Resistance {
   double lambda2_;
   std::vector<double> residual_, direction_, image_;
   std::vector<char> touched_;
-  std::vector<int> workers_;  // those touched, in order of first touch
-  double entries_ = 0;        // in their rows: the cost of the next step
+  std::vector<int> workers_;  // the touched workers, in order of first touch
+  double entries_ = 0;        // in the rows of these workers: the cost of the next step
 };
 
 /// λᵢⱼ in series with everything else shorted: a lower bound that costs nothing, used to meet
@@ -139,8 +139,8 @@ void sort_largest_first(std::vector<Candidate>& candidates, double Bounds::*by) 
                            [by](const Candidate& candidate) { return candidate.bounds.*by; });
 }
 
-/// Branch and bound: a few local steps settle or exclude most edges; of those left open, the ones
-/// that could be largest are solved to the end.
+/// Branch and bound: a few local steps settle or exclude most edges; among the others, those that
+/// could be largest are solved to the end.
 double largest_resistance(const Laplacian& laplacian, std::span<const Edge> rates, double lambda2) {
   constexpr double kLocalWork = 2e9;
   constexpr std::size_t kSolved = 32;
@@ -158,13 +158,14 @@ double largest_resistance(const Laplacian& laplacian, std::span<const Edge> rate
     const Bounds found = resistance.bounds(candidate.edge, best, work);
     auto& [lower, upper] = candidate.bounds;
     upper = std::min(upper, found.upper);
-    lower = std::max(lower, std::min(found.lower, upper));  // rounding can make them cross
+    lower = std::max(lower, std::min(found.lower, upper));  // rounding can make the bounds cross
     best = std::max(best, lower);
   };
   const double share = kLocalWork / static_cast<double>(rates.size());
   for (Candidate& candidate : candidates) refine(candidate, share);
   std::erase_if(candidates, [&](const Candidate& c) { return c.bounds.upper <= best; });
-  // By upper bound for a bridge between dense parts, by lower bound where the upper ones are loose.
+  // By upper bound for a bridge between dense parts, by lower bound when the upper bounds are
+  // loose.
   for (const auto by : {&Bounds::upper, &Bounds::lower}) {
     sort_largest_first(candidates, by);
     for (std::size_t c = 0; c < std::min(candidates.size(), kSolved); ++c) {

@@ -39,7 +39,7 @@ Ritz largest_ritz(const Eigen::VectorXd& diagonal, const Eigen::VectorXd& off_di
   return ritz;
 }
 
-/// One Krylov space, from `start` of mean zero and length 1, which becomes the best vector in it.
+/// Builds one Krylov space, from `start` of mean zero and length 1, which becomes its best vector.
 Ritz lanczos(const SymmetricOperator& apply, double origin, double tolerance,
              Eigen::MatrixXd& basis, Eigen::VectorXd& start) {
   const Eigen::Index most = basis.cols();
@@ -75,7 +75,7 @@ std::optional<double> largest_eigenvalue(int size, const SymmetricOperator& appl
   Stream stream(0);
   for (double& entry : start) entry = stream.normal();
   start.array() -= start.mean();
-  // Mean-zero vectors have one dimension less than there are workers.
+  // The space of mean-zero vectors has one dimension less than there are workers.
   Eigen::MatrixXd basis(size, std::min<Eigen::Index>(size - 1, kSteps));
   for (int restart = 0; restart < kRestarts; ++restart) {
     start.array() -= start.mean();

@@ -7,10 +7,10 @@
 
 #include "engine/topology/topology.hpp"
 
-// Inside this folder and its tests: the ways to what spectral() needs from Λ.
+// Only for this folder and its tests: the methods by which spectral() computes its numbers from Λ.
 namespace acid {
 
-/// An index as the containers take it.
+/// An index of the type that containers use.
 inline std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// Λ = Σ λᵢⱼ(eᵢ−eⱼ)(eᵢ−eⱼ)ᵀ by rows, without its diagonal: row i is λᵢⱼ
@@ -28,7 +28,7 @@ struct Laplacian {
   void apply(const double* in, double* out) const;
 };
 
-/// The two extremes that χ₁ and χ₂ are made of.
+/// The two extremes of which χ₁ and χ₂ are made.
 struct Extremes {
   double lambda2 = 0;             // smallest positive eigenvalue of Λ
   double largest_resistance = 0;  // max over edges of (eᵢ−eⱼ)ᵀΛ⁺(eᵢ−eⱼ)
@@ -39,12 +39,12 @@ struct Extremes {
 /// neighbours g of worker 0. O(n · degree).
 Extremes translation_extremes(const Topology& topology, double rate);
 
-/// By elimination, for connected graphs of at least 2 workers. Nothing when the fill would cost
-/// more than a few seconds.
+/// By elimination, for connected graphs of at least 2 workers. Absent when the fill would cost more
+/// than a few seconds.
 std::optional<Extremes> direct_extremes(int workers, std::span<const Edge> rates);
 
-/// By Lanczos and conjugate gradients, for connected graphs of at least 2 workers; see spectral.hpp
-/// for what χ₂ is worth. Throws Error when Lanczos does not converge.
+/// By Lanczos and conjugate gradients, for connected graphs of at least 2 workers; spectral.hpp
+/// says how exact χ₂ is. Throws Error when Lanczos does not converge.
 Extremes iterative_extremes(int workers, std::span<const Edge> rates);
 
 }  // namespace acid

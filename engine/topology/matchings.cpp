@@ -21,7 +21,7 @@ constexpr Field kMatchingsFields[] = {
 
 using Pairs = std::vector<std::pair<int, int>>;
 
-/// Edges in order, each into the first matching where both its ends are free.
+/// Puts the edges, in order, each into the first matching in which both its ends are free.
 std::vector<Pairs> matchings_of(const Topology& base) {
   std::vector<Pairs> matchings;
   std::vector<std::vector<bool>> joined;

@@ -61,8 +61,7 @@ double least_eigenvalue(const MixingMatrix& weights) {
   constexpr double kExact = 1e-13;
   const std::size_t n = weights.self.size();
   std::vector<double> vector(n), next(n);
-  for (std::size_t i = 0; i < n;
-       ++i)  // of no symmetry that an eigenvector could be at right angles to
+  for (std::size_t i = 0; i < n; ++i)  // not orthogonal to an eigenvector by symmetry
     vector[i] = std::sin(static_cast<double>(i + 1)) + (i % 2 == 0 ? 0.5 : -0.5);
   double value = 0, before = -1;
   for (int step = 0; step < kMostSteps && std::abs(value - before) > kExact; ++step) {

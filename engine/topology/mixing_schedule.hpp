@@ -9,45 +9,45 @@
 
 namespace acid {
 
-/// What sums to 1 in all matrices of a schedule, and so what an exchange keeps as it is.
+/// Which sums are 1 in all matrices of a schedule, and so what an exchange preserves.
 enum class Stochastic {
-  doubly,   // rows and columns: models that agree go on agreeing, and their mean stays
-  columns,  // the sum of all models stays, but models that agree part: for push-sum, see SGP
-  rows,     // models that agree go on agreeing, but the mean of others moves
+  doubly,   // rows and columns: equal models stay equal, and the mean of models stays
+  columns,  // the sum of all models stays, but equal models become different: for push-sum, see SGP
+  rows,     // equal models stay equal, but the mean of unequal ones moves
 };
 
-/// Whom every worker hears in which exchange of a run of rounds, and what it gives to that: a pure
-/// function of the exchange's number, from 0, and of a seed. May be directed: row i of a matrix is
-/// what worker i hears. Immutable; any thread.
+/// Whom every worker hears in each exchange of a run of rounds, and with which weights: a pure
+/// function of the exchange's number, from 0, and of a seed. May be directed: row i of a matrix has
+/// the workers that worker i hears. Immutable; any thread.
 class MixingSchedule {
  public:
   virtual ~MixingSchedule() = default;
   virtual MixingMatrix matrix(std::int64_t exchange, std::uint64_t seed) const = 0;
-  /// After so many exchanges the matrices come again, whatever the seed; 0: they are drawn.
+  /// After this many exchanges the matrices repeat, for any seed; 0: they are drawn.
   virtual std::int64_t period() const { return 0; }
   virtual Stochastic stochastic() const { return Stochastic::doubly; }
 };
 
-/// These matrices in turn, all of them doubly stochastic.
+/// These matrices in turn; all must be doubly stochastic.
 std::shared_ptr<const MixingSchedule> cycle_of(std::vector<MixingMatrix> matrices);
 
-/// A random maximal matching of the graph per exchange: its edges are looked at in random order,
-/// and each joins its ends unless one of them is joined. Pairs average, the others hear themselves.
-/// Costs O(edges) per exchange; of the complete graph O(workers).
+/// A random maximal matching of the graph per exchange: the edges are visited in random order, and
+/// each joins its ends unless one of them is joined already. Pairs average, the other workers hear
+/// themselves. Costs O(edges) per exchange, O(workers) for the complete graph.
 std::shared_ptr<const MixingSchedule> random_matching(const Topology& topology);
 
-/// W that joins these workers in disjoint pairs, which average: ½, ½.
+/// The matrix W in which these disjoint pairs of workers average: ½, ½.
 MixingMatrix averaging(int workers, const std::vector<std::pair<int, int>>& pairs);
 
-/// Who hears worker i: the columns of a matrix, ascending.
+/// The workers that hear worker i: the columns of a matrix, ascending.
 std::vector<std::vector<int>> receivers_of(const MixingMatrix& matrix);
-/// Messages that travel, each from one worker to one other.
+/// The number of messages, each from one worker to another one.
 std::int64_t messages_of(const MixingMatrix& matrix);
 
-/// How many exchanges tell what a schedule is like: its period or, where matrices are drawn, enough
-/// of one seed, fewer of large ones.
+/// How many exchanges characterise a schedule: its period or, if matrices are drawn, enough for one
+/// seed, fewer for large ones.
 std::int64_t telling_exchanges(const MixingSchedule& schedule, int workers);
-/// Messages of one exchange: the mean over those.
+/// Messages of one exchange: the mean over telling_exchanges().
 double mean_messages(const MixingSchedule& schedule);
 
 }  // namespace acid

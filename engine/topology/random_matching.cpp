@@ -17,7 +17,7 @@ Topology make_random_matching(int workers, const nlohmann::json& options) {
 
 }  // namespace
 
-/// One message per worker and exchange, fewer where some find no partner.
+/// One message per worker and exchange, fewer if some workers find no partner.
 const TopologyEntry random_matching_topology{
     "random-matching", "random pairs of a base graph's neighbours, drawn anew for every exchange",
     kRandomMatchingFields, &make_random_matching};

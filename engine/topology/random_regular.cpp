@@ -33,7 +33,7 @@ bool any_suitable(const std::vector<int>& points, const Pairs& used) {
 
 /// One attempt of the pairing model: every worker has `degree` points; two random points at a time
 /// become an edge unless that would be a loop or a repetition (Steger & Wormald 1999, whose graphs
-/// are asymptotically uniform). Nothing when the points left over cannot be paired.
+/// are asymptotically uniform). Absent when the remaining points cannot be paired.
 std::optional<std::vector<Edge>> try_pairing(int workers, int degree, Stream& stream) {
   std::vector<int> points;
   for (int i = 0; i < workers; ++i)
@@ -42,7 +42,7 @@ std::optional<std::vector<Edge>> try_pairing(int workers, int degree, Stream& st
   Pairs used;
   int refusals = 0;
   while (!points.empty()) {
-    // The two points of the draw are moved to the end of the list.
+    // Moves the two drawn points to the end of the list.
     for (std::size_t place : {points.size() - 1, points.size() - 2}) {
       std::swap(points[place], points[stream.below(place + 1)]);
     }
@@ -52,7 +52,7 @@ std::optional<std::vector<Edge>> try_pairing(int workers, int degree, Stream& st
       points.resize(points.size() - 2);
       refusals = 0;
     } else if (++refusals >= 100) {
-      // Only near the end do refusals run this long; then it is cheap to look for a way out.
+      // So many refusals happen only near the end; then it is cheap to look for a suitable pair.
       if (!any_suitable(points, used)) return std::nullopt;
       refusals = 0;
     }
@@ -72,7 +72,7 @@ std::vector<Edge> complement(int workers, const std::vector<Edge>& edges) {
   return others;
 }
 
-// Pairing gets stuck on dense graphs, whose complements are sparse and as uniform.
+// Pairing gets stuck on dense graphs; their complements are sparse and equally uniform.
 std::optional<std::vector<Edge>> try_regular(int workers, int degree, Stream& stream) {
   const bool dense = degree > (workers - 1) / 2;
   auto edges = try_pairing(workers, dense ? workers - 1 - degree : degree, stream);

@@ -38,7 +38,7 @@ double left_of(const MixingSchedule& schedule, int workers) {
     product -= mean;
     return std::sqrt(largest_eigenvalue(product.transpose() * product));
   }
-  // Differences from the mean before and after: what an exchange does to the mean is no difference.
+  // Differences from the mean before and after: a change of the mean is no difference.
   const Eigen::MatrixXd apart = Eigen::MatrixXd::Identity(workers, workers) - mean;
   Eigen::MatrixXd squares = Eigen::MatrixXd::Zero(workers, workers);
   const std::int64_t exchanges = telling_exchanges(schedule, workers);
@@ -83,7 +83,7 @@ ScheduleNumbers schedule_numbers(const MixingSchedule& schedule, int workers) {
   for (const auto& [pair, rate] : rates) edges.push_back({pair.first, pair.second, rate});
   numbers.messages = static_cast<double>(messages) / static_cast<double>(exchanges);
   numbers.expected = spectral_of_rates(workers, edges);
-  // Cubic in the workers, and as often as there are matrices.
+  // The cost is cubic in the workers for each matrix.
   if (workers <= (numbers.period > 0 ? kMostMixingWorkers : kMostDrawnWorkers))
     numbers.left = left_of(schedule, workers);
   return numbers;
@@ -102,7 +102,7 @@ nlohmann::json document_of(const ScheduleNumbers& schedule) {
 MixingNumbers mixing_numbers(const MixingMatrix& weights) {
   const auto n = static_cast<Eigen::Index>(weights.self.size());
   if (n > kMostMixingWorkers) return {kUnknown, kUnknown, kUnknown};
-  // Ascending: the mean's 1 is the last.
+  // Eigenvalues ascend: the last is the mean's 1.
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(dense(weights),
                                                               Eigen::EigenvaluesOnly);
   constexpr double kNothing = 1e-12;
@@ -112,7 +112,7 @@ MixingNumbers mixing_numbers(const MixingMatrix& weights) {
 }
 
 MixingNumbers mixing_numbers(const ScheduleNumbers& schedule) {
-  constexpr double kNothing = 1e-7;  // a root of rounding errors
+  constexpr double kNothing = 1e-7;  // square root of rounding errors
   MixingNumbers numbers{kUnknown, kUnknown, kUnknown};
   if (!schedule.left || schedule.stochastic != Stochastic::doubly) return numbers;
   const double exchanges = std::max(1.0, static_cast<double>(schedule.period));

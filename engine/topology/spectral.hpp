@@ -37,10 +37,10 @@ struct Spectral {
 ///   nearly equal (a random regular graph). About a minute at most for 100,000 workers.
 Spectral spectral(const Topology& topology, double rate);
 
-/// The same from measured edge rates (λ̂ᵢⱼ ≥ 0 as Edge::weight, each edge at most once; a
-/// rate of 0 is no edge), for realised χ̂₁, χ̂₂; never by closed forms. If the realised
-/// graph is disconnected, chi1, chi2 and alpha_tilde are infinite and lambda2 and eta are 0. For
-/// one worker everything is 0.
+/// As spectral(), from measured edge rates (λ̂ᵢⱼ ≥ 0 as Edge::weight, each edge at most once; a
+/// rate of 0 is no edge), for realised χ̂₁, χ̂₂; never by closed forms. If the realised graph is
+/// disconnected, chi1, chi2 and alpha_tilde are infinite and lambda2 and eta are 0. For one worker
+/// all numbers are 0.
 Spectral spectral_of_rates(int workers, std::span<const Edge> rates);
 
 }  // namespace acid

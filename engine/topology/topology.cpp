@@ -151,7 +151,7 @@ std::span<const Neighbour> Topology::neighbours(int i) const {
 int Topology::draw_neighbour(int i, double u) const {
   ACID_ASSERT(workers_ >= 2, "a single worker has no neighbour");
   if (complete_) {
-    // The minimum guards against u · (n − 1) rounding up to n − 1.
+    // The minimum guards against rounding of u · (n − 1) up to n − 1.
     const int k = std::min(static_cast<int>(u * (workers_ - 1)), workers_ - 2);
     return k < i ? k : k + 1;
   }
@@ -168,7 +168,7 @@ void Topology::draw_neighbours(std::span<const int> workers, std::span<const dou
     return;
   }
   for (const int i : workers) fetch(&first_[at(i)]);
-  // Of weights that are 1 the running sums are 1, 2, …: the place needs no search.
+  // When all weights are 1 the running sums are 1, 2, …: no search is needed.
   constexpr std::size_t kTogether = 64;
   std::array<const Neighbour*, kTogether> places;
   for (std::size_t begin = 0; begin < drawn.size(); begin += kTogether) {
@@ -194,7 +194,7 @@ double Topology::edge_rate(int i, int j, double rate) const {
 double Topology::worker_rate(int i, double rate) const {
   if (workers_ == 1) return 0;
   if (complete_) return rate;
-  double shares = 1;  // its own initiatives; the rest are its neighbours'
+  double shares = 1;  // its own initiatives; its neighbours add theirs
   for (const Neighbour& neighbour : neighbours(i)) {
     shares += neighbour.weight / degree_[at(neighbour.worker)];
   }

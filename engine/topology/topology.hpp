@@ -28,7 +28,7 @@ struct Neighbour {
 class MixingSchedule;
 
 /// Who can exchange with whom: a weighted undirected connected graph on workers 0 … n − 1.
-/// Immutable; safe to share between threads. `complete` stores no edges, whatever n.
+/// Immutable; safe to share between threads. `complete` stores no edges, for any n.
 class Topology {
  public:
   /// Duplicate pairs are merged by adding weights. Throws UsageError for i = j, an index out of
@@ -54,7 +54,7 @@ class Topology {
   std::span<const Neighbour> neighbours(int i) const;
   /// The neighbour that uniform u ∈ [0, 1) selects with probability wᵢⱼ/dᵢ.
   int draw_neighbour(int i, double u) const;
-  /// drawn[k] = draw_neighbour(workers[k], u[k]) for all k, which wait for the memory together.
+  /// drawn[k] = draw_neighbour(workers[k], u[k]) for all k; the memory accesses overlap.
   void draw_neighbours(std::span<const int> workers, std::span<const double> u,
                        std::span<int> drawn) const;
   /// λᵢⱼ = (r/2)(wᵢⱼ/dᵢ + wᵢⱼ/dⱼ): expected exchanges of the edge per unit of
@@ -62,15 +62,15 @@ class Topology {
   double edge_rate(int i, int j, double rate) const;
   /// Λᵢᵢ = Σⱼ λᵢⱼ: expected exchanges of worker i per unit of normalised time.
   double worker_rate(int i, double rate) const;
-  /// Lengths m₁ … mₖ whose product is n when the graph looks the same from every worker:
-  /// number worker i by its digits in that mixed radix (last digit fastest); adding the same digits
-  /// to all workers, each modulo its length, maps edges to edges. Empty: no such symmetry is known.
-  /// A ring has {n}, a torus {rows, columns}. Gives the closed forms of spectral.hpp.
+  /// Lengths m₁ … mₖ whose product is n, for a graph that looks the same from every worker: write
+  /// worker i's number in that mixed radix (last digit fastest); adding the same digits to all
+  /// workers, each modulo its length, maps edges to edges. Empty: no such symmetry is known. A ring
+  /// has {n}, a torus {rows, columns}. The closed forms of spectral.hpp use it.
   std::span<const int> cycles() const { return cycles_; }
-  /// Which of the edges the exchanges of a run of rounds use, and in which direction
-  /// (mixing_schedule.hpp); null: all of them in each, both ways.
+  /// The edges that each exchange of a run of rounds uses, and their directions
+  /// (mixing_schedule.hpp); null: all edges, both ways, in each exchange.
   const std::shared_ptr<const MixingSchedule>& schedule() const { return schedule_; }
-  /// This graph, as the one of all edges that the schedule uses.
+  /// This graph, taken as the graph of all edges that the schedule uses.
   Topology on_schedule(std::string kind, std::shared_ptr<const MixingSchedule> schedule) &&;
 
  private:
@@ -87,7 +87,7 @@ class Topology {
   std::shared_ptr<const MixingSchedule> schedule_;
 };
 
-/// One kind of topology a recipe can name.
+/// A kind of topology that recipes can name.
 struct TopologyEntry {
   std::string_view name;  // what a recipe writes: "bipartite-exponential"
   std::string_view summary;
@@ -100,18 +100,18 @@ struct TopologyEntry {
 std::span<const TopologyEntry> topology_catalog();
 /// nullptr when unknown.
 const TopologyEntry* find_topology(std::string_view name);
-/// From resolved options with "kind"; n = 1 gives a graph without edges for any kind.
+/// Makes the topology of resolved options with "kind"; n = 1 gives a graph without edges.
 Topology make_topology(int workers, const nlohmann::json& options);
 
-/// Metropolis–Hastings weights Wᵢⱼ = 1/(1 + max(dᵢ, dⱼ)) (symmetric, doubly stochastic),
-/// or uniform weights Wᵢⱼ = 1/(1 + d) which need a regular graph (UsageError otherwise).
-/// Degrees count distinct neighbours. Row-sparse: for each worker its own weight and its
-/// neighbours'; for `complete` that is n² entries.
+/// Metropolis–Hastings weights Wᵢⱼ = 1/(1 + max(dᵢ, dⱼ)) (symmetric, doubly stochastic), or uniform
+/// weights Wᵢⱼ = 1/(1 + d), which need a regular graph (UsageError otherwise). Degrees count
+/// distinct neighbours. Row-sparse: for each worker its own weight and its neighbours'; for
+/// `complete` these are n² entries.
 struct MixingMatrix {
   std::vector<double> self;
   std::vector<std::vector<Neighbour>> neighbours;  // weight = Wᵢⱼ, ascending worker
 
-  /// By how much row i's weights exceed 1: 0, to the bit, unless they do by more than rounding.
+  /// The excess of row i's weights over 1: exactly 0 unless it is more than rounding.
   double excess(int i) const;
 };
 MixingMatrix metropolis_weights(const Topology& topology);

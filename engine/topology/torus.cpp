@@ -33,8 +33,8 @@ Topology make_torus(int workers, const nlohmann::json& options) {
   const int rows = asked == 0 ? most_square_rows(workers) : static_cast<int>(asked);
   const int columns = workers / rows;
   std::vector<Edge> edges;
-  // A side of length 2 meets the same worker on both ways round, so that edge counts twice; along
-  // a side of length 1 there is nobody to meet.
+  // In a side of length 2 both ways round lead to the same worker, so that edge counts twice; a
+  // side of length 1 has no neighbours.
   for (int row = 0; row < rows; ++row) {
     for (int column = 0; column < columns; ++column) {
       const int here = row * columns + column;

@@ -40,7 +40,7 @@ _APPLICATION, _SCHEMA = 0x41434944, 6  # of the database; older schemas have oth
 
 
 class AcidError(Exception):
-    """What is wrong with a name, an expression, a store or the program, and what to do."""
+    """A fault of a name, an expression, a store or the program, and what to do."""
 
 
 class Table(list):
@@ -167,10 +167,10 @@ def _folder(store):
 
 @contextlib.contextmanager
 def _open(store):
-    """One state of the store, whatever is written meanwhile."""
+    """One state of the store, unchanged by writes meanwhile."""
     folder = _folder(store)
     file = (folder / "store.db").resolve()
-    # Readers need a file beside it. Where there is none and none can be made, nobody is writing.
+    # Readers need a file beside it. Where there is none and none can be made, no process writes.
     alone = not os.access(folder, os.W_OK) and not (folder / "store.db-shm").exists()
     mode = "mode=ro&immutable=1" if alone else "mode=ro"
     try:
@@ -187,7 +187,7 @@ def _open(store):
 
 
 def _selected(db, names, where):
-    """The rows of run_list that are asked for, as dictionaries, and their columns."""
+    """The requested rows of run_list, as dictionaries, and their columns."""
     cursor = db.execute("SELECT * FROM run_list ORDER BY max(coalesce(started, ''), created) DESC")
     other = {"id": "run", "group_digest": "group"}
     columns = [other.get(column[0], column[0]) for column in cursor.description]
@@ -209,7 +209,7 @@ def _selected(db, names, where):
 
 
 def _resolve(db, name, found):
-    """The runs that a name stands for."""
+    """The runs of a name."""
     experiments = db.execute("SELECT experiment, name FROM experiment_list GROUP BY experiment "
                              "ORDER BY max(created) DESC").fetchall()
     known = [*found, *(experiment for experiment, _ in experiments)]
@@ -228,7 +228,7 @@ def _resolve(db, name, found):
 
 
 def _see_as_asked(db, ids, found):
-    """Labels of runs that several experiments share: of the largest, then newest, among `ids`."""
+    """Gives shared runs the label of their largest, then newest, experiment among `ids`."""
     among = "run IN (SELECT value FROM json_each(?1))"
     for run, label, experiment, name in db.execute(f"""
             SELECT run, label, experiment, name FROM experiment_list JOIN (
@@ -239,7 +239,7 @@ def _see_as_asked(db, ids, found):
 
 
 def _series(names, where, settings, store, metric, workers, columns, sql, read):
-    """Who the run is, in front of what `read` makes of its rows."""
+    """The run's identity columns, before the columns that `read` makes of its rows."""
     metrics = [metric] if isinstance(metric, str) else list(metric or [])
     sql = sql.format(("1" if workers else "worker IS NULL") + (
         f" AND metric IN ({', '.join('?' for _ in metrics)})" if metrics else ""))

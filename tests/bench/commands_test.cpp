@@ -1,4 +1,4 @@
-// What acid-bench prints, with sizes so small that the numbers mean nothing.
+// Tests what acid-bench prints, with sizes so small that the numbers have no meaning.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -22,7 +22,7 @@ Captured shell(const std::string& arguments) {
                  kPatienceSeconds);
 }
 
-/// The rows that a command measures in so many rounds; its JSON has been checked.
+/// The rows that a command measures in this many rounds; its JSON has been checked.
 json rows_of(const std::string& arguments, int rounds = 2) {
   const Captured captured =
       shell(fmt::format("{} --rounds {} --json - 2>/dev/null", arguments, rounds));
@@ -49,7 +49,7 @@ json rows_of(const std::string& arguments, int rounds = 2) {
   return result.at("rows");
 }
 
-/// The names that `acid-bench list` begins its lines with.
+/// The names at the beginning of the lines of `acid-bench list`.
 std::vector<std::string> commands() {
   std::istringstream lines(shell("list").output);
   std::vector<std::string> names;
@@ -58,8 +58,8 @@ std::vector<std::string> commands() {
   return names;
 }
 
-/// Whether the command says what it cannot do here, and ends as whoever knows that: where nothing
-/// of it can be measured.
+/// Whether the command says what it cannot do here, and ends with the exit code for a measurement
+/// that is not possible at all.
 bool excuses_itself(const std::string& arguments, const std::string& reason) {
   const Captured captured = shell(arguments + " 2>&1; test $? -eq 1");
   INFO(arguments << ": " << captured.output);
@@ -110,7 +110,7 @@ TEST_CASE("acid-bench keeps what it measured in a file, and tells people on stan
                         ">/dev/null",
                         path));
   REQUIRE(captured.ran);
-  CHECK(captured.output.find("not a verdict") == std::string::npos);  // nothing is wanted
+  CHECK(captured.output.find("not a verdict") == std::string::npos);  // there is no bound
   CHECK(captured.output.find("ratio min–median–max") != std::string::npos);
   CHECK(json::parse(folder.read("result.json")).at("rows").size() == 2);
 }

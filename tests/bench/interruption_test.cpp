@@ -1,4 +1,4 @@
-// What is left of acid-bench when it is interrupted.
+// Tests that acid-bench leaves nothing behind when it is interrupted.
 #include <fmt/format.h>
 #include <sys/wait.h>
 
@@ -55,8 +55,8 @@ bool comes_true(const Question& question) {
   return question();
 }
 
-/// Starts acid-bench, interrupts it when a process with this word in its command line is under way,
-/// and checks what is left.
+/// Starts acid-bench, interrupts it when a process with this word in its command line runs, and
+/// checks what is left.
 void interrupt_when(const std::string& under_way, std::vector<std::string> words, int signal) {
   const Folder folder;
   const std::string variable = "TMPDIR=" + folder.path();

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Vectors of some workers, of which StateVectors borrow.
+/// Vectors of some workers; StateVectors borrow them.
 struct Saved {
   std::vector<std::vector<float>> x, momentum;
   std::vector<Segment> segments;
@@ -58,7 +58,7 @@ std::vector<std::vector<float>> vectors_in(const CheckpointFile& file, const std
   return values;
 }
 
-// To the bit: NaN equals itself, and zero does not equal minus zero.
+// Equal bit by bit: NaN equals itself, and zero does not equal minus zero.
 bool same(const std::vector<std::vector<float>>& a, const std::vector<std::vector<float>>& b) {
   const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
   const auto same_vector = [&](const std::vector<float>& left, const std::vector<float>& right) {
@@ -224,7 +224,7 @@ TEST_CASE("a digest is compared with the whole file") {
 
 namespace {
 
-// A file with this header and so many bytes of data.
+// Makes a file with this header and this many bytes of data.
 std::string with_header(const std::string& header, std::size_t data) {
   std::string text(8, '\0');
   for (std::size_t k = 0; k < 8; ++k) text[k] = static_cast<char>(header.size() >> (8 * k));
@@ -311,7 +311,7 @@ TEST_CASE("a header's length is not believed") {
     put(path, std::string("\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 7) + last + "{}");
     CHECK_THROWS_WITH(CheckpointFile(path), ContainsSubstring("header should have"));
   }
-  // A file that is as large as it says, of nothing.
+  // A valid file without tensors.
   put(path, with_header("{}", 0));
   fs::resize_file(path, std::uintmax_t{1} << 31);
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);

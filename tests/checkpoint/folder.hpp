@@ -9,7 +9,7 @@
 
 namespace acid::test {
 
-/// An empty folder of this process alone (test cases run side by side), gone at the end.
+/// An empty folder for this process alone (test cases run side by side), removed at the end.
 struct Folder {
   std::filesystem::path path = std::filesystem::temp_directory_path() /
                                ("acid_checkpoint_test_" + std::to_string(::getpid()));

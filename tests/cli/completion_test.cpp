@@ -1,4 +1,4 @@
-// Completion in shells, and the manual page: both are made of what --help shows.
+// Completion in shells, and the manual page: both are made from the contents of --help.
 #include <algorithm>
 #include <cstdlib>
 #include <regex>
@@ -13,7 +13,7 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-/// What `acid completion -- WORDS…` offers, without the explanations.
+/// The words that `acid completion -- WORDS…` offers, without the explanations.
 Words offered(const Folder& folder, Words words) {
   words.insert(words.begin(), {"completion", "--"});
   const auto result = acid::test::acid(folder, words);
@@ -26,7 +26,8 @@ Words offered(const Folder& folder, Words words) {
   return found;
 }
 
-/// What bash makes of a command line, which it has cut into words, of which the last is completed.
+/// The completion that bash finds for a command line, which it has split into words, of which the
+/// last is completed.
 std::string completed_by_bash(const Folder& folder, const std::string& words) {
   folder.write("acid.bash", acid::test::acid(folder, {"completion", "bash"}).out);
   folder.write("ask.bash", "cd '" + folder.path() +
@@ -86,8 +87,7 @@ TEST_CASE("what may follow depends on what has been typed") {
   CHECK(offered(folder, {"list", "--state", "=", "f"}) ==
         Words{"--state=finished", "--state=failed"});
   CHECK(offered(folder, {"list", "--state", "failed", "--st"}) == Words{"--store"});
-  CHECK(offered(folder, {"run", "--set", "a=1", "--se"}) ==
-        Words{"--set"});  // as often as one likes
+  CHECK(offered(folder, {"run", "--set", "a=1", "--se"}) == Words{"--set"});  // can be repeated
   CHECK(offered(folder, {"run", ""}) == Words{":files"});
   CHECK(offered(folder, {"run", "recipe.toml", ""}).empty());
   CHECK(offered(folder, {"run", "recipe.toml", "--store", ""}) == Words{":folders"});

@@ -10,7 +10,7 @@
 
 namespace acid::testing {
 
-/// What says where a data set's files are; images of two rows and three columns.
+/// The recipe's text that names a data set's files; images of two rows and three columns.
 inline std::string files_of(const std::string& kind) {
   static const ScratchFolder folder;
   const std::vector<std::uint8_t> pixels{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, labels{0, 1};

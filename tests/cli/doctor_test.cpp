@@ -1,4 +1,4 @@
-// `acid doctor` about the machine: what it makes of what acid-worker says of itself.
+// `acid doctor` about the machine: its advice for given answers of acid-worker.
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/scripted_worker.hpp"
@@ -7,7 +7,7 @@ using nlohmann::json;
 
 namespace {
 
-/// What acid-worker --environment prints where all is well.
+/// The output of acid-worker --environment on a sound machine.
 json sound() {
   return {{"cpu_features", "avx2 fma avx512f"},
           {"variables", json::object()},
@@ -20,7 +20,7 @@ json sound() {
             {"speed", {{"product_flops_per_second", 72e9}, {"loop_flops_per_second", 8e9}}}}}};
 }
 
-/// The named checks of doctor --json, where the worker prints `environment`.
+/// The named checks of doctor --json when the worker prints `environment`.
 json checks(const json& environment, const std::string& name,
             std::vector<std::string> variables = {}) {
   const acid::test::ScriptedWorker bench("cat environment.json\n");

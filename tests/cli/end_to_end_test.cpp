@@ -1,4 +1,4 @@
-// `acid run` with the real worker, and every command that reads what it left.
+// `acid run` with the real worker, and every command that reads its results.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -31,7 +31,7 @@ struct SmallStudy : Folder {
   }
 };
 
-// A run's id by algorithm, seed 1.
+// The id of the run of an algorithm with seed 1.
 std::string id_of(const SmallStudy& study, const std::string& algorithm) {
   for (const auto& run : study.runs())
     if (run["algorithm"] == algorithm && run["seed"] == 1) return run["id"];
@@ -41,7 +41,7 @@ std::string id_of(const SmallStudy& study, const std::string& algorithm) {
 
 }  // namespace
 
-// Emitted code, where this machine has it, and the interpreter.
+// With emitted code, if this machine can run it, and with the interpreter.
 TEST_CASE("methods that are listings end with the same digests on all processors") {
   std::string recipe = acid::test::kSmallRecipe;
   recipe = recipe.substr(0, recipe.find("[[algorithms]]")) + R"toml(
@@ -200,7 +200,7 @@ TEST_CASE("export copies the final model after checking its digest") {
   REQUIRE(study.run().code == 0);
   const std::string id = id_of(study, "ar-sgd");
   const auto shown = study.call({"show", id, "--json"}).json();
-  if (shown["artifacts"].empty()) return;  // A task without a model leaves none.
+  if (shown["artifacts"].empty()) return;  // a task without a model leaves none
   const std::string path = "acid-store/" + shown["artifacts"][0]["path"].get<std::string>();
   REQUIRE(study.call({"export", id, "--format", "safetensors", "-o", "model"}).code == 0);
   CHECK(study.read("model") == study.read(path));
@@ -345,7 +345,7 @@ TEST_CASE("the training loss of the mean and the workers' losses are in every co
   const auto shown = study.call({"show", id_of(study, "ad-psgd"), "--json"}).json()["metrics"];
   CHECK(shown["worker_loss_worst"] >= shown["worker_loss"]);
   CHECK(shown["train_loss_at_mean"] > shown["eval_loss"]);  // no worker's optimum is the mean's
-  // At every evaluation: 0, 100, … 400 gradients.
+  // There is a value at every evaluation: 0, 100, … 400 gradients.
   std::istringstream lines(study.call({"export", id_of(study, "a2cid2"), "--format", "csv"}).out);
   int of_worker_2 = 0;
   for (std::string line; std::getline(lines, line);)

@@ -1,5 +1,5 @@
-// Methods whose workers' mean is the same in exact arithmetic, wherever curvatures are equal: what
-// they differ in is rounding, and no comparison may call one of them better.
+// Methods whose workers' mean is the same in exact arithmetic if all curvatures are equal: they
+// differ in rounding only, and no comparison may call one of them better.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -162,7 +162,7 @@ TEST_CASE("nor after thousands of steps, nor at the optimum itself", "[release]"
 }
 
 TEST_CASE("a true difference above the floor is told", "[release]") {
-  // Local steps with another rate for one: its mean is another by a thousandth.
+  // Local steps with another rate for one worker: its mean differs by a thousandth.
   std::string recipe =
       fmt::format(fmt::runtime(kEqualMeans), fmt::arg("seeds", kSeeds), fmt::arg("noise", "1.0"),
                   fmt::arg("rate", "0.05"), fmt::arg("workers", 8), fmt::arg("graph", "ring"),

@@ -1,4 +1,4 @@
-// What --at and the verdict read between samples, against the same runs looked at ten times as
+// Compares what --at and the verdict read between samples with the same runs sampled ten times as
 // often.
 #include <cmath>
 #include <map>
@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// The slow worker makes gradients, seconds and bytes three different things.
+// With the slow worker, gradients, seconds and bytes are three different axes.
 constexpr const char* kThreeClocks = R"(
 seeds = [1, 2, 3]
 [task]
@@ -72,7 +72,7 @@ class SparseAndDense {
   Folder folder_;
 };
 
-/// Of each seed; all of a store's runs of one algorithm end with these.
+/// By seed; all runs of one algorithm in a store end with these digests.
 json mean_digests(const Folder& folder, const std::string& experiment) {
   json digests;
   const json listed = acid(folder, {"list", "--json"}).json();
@@ -118,7 +118,7 @@ TEST_CASE("what is read between samples is what a dense evaluation finds, to its
                 << share / smooth << " of its resolution");
   CHECK(compared >= 80);
   CHECK(between >= 60);
-  // What reads the sample before is off by half a step between samples.
+  // Reading the sample before instead would be off by half a step between samples.
   CHECK(share / smooth < 0.2);
 }
 
@@ -148,7 +148,7 @@ TEST_CASE("the verdict speaks at equal gradients, time and bytes, or says what i
           "[release]") {
   const SparseAndDense runs;
   const json dense = runs.compare("dense", {"--json"}).json();
-  // Two algorithms at equal gradients, time and bytes; and how far A²CiD²'s workers are apart,
+  // For two algorithms at equal gradients, time and bytes, and for the distance of A²CiD²'s workers
   // beside AD-PSGD's.
   std::map<std::string, std::size_t> claims;
   for (const json& one : dense["differences"]) {
@@ -162,7 +162,7 @@ TEST_CASE("the verdict speaks at equal gradients, time and bytes, or says what i
   CHECK_THAT(text, ContainsSubstring("at equal gradients") &&
                        ContainsSubstring("At equal time (") &&
                        ContainsSubstring("At equal bytes ("));
-  // At equal time is --at that many seconds.
+  // "At equal time" equals --at with that many seconds.
   for (const json& place : dense["equal"]) {
     if (place["at_end"]) continue;
     const std::string axis = place["axis"], metric = place["metric"];

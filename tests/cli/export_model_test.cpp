@@ -1,5 +1,5 @@
-// `acid export` of what the engine makes: a model as TorchScript, a test set. What PyTorch reads in
-// them is the matter of pytorch_test.py.
+// `acid export` of files that the engine makes: a model as TorchScript, a test set. pytorch_test.py
+// tests what PyTorch reads in them.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -30,7 +30,7 @@ gradients = 4
 kind = "ar-sgd"
 )";
 
-/// A planned run with a model. The worker trains nothing and does `exporting` when asked for that.
+/// A planned run with a model. The worker trains nothing and does `exporting` when asked to export.
 struct ModelRun : ScriptedWorker {
   explicit ModelRun(const std::string& exporting)
       : ScriptedWorker("case \"$*\" in *--torchscript|*--test-set) ;; *) exit 1 ;; esac\n" +

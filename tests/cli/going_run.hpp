@@ -7,7 +7,7 @@
 
 namespace acid::test {
 
-/// A run that this process executes, as far as anybody can see, until end().
+/// A run that seems to be executed by this process, until end().
 struct Going : StoredRun {
   Going() : number(store.begin_attempt(id, Lease::of_this_process(), {}, {}, {})) {
     writer.emplace(store.folder(), id, number);

@@ -1,6 +1,6 @@
-// Every key that a recipe can have does something, or the recipe compiler says why it does not.
-// The keys come from their declarations, so a new one is tested without being told: it is set away
-// from its default, in a recipe where it ought to matter, and the run that comes out is executed.
+// Every key that a recipe can have has an effect, or the recipe compiler says why it has none. The
+// keys come from their declarations, so a new key is tested automatically: it is set to a value
+// other than its default, in a recipe where it should matter, and the run is executed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using nlohmann::json;
 
 namespace {
 using Overrides = std::vector<std::string>;
-// Small, with something at stake for most keys, and tables that are looked into where written.
+// A small recipe in which most keys can matter; tables that the tests look into are written out.
 constexpr const char* kBase = R"(
 [task]
 dataset = { kind = "logistic", dimension = 5, train = 96, test = 40 }
@@ -61,12 +61,12 @@ events = true
 )";
 
 struct Key {
-  std::string path, kind, name;  // of the table, its kind, of the key
+  std::string path, kind, name;  // the table's path and kind, and the key's name
   Field field;
   std::string full() const { return path + "." + name; }
 };
 
-/// What is declared, in the order of the sections.
+/// The declared keys, in the order of the sections.
 std::vector<Key> declared_keys() {
   Diagnostics diagnostics("base.toml", kBase, {});
   Checker checker(diagnostics, ".");
@@ -87,7 +87,7 @@ std::vector<Key> declared_keys() {
   return keys;
 }
 
-/// Keys that no run here shows to matter, by full name or a beginning of it.
+/// Keys whose effect no run here can show, by full name or the beginning of it.
 const std::map<std::string, const char*> kNotExecuted{
     {"execution.device", "another device needs a GPU; worker_device.cpp, tests/cuda"},
     {"execution.threads_per_worker", "gives the same bits in tasks without LibTorch"},
@@ -114,7 +114,7 @@ bool not_executed(const Key& key) {
   return key.field.type == FieldType::file;
 }
 
-/// Whether it is a schedule of graphs.
+/// Whether the kind is a schedule of graphs.
 bool changes(const std::string& kind) {
   const TopologyEntry* const entry = find_topology(kind);
   if (entry == nullptr) return false;
@@ -125,7 +125,8 @@ bool changes(const std::string& kind) {
   return make_topology(8, options).schedule() != nullptr;
 }
 
-/// With no more local steps, and messages between visits, than leave time for exchanges.
+/// The algorithm's table, with so few local steps, and messages between visits, that there are
+/// exchanges.
 std::string algorithm_of_kind(const Key& key) {
   std::string fewer;
   for (const Field& field : find_algorithm(key.kind)->fields)
@@ -136,7 +137,7 @@ std::string algorithm_of_kind(const Key& key) {
   return fmt::format("algorithms=[{{kind=\"{}\"{}}}]", key.kind, fewer);
 }
 
-/// A table of that kind, with the keys that have no default.
+/// A table of that kind, with values for the keys without a default.
 std::string table_of_kind(const std::string& kind) {
   const std::map<std::string, const char*> needed{{"dirichlet", ",alpha=0.3"},
                                                   {"quantity", ",alpha=0.3"},
@@ -147,7 +148,7 @@ std::string table_of_kind(const std::string& kind) {
   return fmt::format("{{kind=\"{}\"{}}}", kind, found == needed.end() ? "" : found->second);
 }
 
-/// What a key needs to have a meaning.
+/// The settings that a key needs to have a meaning.
 Overrides context_of(const Key& key) {
   const std::string full = key.full();
   const auto is = [&](std::string_view begin) { return full.starts_with(begin); };
@@ -156,7 +157,8 @@ Overrides context_of(const Key& key) {
             "topology=star", "execution.virtual.network.edges=[]"};
   if (key.path == "algorithm")
     return {algorithm_of_kind(key),
-            // Uniform weights are Metropolis ones where they exist, and refused elsewhere.
+            // Uniform weights equal Metropolis ones where they are allowed, and are refused
+            // elsewhere.
             full == "algorithm.weights" ? "topology.kind=star" : "topology.kind=ring",
             "execution.virtual.network.edges=[]"};
   Overrides context;
@@ -194,7 +196,7 @@ Overrides context_of(const Key& key) {
   return context;
 }
 
-/// Values away from the default, as TOML; the first that the field allows is taken.
+/// Values other than the default, as TOML; the first that the field allows is used.
 std::vector<std::string> alternatives(const Key& key) {
   const Field& field = key.field;
   const json fallback = field.fallback.empty() ? json() : json::parse(field.fallback);
@@ -241,7 +243,7 @@ std::vector<std::string> alternatives(const Key& key) {
   return values;
 }
 
-/// Everything that can be seen of a run.
+/// Records everything that can be seen of a run.
 class Witness final : public Recorder {
  public:
   void sample(const Position& position, std::span<const Value> values) override {
@@ -324,7 +326,7 @@ Overrides with_model(const Overrides& context, const Key& key) {
           "execution.virtual={}"};
 }
 
-/// Whether setting the key makes a difference, or why it cannot: what it did, for a message.
+/// Whether setting the key makes a difference, or why it cannot; `what` describes the result.
 bool matters(const Key& key, std::string* what) {
   const Overrides context = with_model(context_of(key), key);
   const Compiled base = compiled(context);

@@ -36,7 +36,7 @@ communication_rate = 1.0
   }
 };
 
-/// Leaves this process and those that it starts one core, while it lives.
+/// While it lives, this process and those that it starts have only one core.
 class OneCore {
  public:
   OneCore() {

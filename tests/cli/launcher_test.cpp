@@ -1,4 +1,4 @@
-// Command lines for mpirun and srun, and what is understood of what they print.
+// Command lines for mpirun and srun, and the reading of their output.
 #include "cli/processes/launcher.hpp"
 
 #include <fmt/format.h>
@@ -51,7 +51,8 @@ Command command_for(const json& changes, const Surroundings& around = surroundin
   return launch_command(settings_with(changes), kWorker, around);
 }
 
-// Between `acid-worker --launch` and acid-worker's own words, which are always the same.
+// The words between `acid-worker --launch` and acid-worker's own arguments, which are always the
+// same.
 std::string launcher_line(const json& changes, const Surroundings& around = surroundings()) {
   Words words = command_for(changes, around).arguments;
   const Words begin{"/bin/acid-worker", "--launch"};
@@ -74,7 +75,7 @@ std::string message_for(const json& changes, const Surroundings& around = surrou
   return "no error";
 }
 
-// As Open MPI 4.1 prints it.
+// The output of Open MPI 4.1.
 const std::string kRule(74, '-');
 const std::string kKilled =
     kRule +
@@ -85,7 +86,7 @@ const std::string kKilled =
     "on signal 9 (Killed).\n" +
     kRule + "\n";
 
-// As Open MPI 5.0 prints it.
+// The output of Open MPI 5.0.
 const std::string kKilledBy5 =
     kRule +
     "\nprterun noticed that process rank 2 with PID 7 on node node7 exited on\n"
@@ -246,7 +247,7 @@ TEST_CASE("a killed process is named with its host, signal and process id") {
   REQUIRE(several);
   CHECK(several->rank == 1);
   CHECK_FALSE(killed_process("srun: error: node3: task 5: Exited with exit code 2\n"));
-  // The words of a worker may quote what somebody put into a store.
+  // A worker's message may quote any text from a store.
   const std::string endless = "a signal: " + std::string(1'000'000, '0') + "\n";
   CHECK_FALSE(killed_process(endless));
   CHECK(without_launcher_remarks(endless) == endless.substr(0, 1000) + "\n");
@@ -297,7 +298,7 @@ TEST_CASE("on one host Open MPI is told to keep to shared memory and the loopbac
       return std::find(told.begin(), told.end(), each) != told.end();
     };
     CHECK(has("OMPI_MCA_btl=self,vader") == has("OMPI_MCA_oob_tcp_if_include=lo"));
-    CHECK_FALSE(has("PRTE_MCA_prte_if_include=lo"));  // With it version 5 finds no network.
+    CHECK_FALSE(has("PRTE_MCA_prte_if_include=lo"));  // with it version 5 finds no network
     return has("OMPI_MCA_btl=self,vader");
   };
   CHECK(kept({}));
@@ -309,7 +310,7 @@ TEST_CASE("on one host Open MPI is told to keep to shared memory and the loopbac
 }
 
 TEST_CASE("a launcher without processes is given time to start them, and none after it had some") {
-  constexpr double kKilledAfter = 10;  // seconds alone, by the Supervisor
+  constexpr double kKilledAfter = 10;  // seconds alone, after which the Supervisor kills it
   Command slow({"sleep", "600"});
   slow.outlived_by_children = false;
   Child starting(slow);

@@ -133,7 +133,7 @@ class Lab:
 
 # ---- NumPy --------------------------------------------------------------------------------------
 
-# Cheap, draws random numbers of every kind that is seeded, and imports a file of its own.
+# A cheap model that draws random numbers of every seeded kind, and imports a file of its own.
 SMALL = """
 import random
 import numpy as np
@@ -297,8 +297,8 @@ def check_own_data(lab):
     lab.acid("verify", "@latest")
 
 
-# What dataset() does before it returns what, and what a plan says of it: the line of the training
-# set and warnings. Numbers by NumPy.
+# What dataset() does before it returns, what it returns, and what a plan says about it: the line of
+# the training set and warnings. Numbers by NumPy.
 TOLD = [
     ("", "(inputs, labels), (-inputs[1:], labels[1:])",
      "train: 96 examples of shape 2 (float32), from -0.71 to 2.59; 3 classes of 32 each; the "
@@ -331,7 +331,7 @@ def check_told(lab):
             expect_in(warning, lab.messages)
     lab.write("told.py", OWN_DATA.format(form="[type('', (list,), {'__getitem__': 3})([1])] * 2"))
     expect_in("TypeError: 'int' object is not callable", lab.acid("plan", "told.toml", code=2))
-    # What the model makes nothing of is an error.
+    # Data that the model cannot use are an error.
     lab.write("told.py", OWN_DATA.format(form="[[('a', 0), ('b', 1)] * 48] * 2"))
     expect_in("in gradient(): ", lab.acid("plan", "told.toml", code=2))
 
@@ -400,7 +400,7 @@ RETURNS = "    return 1.0, {\"w\": x[\"w\"] * 0.5}"
 START = "    return {\"w\": np.ones(2)}"
 SETS = "    return (np.ones((20, 2)), np.arange(20) % 2), (np.ones((8, 2)), np.arange(8) % 2)"
 RIGHT = "    return 0.5, 1\n"
-# What is replaced, by what, what is said, and where; code 2 where the plan finds it.
+# What is replaced, by what, the expected message and its place; code 2 if the plan finds it.
 BROKEN = [
     ("import numpy", "import nunpy", "No module named 'nunpy'", 1, 2),
     ("def gradient(", "def gradient(:", "SyntaxError", 6, 2),
@@ -547,8 +547,8 @@ def check_recipes(lab):
     expect_in("name another Python with interpreter", messages)
 
 
-# Children of every kind: of pools, in groups and sessions of their own, one that holds the socket and
-# one that hears no signal.
+# Children of every kind: of pools, in groups and sessions of their own, one that holds the socket
+# and one that ignores signals.
 PARENT = GOOD.replace("def dataset():", """
 import concurrent.futures, multiprocessing, os, signal, subprocess, sys, time
 def dataset():
@@ -585,7 +585,8 @@ def send(number):
 
 
 ALL = slice(None)
-# What a gradient does, the command's more, its exit code, what is said, and what is done to it.
+# What a gradient does, the command's other options, its exit code, the message, and what is done to
+# it.
 ENDINGS = {
     "its end": ("pass", [], 0, "", None),
     "an error": ("raise KeyError(3)", [], 1, "KeyError: 3", None),
@@ -647,7 +648,7 @@ def check_killed_at_start(lab):
     expect_in("signal 9 (Killed) during its start; restarting", lab.messages)
 
 
-# What stands in gradient(), what is said within seconds, and the exit code: 2 of a plan.
+# What is written in gradient(), the message within seconds, and the exit code: 2 for a plan.
 ANSWERS = [
     ("write(struct.pack('<I', 2**32 - 1))", "it announced 4294967295 bytes", 2),
     ("write(struct.pack('<I', 5) + b'hello')", "it is no JSON object", 2),
@@ -680,7 +681,7 @@ def check_answers(lab):
         expect(len(lab.messages) < 10_000, f"{line}: {len(lab.messages)} characters")
 
 
-# What zeros may be alone in raising, and what any batch does.
+# Errors that only zeros may cause, and errors that every batch causes.
 OF_VALUES = [
     "if batch[0].std() == 0: raise ValueError('constant')",
     "1 / float(batch[0].sum())",
@@ -802,7 +803,7 @@ def errors_part(lab):
 
 # ---- PyTorch ------------------------------------------------------------------------------------
 
-# Writes down which examples each minibatch had, so that the same loop can be written by hand.
+# Writes down the examples of each minibatch, so that the same loop can be written by hand.
 TRACED = """
 def loss(module, batch):
     inputs, numbers, labels = batch
@@ -875,14 +876,14 @@ def decayed_apart(torch, module):
                              lr=0.01, eps=1e-3, weight_decay=0.3)
 
 
-# Each: its optimizer in the recipe, by hand, and the norm to which gradients are clipped.
+# For each: its optimizer in the recipe, by hand, and the norm to which gradients are clipped.
 OPTIMIZERS = [
     ('{ kind = "sgd", learning_rate = 0.05, momentum = 0.9 }',
      lambda torch, module: torch.optim.SGD(module.parameters(), lr=0.05, momentum=0.9), None),
     ('{ kind = "sgd", learning_rate = 0.05, momentum = 0.9, clip_norm = 0.3 }',
      lambda torch, module: torch.optim.SGD(module.parameters(), lr=0.05, momentum=0.9), 0.3),
-    # The bias before batch norm has rounding errors for gradients; a small epsilon makes steps of
-    # them.
+    # The gradient of the bias before batch norm is rounding error only; a small epsilon turns it
+    # into steps.
     ('{ kind = "adamw", learning_rate = 0.01, epsilon = 1e-3, weight_decay = 0.3, '
      'no_decay = ["bias", "1."], clip_norm = 0.5 }', decayed_apart, 0.5),
     ('{ kind = "muon", learning_rate = 0.02 }',
@@ -1058,7 +1059,7 @@ def dataset():
     inputs, labels = torch.full((20, 3), 255.0), torch.arange(20) % 2
     FORM
 """
-# What dataset() gives, all of it the same examples, and a partition that goes by their classes.
+# Several forms of dataset(), all with the same examples, and a partition by their classes.
 DATA_FORMS = [
     ("return Scaled(inputs, labels), Scaled(inputs, labels)", "sorted"),
     ("inputs /= 255; return TensorDataset(inputs, labels), (inputs, labels[:, None])", "sorted"),
@@ -1083,7 +1084,7 @@ def check_data_forms(lab):
     expect_in("what a dict calls 'label'", messages)
 
 
-# What the loss is, which types the examples have, and what a plan says of it.
+# The loss, the types of the examples, and what a plan says about them.
 WORDS_MODEL = """
 import numpy as np
 import torch
@@ -1171,7 +1172,7 @@ def check_words(lab):
     expect("loss" in answer, answer)
 
 
-# What stands before the loss, whether evaluation does it as well, and what is said of it.
+# What is written before the loss, whether evaluation does it as well, and the message.
 SELF_CHANGING = [
     ("module.weight.data = module.weight.data * 0.9", "replaced the memory of"),
     ("module.weight.data.clamp_(-1e-3, 1e-3)", "changed"),
@@ -1207,7 +1208,7 @@ def check_torch_errors(lab):
     lab.write("broken.py", TORCH_BROKEN.replace("torch.nn.Linear(3, 2)", "3"))
     messages = lab.acid("plan", recipe, code=2)
     expect_in("broken.py:3: in model(): model() gave int: it must give a torch.nn.Module", messages)
-    # Zeros tell that a module is of another shape; the layer is the file's, wherever it is defined.
+    # Zeros reveal that a module has another shape; the layer is the file's, wherever it is defined.
     lab.write("broken.py", "import torch\ndef model():\n    return torch.nn.Sequential("
               "torch.nn.Flatten(), torch.nn.Linear(783, 10))\n")
     messages = lab.acid("plan", lab.recipe("shapes.toml", "broken.py"), code=2)
@@ -1339,8 +1340,9 @@ def check_resnet_by_hand(lab, torch, trace):
     torch.manual_seed(run["seeds"]["init"])
     module = user.model()
     train, test = user.dataset()
-    # torch.optim.SGD rounds once where this and acid round twice. A difference of 1e-7 in the start
-    # point becomes one of 0.004 in the loss within ten steps of this network, so it is written out.
+    # torch.optim.SGD rounds once where this loop and acid round twice. A difference of 1e-7 in the
+    # start point grows to 0.004 in the loss within ten steps of this network, so the steps are
+    # written out.
     momentum = [torch.zeros_like(p) for p in module.parameters()]
     for step in range(steps + 1):
         if step % every == 0:

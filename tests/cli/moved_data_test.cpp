@@ -1,4 +1,4 @@
-// Runs whose data files lie somewhere else when they go on, or hold something else.
+// Runs whose data files have been moved, or have changed, when they go on.
 #include <filesystem>
 #include <map>
 
@@ -8,7 +8,7 @@ using Bench = acid::test::ScriptedWorker;
 
 namespace {
 
-// Without an end. The paths begin with `prefix`.
+// A run without end. The paths begin with `prefix`.
 std::string recipe(const std::string& prefix) {
   return "name = \"moved\"\nseeds = [1]\n[task]\nbatch_size = 1\n"
          "dataset = { kind = \"logistic\", path = \"" +
@@ -26,7 +26,7 @@ constexpr const char* kOthers = "+1 1:0.5 2:1\n-1 1:-0.5 2:0.25\n+1 2:2\n-1 1:7\
 }  // namespace
 
 TEST_CASE("a run whose data and graph were moved goes on where it was") {
-  // Saves once, then is interrupted.
+  // The worker saves once, then is interrupted.
   const Bench bench(R"(
 $REAL "$@" & p=$!
 until ls acid-store/checkpoints/*/* > made 2>&1; do sleep 0.02; done
@@ -78,7 +78,7 @@ TEST_CASE("a file that changes while a sweep runs is refused by the runs that co
       return count;
     };
     CHECK(states()["finished"] == 1);
-    // With what it held before, the same recipe goes on.
+    // With the original content the same recipe goes on.
     bench.write(file, file == "data.svm" ? kExamples : "0 1\n");
     bench.write("new", file == "data.svm" ? kExamples : "0 1\n");
     CHECK(bench.call({"run", "sweep.toml", "--jobs", "1"}).code == 0);

@@ -1,5 +1,4 @@
-// Asynchronous runs under the real mpirun that go on without a process that dies, where MPI lets
-// them.
+// Asynchronous runs under the real mpirun that go on when one process dies, if MPI allows it.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -20,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-// It ends by the clock, so that a moment within it can be chosen beforehand.
+// The run ends by the clock, so that a moment within it can be chosen beforehand.
 constexpr const char* kLossRecipe = R"(
 name = "losses"
 seeds = [1]
@@ -71,7 +70,7 @@ struct LossBench : Folder {
     const Result result = acid(*this, {"show", listed.json()["runs"][0]["id"], "--json"});
     return result.code == 0 ? result.json() : json();
   }
-  /// Once gradients were committed: by rank, the processes.
+  /// The processes by rank, once gradients were committed.
   std::vector<pid_t> ranks() const {
     std::vector<pid_t> pids;
     REQUIRE(comes_true([&] {
@@ -93,7 +92,7 @@ struct LossBench : Folder {
   const std::vector<std::string> environment;
 };
 
-// Open MPI does since version 5.
+// Open MPI allows it since version 5.
 bool lets_survivors_live() {
   const std::string version = capture({"mpirun", "--version"}, 10).output;
   const std::size_t at = version.find("Open MPI) ");
@@ -116,8 +115,8 @@ void sleep_seconds(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
-/// That the run ended without a restart and can be proven. Returns what its log says of the loss;
-/// nothing where the run was over before.
+/// Checks that the run ended without a restart and can be verified. Returns the log's line about
+/// the loss; empty if the run had ended before.
 std::string check_survived(const LossBench& bench, const Result& result, int victim, pid_t pid,
                            int workers) {
   INFO(result.out << result.err);
@@ -154,14 +153,14 @@ LossyRun drawn_run(std::uint64_t round, std::mt19937_64& random) {
 
 }  // namespace
 
-// ACID_LOSSES: how many are killed; ACID_LOSSES_SEED draws others.
+// ACID_LOSSES: the number of losses; ACID_LOSSES_SEED draws others.
 TEST_CASE("whoever is killed whenever, an asynchronous run goes on and is proven") {
   if (!can_go_on()) return;
   const std::uint64_t most = number_in("ACID_LOSSES", 2);
   std::mt19937_64 random(number_in("ACID_LOSSES_SEED", 1));
   std::uint64_t lost = 0;
   for (std::uint64_t round = 0; lost < most; ++round) {
-    REQUIRE(round < 2 * most + 4);  // a machine so busy that every run is over before
+    REQUIRE(round < 2 * most + 4);  // on a very busy machine every run may end before
     const LossyRun run = drawn_run(round, random);
     const int victim = static_cast<int>(1 + random() % static_cast<unsigned>(run.workers - 1));
     const double moment = static_cast<double>(random() % 2000) / 1000;

@@ -48,7 +48,7 @@ every_gradients = 150
 driver = "mpi"
 )";
 
-// One asynchronous run that takes seconds for some thousand gradients, saved often.
+// An asynchronous run that takes seconds for some thousand gradients and saves often.
 std::vector<std::string> long_run(int gradients) {
   return {"run",   "r.toml",
           "--set", "algorithms=[{kind=\"ad-psgd\"}]",
@@ -66,7 +66,7 @@ struct Bench : Folder {
   std::string id(std::size_t index = 0) const {
     return acid(*this, {"list", "--json"}).json()["runs"].at(index)["id"];
   }
-  /// Its processes, once it has a checkpoint or has ended.
+  /// The run's processes, once it has a checkpoint or has ended.
   std::vector<pid_t> processes_of_long_run() const {
     for (int i = 0; i < 2000; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -88,11 +88,11 @@ struct Bench : Folder {
 struct Disturbed {
   std::unique_ptr<Bench> bench;
   std::vector<std::string> command;
-  std::vector<pid_t> pids;  // of the processes that were there
+  std::vector<pid_t> pids;  // of the processes that existed
   Result result;
 };
 
-/// On a machine that is so fast that the run was over before, there is a longer one.
+/// If the machine is so fast that the run has ended before, tries a longer one.
 Disturbed disturb(const std::function<void(const Running&, const std::vector<pid_t>&)>& how) {
   for (int gradients = 2400; gradients < 1'000'000; gradients *= 4) {
     Disturbed run{std::make_unique<Bench>(), long_run(gradients), {}, {}};
@@ -108,7 +108,7 @@ Disturbed disturb(const std::function<void(const Running&, const std::vector<pid
   return {};
 }
 
-// Of a machine that has other things to do.
+// For a machine that is busy with other work.
 constexpr double kPatienceSeconds = 60;
 
 bool all_gone(const std::vector<pid_t>& pids, double seconds) {
@@ -211,7 +211,7 @@ TEST_CASE("samples by the clock are taken in processes too, at one place of all,
     REQUIRE(seconds.size() >= 4);
     CHECK(gradients.front() == 0);
     CHECK(gradients.back() == 2400);
-    // Never two in one cell of the grid; how late one comes is the machine's affair.
+    // There are never two in one cell of the grid; how late a sample is depends on the machine.
     for (std::size_t k = 1; k + 1 < seconds.size(); ++k) {
       CHECK(std::floor(seconds[k] / kEvery) > std::floor(seconds[k - 1] / kEvery));
       CHECK(gradients[k] >= gradients[k - 1]);
@@ -292,7 +292,7 @@ TEST_CASE("a launcher that goes on when its run has ended is told to end") {
                           {"PATH=" + bench.path() + ":" + std::getenv("PATH")});
   INFO(run.out << run.err);
   CHECK(run.code == 0);
-  CHECK(clock.seconds() - begun < 250);  // not as long as it goes on
+  CHECK(clock.seconds() - begun < 250);  // less than the run would take
 }
 
 TEST_CASE(
@@ -385,7 +385,7 @@ TEST_CASE("acid that was itself started once per worker needs no launcher") {
   INFO(one.output);
   CHECK(one.ran);
   CHECK(acid(bench, {"list", "--state", "finished", "--json"}).json()["runs"].size() == 1);
-  CHECK(captured("[{kind=\"a2cid2\"}]").ran);  // There is nothing left to do.
+  CHECK(captured("[{kind=\"a2cid2\"}]").ran);  // nothing is left to do
   const Captured two = captured("[{kind=\"a2cid2\"}, {kind=\"ar-sgd\"}]");
   CHECK_FALSE(two.ran);
   CHECK_THAT(two.output, ContainsSubstring("must ask for one run"));

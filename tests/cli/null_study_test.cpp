@@ -1,4 +1,4 @@
-// Whole studies with a search, of two algorithms that are one in truth: compiled, trained, chosen
+// Whole studies with a search, of two algorithms that are in fact one: compiled, trained, selected
 // and judged as `acid run` does it, in this process.
 #include <fmt/format.h>
 
@@ -47,8 +47,8 @@ class LastLoss final : public Recorder {
   double last = NAN;
 };
 
-/// One of two algorithms that differ in nothing but their luck: seeds of their own, which are told
-/// apart no more once they have run.
+/// One of two algorithms that differ only in their seeds. Once the runs have ended, both get the
+/// same seed numbers.
 struct Twin {
   std::string label;
   std::uint64_t first_seed;
@@ -148,7 +148,7 @@ TEST_CASE("few of 60 null studies with a search claim a difference", "[release]"
   check_studies(60);
 }
 
-// Hidden: `test_keys "[stress]"`.
+// Hidden; run it with `test_keys "[stress]"`.
 TEST_CASE("at most 5 in 100 of 500 null studies with a search claim a difference", "[.][stress]") {
   check_studies(500);
 }

@@ -1,4 +1,4 @@
-// Data of a person's own, from files to a verified run.
+// The user's own data, from files to a verified run.
 #include <csignal>
 #include <cstdint>
 #include <thread>
@@ -32,7 +32,7 @@ kind = "ad-psgd"
 communication_rate = 1.0
 )";
 
-/// Examples of two classes that their first feature tells apart.
+/// Examples of two classes that differ in their first feature.
 struct OwnData : acid::test::Folder {
   OwnData() {
     std::filesystem::create_directory(path("data"));
@@ -50,7 +50,7 @@ struct OwnData : acid::test::Folder {
   }
 };
 
-/// The recipe learns all of its test set, and the run is verified.
+/// Checks that the recipe learns all of its test set, and that the run can be verified.
 void check_trains(const acid::test::Folder& folder) {
   const auto ran = acid::test::acid(folder, {"run", "own.toml"});
   INFO(ran.err);
@@ -122,7 +122,7 @@ TEST_CASE("a plan says what each split holds, in words and in JSON, and warns of
 
 namespace {
 
-/// Dark and light images, some of each in either format and of another size than is asked for.
+/// Dark and light images, some in each format, and of another size than the recipe's.
 struct OwnImages : acid::test::Folder {
   OwnImages() {
     using namespace acid::testing;
@@ -165,7 +165,7 @@ TEST_CASE("images of files train, wherever they lie and by any number of threads
   std::filesystem::rename(folder.path("photos"), folder.path("moved"));
   folder.write("own.toml", OwnImages::recipe("moved"));
   CHECK(planned("seeds=[1]") == before);
-  // The whole run is there already.
+  // The run exists and has finished already.
   CHECK_THAT(acid::test::acid(folder, {"run", "own.toml"}).err, !ContainsSubstring("resuming"));
   CHECK(acid::test::acid(folder, {"list", "--json"}).json()["runs"].size() == 1);
   std::filesystem::rename(folder.path("moved/test/dark/00.png"),
@@ -185,7 +185,7 @@ TEST_CASE("what is wrong with a folder of images is said with its place") {
   const std::string whole = folder.read("photos/train/light/09.jpg");
   folder.write("photos/train/light/09.jpg", whole.substr(0, whole.size() / 2));
   folder.write("photos/train/dark/00.png", "");
-  // A plan reads some images, of few all.
+  // A plan reads some images, all if there are few.
   const auto ran = acid::test::acid(folder, {"run", "own.toml"});
   CHECK(ran.code == 2);
   CHECK_THAT(ran.err, ContainsSubstring("2 of 16 images cannot be used") &&

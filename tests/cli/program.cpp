@@ -70,7 +70,7 @@ Running::Running(const Folder& folder, const std::vector<std::string>& arguments
 
   std::vector<std::string> words{BINARY_ROOT "/acid"};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<std::string> variables = environment;  // The first of a name counts.
+  std::vector<std::string> variables = environment;  // the first of equal names counts
   for (char** each = environ; *each != nullptr; ++each)
     if (const std::string variable = *each; variable.rfind("ACID_", 0) != 0)
       variables.push_back(variable);
@@ -114,7 +114,7 @@ bool looks_around(pid_t pid) {
     const std::string field = "voluntary_ctxt_switches:";
     for (std::string line; std::getline(status, line);)
       if (line.rfind(field, 0) == 0) return std::stol(line.substr(field.size()));
-    return -1L;  // a zombie has the field, whoever is gone has not
+    return -1L;  // a zombie has the field, a process that is gone does not
   };
   constexpr long kTimes = 4;
   const long before = sleeps();

@@ -8,12 +8,12 @@
 
 namespace acid::test {
 
-/// What a finished program left behind.
+/// The result of a finished program.
 struct Result {
   int code = -1;  // its exit code; −1 when a signal ended it
   std::string out, err;
   double seconds = 0;      // from start to end, wall clock
-  int signal = 0;          // that ended it; 0: none did
+  int signal = 0;          // the signal that ended it; 0: none
   double cpu_seconds = 0;  // processor time of the program and of children it waited for
   nlohmann::json json() const { return nlohmann::json::parse(out); }
 };
@@ -43,10 +43,10 @@ class Running {
   Running(const Folder& folder, const std::vector<std::string>& arguments,
           const std::vector<std::string>& environment = {});
   pid_t pid() const { return pid_; }
-  /// What it has written to standard output and standard error by now.
+  /// What it has written to standard output and standard error so far.
   std::string out() const;
   std::string err() const;
-  /// Waits for its end. Call once.
+  /// Waits until it ends. Call it once.
   Result wait();
 
  private:
@@ -59,15 +59,16 @@ class Running {
 /// Whether running.wait() would return at once.
 bool has_ended(const Running& running);
 
-/// Waits until a process has gone to sleep and woken up several times: whatever it does again and
-/// again it has done since. False when it has ended, or has not woken after a minute.
+/// Waits until a process has slept and woken up several times, so that it has done all its repeated
+/// work since. False when it has ended, or has not woken up within a minute.
 bool looks_around(pid_t pid);
 
-/// Runs `acid` with these arguments to its end. `environment`: "NAME=VALUE" beside the inherited.
+/// Runs `acid` with these arguments to its end. `environment`: "NAME=VALUE", added to the inherited
+/// variables.
 Result acid(const Folder& folder, const std::vector<std::string>& arguments,
             const std::vector<std::string>& environment = {});
 
-/// Whether runs under MPI can be tried here; says so on standard error when they cannot.
+/// Whether runs under MPI can be tried here; if not, says so on standard error.
 bool there_is_mpi();
 /// Whether this build has models.
 bool there_is_torch();

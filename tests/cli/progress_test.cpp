@@ -1,4 +1,4 @@
-// The line that `acid run` shows of runs under way: what it counts, names and promises.
+// The line of `acid run` about runs under way: its counts, names and estimates.
 #include "cli/terminal/progress.hpp"
 
 #include "reports/text_table.hpp"
@@ -61,7 +61,7 @@ TEST_CASE("progress names the settings, in as many words as there is room for") 
   CHECK(line.at(0, both, 79) ==
         "[----------] 0 of 9 runs done, ad-psgd (0.1, ring, 16) seed 1 at 21 %, 1 more");
   CHECK(line.at(0, both, 66) == "0 of 9 runs done, ad-psgd (0.1, ring, 16) seed 1 at 21 %, 1 more");
-  // What is cut then is the end.
+  // A line that is too long is cut at its end.
   CHECK(line.at(0, both, 40).starts_with("0 of 9 runs done, 2 running: ad-psgd"));
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("progress says what is left when it knows, not under what a run needs 
   CHECK_THAT(line.at(6, running(900)), ContainsSubstring("about 10 s left"));
   CHECK_THAT(line.at(9, running(930)), ContainsSubstring("about 10 s left"));  // slower, softened
   line.progress.run_ended(run_of("b", 1000, "ar-sgd"));
-  // All that is left is under way, and nothing is known of it: one as fast as the first took 6 s.
+  // All remaining runs are under way, and their pace is unknown: one as fast as the first took 6 s.
   const auto last = [](std::int64_t gradients) {
     return std::vector{run_of("a", gradients, "ad-psgd")};
   };

@@ -1,4 +1,4 @@
-// acid verify with the real engine: what was recorded is proven, and nothing can be altered unseen.
+// acid verify with the real engine: recorded runs are proven, and every alteration is found.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -43,7 +43,7 @@ every_time = 100.0
 events = true
 )";
 
-/// The same, so short that many alterations can be looked for.
+/// As recipe(), but so short that many alterations can be tried.
 std::string short_recipe() {
   std::string recipe = kRecipe;
   for (const auto& [from, to] : {std::pair{"8192", "256"},
@@ -77,13 +77,14 @@ class Proof {
   nlohmann::json checkpoints() const {
     return acid(folder_, {"show", id_, "--json"}).json()["checkpoints"];
   }
-  /// Of a copy that was altered, in which it must be found to be.
+  /// Verifies a copy that was altered, and checks that the alteration is found.
   nlohmann::json verify_altered(const std::string& sql) const {
     const auto result = verify_copy(sql);
     CHECK(result.code == 4);
     return result.json();
   }
-  /// Of a copy in which `sql` was executed, after `left` was as acid itself would have left it.
+  /// Verifies a copy in which `sql` was executed, after `left` was executed with new seals, as if
+  /// by acid.
   Result verify_copy(const std::string& sql, std::vector<std::string> options = {},
                      const std::string& left = {}) const {
     copy_store();
@@ -105,7 +106,7 @@ class Proof {
   }
   Result show_copied() const { return acid(folder_, {"show", id_, "--store", copy()}); }
   std::string copy() const { return folder_.path("altered"); }
-  /// Of a copy in which one bit of a worker's log was flipped.
+  /// Verifies a copy in which one bit of a worker's log was flipped.
   nlohmann::json verify_flipped(int worker, std::size_t event, std::size_t byte) const {
     std::string hex;
     {
@@ -185,7 +186,7 @@ TEST_CASE("no record of a run can be altered unseen", "[release]") {
       {"DELETE FROM results", "how it ended was not recorded"},
       {"DELETE FROM event_chunks WHERE chunk = (SELECT max(chunk) FROM event_chunks)", ""},
       {"DELETE FROM event_chunks", "the event log is gone"},
-      // What lists and comparisons read instead of the values.
+      // Summaries, which lists and comparisons read instead of the values.
       {"UPDATE series SET last = 0.0001 WHERE metric = 'eval_loss'", "said to be 0.0001"},
       {"UPDATE series SET best = 0.0001 WHERE metric = 'eval_loss'", "said to be 0.0001"},
       {"UPDATE series SET better = 1 WHERE metric = 'eval_loss'", "direction"},
@@ -194,7 +195,7 @@ TEST_CASE("no record of a run can be altered unseen", "[release]") {
       {"INSERT INTO series SELECT 1000, attempt, worker, 'eval_accuracy', '1', 1, 0, 0, 0.99, 0,"
        " NULL, NULL FROM series WHERE metric = 'eval_loss'",
        "eval_accuracy has no values"},
-      // What the run says it is.
+      // What the run says about itself.
       {"UPDATE runs SET seed = 8", "the seed is 7, said to be 8"},
       {"UPDATE runs SET algorithm = 'ad-psgd'", "the algorithm is a2cid2"},
       {"UPDATE runs SET topology = 'complete'", "the topology is ring"},
@@ -206,14 +207,14 @@ TEST_CASE("no record of a run can be altered unseen", "[release]") {
       {"UPDATE runs SET plan = json_set(plan, '$.eta', 9)", "said to be 9"},
       {"UPDATE runs SET settings = json_set(settings, '$.execution.max_backlog', 5)", "settings"},
       {"UPDATE attempts SET seeds = json_set(seeds, '$.init', 1)", "seeds for 'init'"},
-      // What came out beside the parameters.
+      // Results beside the parameters.
       {"UPDATE results SET realised_rate = 9", "another realised rate"},
       {"UPDATE results SET realised_chi1 = 9", "realised χ₁"},
       {"UPDATE results SET staleness = '[4000]'", "other staleness"},
       {"UPDATE edges SET nominal_rate = 9 WHERE i = 0 AND j = 1", "rate of the edge"},
       {"INSERT INTO edges SELECT attempt, 0, 2, 1.0, 0 FROM edges LIMIT 1", "between 0 and 2"},
       {"UPDATE attempts SET message = 'target reached'", "ended otherwise"},
-      // What tables and reports print.
+      // Texts that tables and reports print.
       {"UPDATE experiment_runs SET label = 'AD-PSGD'", "the label of run"},
       {"UPDATE experiments SET recipe_text = replace(recipe_text, '0.02', '0.01')",
        "the recipe of experiment"},
@@ -284,7 +285,7 @@ TEST_CASE("a part of a run that is equal does not make up for the rest", "[relea
   const std::string from = proof.newest_checkpoint();
   constexpr const char* kAltered =
       "UPDATE cut_digests SET digest = 'x' WHERE checkpoint = (SELECT min(id) FROM checkpoints)";
-  CHECK(proof.verify_copy(kAltered, {"--from", from}).code == 4);  // Its seal tells.
+  CHECK(proof.verify_copy(kAltered, {"--from", from}).code == 4);  // the seal tells
   CHECK(proof.verify_copy("", {"--from", from}, kAltered).code == 0);
   CHECK_THAT(proof.show_copied().out,
              ContainsSubstring("verified from checkpoint " + from + " on"));
@@ -293,7 +294,7 @@ TEST_CASE("a part of a run that is equal does not make up for the rest", "[relea
   CHECK_THAT(proof.show_copied().out, ContainsSubstring("verification FAILED"));
 }
 
-// It counts up to the last checkpoint; what comes after it must be as it was written.
+// The records up to the last checkpoint are proven; later ones must be unaltered.
 TEST_CASE("the records of an interrupted run are proven as far as they can be", "[release]") {
   const std::string interrupted =
       "UPDATE attempts SET outcome = 'interrupted'; DELETE FROM results;"
@@ -322,7 +323,7 @@ TEST_CASE("another learning rate is found in the first event that it changes", "
   const Proof proof("virtual");
   constexpr const char* kAltered =
       "UPDATE runs SET settings = json_set(settings, '$.optimizer.learning_rate', 0.021)";
-  // Settings that are not of their digest are not executed: they might have no end.
+  // Settings that do not match their digest are not executed: such a run might have no end.
   const auto refused = proof.verify_altered(kAltered);
   CHECK(refused["first_difference"].is_null());
   CHECK(refused["compared"] == "nothing, for the settings were altered");

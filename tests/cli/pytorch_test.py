@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Read by OpenBLAS when it is loaded; torch.set_num_threads() does not reach it.
+# OpenBLAS reads it when it is loaded; torch.set_num_threads() does not change it.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 try:
     import torch
@@ -27,7 +27,7 @@ except ImportError as error:
 ROWS_AT_A_TIME = 250
 LOSS_TOLERANCE = 1e-5  # relative
 
-# Measured at the start and the end only: this is about the end.
+# Measured at the start and the end only, since only the end is compared.
 RECIPE = """
 name = "models"
 seeds = [1]
@@ -56,7 +56,7 @@ communication_rate = 1.0
 label = "{label}"
 set = {{ "task.model" = {model}, "budget.gradients" = {gradients} }}
 """
-# Each with its gradients. Between them they have every kind of step.
+# Each with its number of gradients. Together they have every kind of step.
 MODELS = {
     "mlp": ('{ kind = "mlp", hidden = [32] }', 200),
     "mlp-tanh": ('{ kind = "mlp", hidden = [16, 16], activation = "tanh" }', 200),
@@ -67,7 +67,7 @@ MODELS = {
     "resnet18": ('{ kind = "resnet18", stem = "imagenet" }', 2),
 }
 BATCH_NORM = ("resnet20", "resnet18")
-# A text that is always there, in sequences of 16.
+# A text that exists on every machine, in sequences of 16.
 LANGUAGE = """
 [[algorithms]]
 kind = "ad-psgd"

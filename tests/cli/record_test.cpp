@@ -1,4 +1,4 @@
-// What a run leaves in its store, for those who check it without acid.
+// A run's records in its store, for checks without acid.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -15,7 +15,7 @@
 namespace acid::test {
 namespace {
 
-// On threads and too short for every sample to be taken in time.
+// On threads, and so short that not every sample is taken in time.
 constexpr const char* kRecorded = R"(
 name = "recorded"
 seeds = [7]
@@ -83,7 +83,7 @@ TEST_CASE("the store has the first eight bytes of a tensor's digest in their ord
   std::string recipe = kRecorded;
   recipe.replace(recipe.find("\"threads\""), 9, "\"virtual\"");
   const RecordedRun run(recipe);
-  // The only tensors are x and x̃, and SHA-256 of the one that is x is beside them.
+  // The only tensors are x and x̃, and the SHA-256 of x is beside them.
   CHECK(run.one("SELECT count(*) > 0 FROM cut_digest_list") == "1");
   CHECK(run.one("SELECT count(*) FROM cut_digest_list"
                 " WHERE lower(hex(substr(tensors, 1, 8))) <> substr(digest, 1, 16)") == "0");
@@ -92,8 +92,8 @@ TEST_CASE("the store has the first eight bytes of a tensor's digest in their ord
 TEST_CASE("what a run on threads was too late for is said and counted") {
   const RecordedRun run;
   const auto shown = run.show();
-  // Samples are due at 0, 0.34, …, 199.92, the last of them with the last gradient, which is the
-  // end, and checkpoints at 0.5, …, 199.5: each is taken or skipped.
+  // Samples are due at 0, 0.34, …, 199.92, the last one with the last gradient, which is the end,
+  // and checkpoints at 0.5, …, 199.5: each is taken or skipped.
   const std::string taken =
       run.one("SELECT count(*) FROM points_view WHERE metric = 'consensus_distance'");
   const auto samples = shown["realised"]["samples_skipped"].get<std::int64_t>();
@@ -114,7 +114,7 @@ TEST_CASE("a run whose gradients began at other parameters is refused by verify,
   CHECK(refused.code == 2);
   CHECK_THAT(refused.err, ContainsSubstring("events of version 1") && ContainsSubstring(run.id));
 
-  // Where nothing is mixed, both versions are the same.
+  // Without mixing both versions are equal.
   std::string recipe = kRecorded;
   recipe.replace(recipe.find("a2cid2"), 6, "ad-psgd");
   const RecordedRun unmixed(recipe);
@@ -142,7 +142,7 @@ TEST_CASE("a run whose gradients began at other parameters is refused by verify,
 
 namespace {
 
-/// Of events of that version verify takes runs of pairs and refuses those of `algorithm`.
+/// For events of that version, verify accepts runs of pairs and refuses runs of `algorithm`.
 void check_refused(int version, const std::string& algorithm, const std::string& why) {
   const std::string older = fmt::format(
       "UPDATE attempts SET environment = json_set(environment, '$.event_version', {})", version);
@@ -201,7 +201,7 @@ TEST_CASE("the vectors of single workers at the checkpoints of a run can be expo
   CHECK(acid(run.folder, {"export", run.id, "--format", "checkpoints"}).code == 2);  // no folder
 }
 
-// An earlier acid recorded no more than this of a run that reached its target.
+// An earlier acid recorded only this much of a run that reached its target.
 TEST_CASE("a last sample that events follow does not pass verification") {
   std::string recipe = kRecorded;
   const auto replace = [&](const std::string& from, const std::string& to) {

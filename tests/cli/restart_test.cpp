@@ -1,5 +1,5 @@
-// What `acid run` does about workers whose process dies, that refuse, or that have something to
-// say: shell scripts play the worker.
+// `acid run` with workers whose process dies, that refuse, or that print messages: shell scripts
+// play the worker.
 #include <signal.h>
 
 #include "tests/cli/stored_run.hpp"
@@ -53,7 +53,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a worker that dies where it cannot be seen to be gone is not started for ever") {
-  // As rank 0 on another host, or in a container: only its last sign of life tells.
+  // As rank 0 on another host, or in a container: only the heartbeat shows whether it lives.
   StoredRun bench(
       "touch there-$n\nuntil [ -e begun-$n ] || [ $n -gt 2 ]; do sleep 0.02; done\nkill -9 $$\n");
   bench.store.impl().connection().execute(
@@ -132,7 +132,7 @@ TEST_CASE("a run that somebody else finished is done, whatever our worker said")
 }
 
 TEST_CASE("a run whose worker is turned away since another process has it is waited for") {
-  // The other process stops when acid has said that it waits, and its run is taken over.
+  // The other process stops when acid has said that it waits, and acid takes over its run.
   const Bench bench(
       "[ $n = 2 ] && exit 1\n"
       "($REAL \"$@\" & p=$!\n"
@@ -200,7 +200,7 @@ TEST_CASE("a worker that somebody else stops leaves a run that can be resumed, a
   const auto result = bench.run();
   CHECK(result.code == 130);
   CHECK_THAT(result.err, ContainsSubstring("from elsewhere; 'acid resume "));
-  CHECK_THAT(result.out, ContainsSubstring("AD-PSGD"));  // The others are compared.
+  CHECK_THAT(result.out, ContainsSubstring("AD-PSGD"));  // the others are compared
 }
 
 TEST_CASE("the options --force and --allow-changed reach the worker") {
@@ -242,7 +242,7 @@ TEST_CASE("an interrupted --force says which runs it has not begun again") {
 }
 
 TEST_CASE("a run begun anew that dies is continued, unless it died before it began") {
-  // The first process dies before there is an attempt, the second after it.
+  // The first process dies before an attempt exists, the second after that.
   const Bench bench(
       "[ $n = 1 ] && kill -9 $$\n"
       "if [ $n = 2 ]; then\n"

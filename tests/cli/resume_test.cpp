@@ -1,4 +1,4 @@
-// `acid resume`: which runs it starts a worker for, and what it says about the others.
+// `acid resume`: the runs for which it starts a worker, and its messages about the others.
 #include <signal.h>
 
 #include <chrono>
@@ -16,8 +16,8 @@ using acid::test::wait_for;
 
 namespace {
 
-// A run of the real worker that has no end in sight. What is done with it is done once it has saved
-// a checkpoint and was interrupted.
+// A run of the real worker that would never end. The test acts once the run has saved a checkpoint
+// and was interrupted.
 struct Endless : Bench {
   Endless() : Bench("exec $REAL \"$@\"\n") {
     const auto saved = [&](const Running&) {
@@ -38,7 +38,7 @@ struct Endless : Bench {
     kill(running.pid(), SIGINT);
     return running.wait();
   }
-  // Until it says this, or ends.
+  // Runs until the output has these words, or the command ends.
   acid::test::Result run_until_it_says(const std::string& words) const {
     return run_until(
         [&](const Running& running) { return running.err().find(words) != std::string::npos; });
@@ -55,13 +55,13 @@ TEST_CASE("resume starts a worker for each interrupted run and nothing for other
   bench.attempt(RunState::interrupted, {100, 200, 300});
   const auto result = bench.call({"resume"});
   INFO(result.err);
-  CHECK(result.code == 1);  // The script fails.
+  CHECK(result.code == 1);  // the script fails
   REQUIRE(bench.starts().size() == 1);
   CHECK(bench.starts()[0] == "--store acid-store --run " + bench.id);
   CHECK_THAT(result.err, ContainsSubstring("resuming 1 interrupted run\n"));
-  // The worker never got as far as to know.
+  // The worker has not read the checkpoint yet.
   CHECK_THAT(result.err, !ContainsSubstring("resuming from gradient"));
-  CHECK_THAT(result.out, ContainsSubstring("ad-psgd"));  // The comparison.
+  CHECK_THAT(result.out, ContainsSubstring("ad-psgd"));  // the comparison
 }
 
 TEST_CASE("where a run goes on is said once its worker knows, and what the worker says of it") {
@@ -80,7 +80,7 @@ TEST_CASE("where a run goes on is said once its worker knows, and what the worke
     return comes_true([&] { return running.err().find(words) != std::string::npos; });
   };
   CHECK(says("(ad-psgd, seed 1): resuming from gradient 200 of 1000"));
-  CHECK(acid::test::looks_around(running.pid()));  // and finds that nothing was said yet
+  CHECK(acid::test::looks_around(running.pid()));  // and finds no message yet
   bench.write("speak", "");
   CHECK(says("checkpoint 3 cannot be used"));
   bench.store.end_attempt(attempt, acid::test::ended_as(RunState::failed));

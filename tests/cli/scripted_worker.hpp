@@ -31,8 +31,8 @@ communication_rate = 1.0
 )";
 
 /// A folder with the small recipes and a shell script that plays the worker. In the script $ACID
-/// and $REAL are the real programs, and `n` is how often it was started, this time included; each
-/// start leaves a line with its arguments in the file starts.
+/// and $REAL are the real programs, and `n` counts its starts, including this one; each start
+/// writes a line with its arguments to the file starts.
 struct ScriptedWorker : Folder {
   explicit ScriptedWorker(const std::string& script) {
     write("small.toml", kSmallRecipe);
@@ -68,7 +68,7 @@ struct ScriptedWorker : Folder {
   std::string worker;
 };
 
-/// Until a file is there.
+/// Waits until a file exists.
 inline void wait_for(const Folder& folder, const std::string& file) {
   REQUIRE(comes_true([&] { return folder.has(file); }));
 }

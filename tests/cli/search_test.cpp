@@ -78,7 +78,7 @@ struct Study : Folder {
   Study() { write("study.toml", std::string("seeds = [1, 2]\n") + kTask + kSearch); }
   Result call(const std::vector<std::string>& arguments) const { return acid(*this, arguments); }
   json listed() const { return call({"list", "--json"}).json()["runs"]; }
-  // By id: the final mean.
+  // The digests of the final means, by id.
   std::map<std::string, std::string> results() const {
     std::map<std::string, std::string> found;
     for (const json& run : listed())
@@ -98,7 +98,7 @@ TEST_CASE("a search runs first, chooses on its own seeds, and stays out of the c
                  ContainsSubstring("chosen by validation_loss"));
   const Result result = study.call({"run", "study.toml"});
   INFO(result.err);
-  REQUIRE(result.code == 0);  // values that diverged have lost, no more
+  REQUIRE(result.code == 0);  // values that diverged have only lost
   CHECK_THAT(result.out, ContainsSubstring("chosen  by validation_loss"));
   std::map<std::string, int> roles;
   for (const json& run : study.listed()) {
@@ -125,7 +125,7 @@ TEST_CASE("a search runs first, chooses on its own seeds, and stays out of the c
   CHECK_THAT(study.call({"compare", "study", "--csv"}).out,
              ContainsSubstring("validation_loss,3,6"));
   CHECK_THAT(study.call({"report", "-o", "-"}).out, ContainsSubstring("id=\"search\""));
-  // What the search tried can be looked at by its runs' ids.
+  // The runs that the search tried can be shown by their ids.
   const std::string tried =
       study.call({"list", "--json", "--where", "role = 'search'"}).json()["runs"][0]["id"];
   CHECK(study.call({"compare", tried}).code == 0);
@@ -144,7 +144,7 @@ TEST_CASE("a search that is interrupted chooses nothing, and the same command go
           "[release]") {
   const Study whole, study;
   REQUIRE(whole.call({"run", "study.toml"}).code == 0);
-  // Killed again and again, at moments that have nothing to do with what it does.
+  // Killed repeatedly, at moments that are unrelated to its work.
   for (int round = 0; round < 6; ++round) {
     Running running(study, {"run", "study.toml"});
     usleep(100'000 * static_cast<useconds_t>(round + 1));

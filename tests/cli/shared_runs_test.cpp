@@ -1,4 +1,4 @@
-// Runs that read no graph, in a sweep over graphs: computed once, and there for each.
+// Runs that read no graph, in a sweep over graphs: computed once, and shown for each graph.
 #include <algorithm>
 #include <set>
 
@@ -28,7 +28,7 @@ struct GraphStudy : Folder {
   }
 };
 
-// What a comparison's group has in its metrics, by graph.
+// The metrics of the algorithm's groups in a comparison, by graph.
 std::map<std::string, json> metrics_of(const json& comparison, const std::string& algorithm) {
   std::map<std::string, json> found;
   for (const json& group : comparison["groups"])
@@ -79,7 +79,7 @@ TEST_CASE("a shared run is verified, kept by gc and, where it was interrupted, t
   const Result verified = study.call({"verify", id});
   INFO(verified.err);
   CHECK(verified.code == 0);
-  // Of the recipe for one graph alone, it is still the same run.
+  // In the recipe for one graph alone it is still the same run.
   REQUIRE(study.call({"run", "study.toml", "--set", "sweep.topology.kind=[\"complete\"]"}).code ==
           0);
   CHECK(study.call({"gc"}).code == 0);

@@ -1,4 +1,4 @@
-// `acid show` on checkpoints, attempts that went on from them, and verifications.
+// `acid show` on checkpoints, attempts that continued from them, and verifications.
 #include "tests/cli/stored_run.hpp"
 
 using acid::RunState;
@@ -73,7 +73,7 @@ TEST_CASE("show says whether a finished run was verified") {
                                           .message = "9 cuts, bit for bit",
                                           .from = bench.from(1).checkpoint,
                                           .environment = {{"host", "h"}}});
-  // A part that is equal does not make up for the rest.
+  // A part that is equal does not compensate for another part.
   CHECK_THAT(bench.call({"show", bench.id}).out,
              ContainsSubstring("verification FAILED: worker 2 differs"));
   bench.store.add_verification(

@@ -11,8 +11,8 @@
 
 namespace acid::test {
 
-/// A folder whose store holds a run of four workers and 1000 gradients that nobody has executed:
-/// what an execution leaves behind is put there by the test.
+/// A folder whose store holds a run of four workers and 1000 gradients that was never executed: the
+/// test writes what an execution would leave.
 struct StoredRun : ScriptedWorker {
   explicit StoredRun(const std::string& script = "exit 1\n")
       : ScriptedWorker(script), store(make_store(path("acid-store"), {run_})), id(run_.id) {}
@@ -50,7 +50,7 @@ struct StoredRun : ScriptedWorker {
   }
 
  private:
-  // With settings as acid run writes them, which looks at them before it starts a worker.
+  // A run with the settings that acid run writes, since it checks them before it starts a worker.
   RunRecord planned() const {
     RunRecord run = make_run(1);
     run.settings = call({"plan", "one.toml", "--json"}).json()["runs"][0]["settings"];

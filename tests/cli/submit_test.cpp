@@ -1,4 +1,4 @@
-// `acid submit`: the batch script it writes, and what it makes of sbatch's answers.
+// `acid submit`: the batch script that it writes, and its handling of sbatch's answers.
 #include <cstdlib>
 #include <filesystem>
 
@@ -11,8 +11,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder with recipes and an sbatch that takes jobs as `script` says. With an empty one there is
-/// none to be found.
+/// A folder with recipes, and an sbatch that answers as `script` says. With an empty script there
+/// is no sbatch.
 struct Login : ScriptedWorker {
   explicit Login(const std::string& script = "cp \"$2\" taken; echo \"4711;cluster\"\n")
       : ScriptedWorker("exit 1\n") {
@@ -111,7 +111,7 @@ TEST_CASE("submit keeps script and recipe, plans the runs, and prints the job's 
     CHECK_THAT(result.err, ContainsSubstring(part));
   CHECK(login.read("taken") == login.script({"--set", "optimizer.learning_rate=0.03"}));
 
-  fs::remove(login.path("one.toml"));  // The job has its own.
+  fs::remove(login.path("one.toml"));  // the job has its own copy
   const std::string recipe = login.submitted(".toml");
   CHECK_THAT(login.read("taken"), ContainsSubstring(recipe));
   const auto runs = acid::test::acid(login, {"list", "--json"}).json()["runs"];
@@ -129,7 +129,7 @@ TEST_CASE("the script does what it says: it passes signals on and waits for acid
   const Login login;
   const Result submitted = login.submit({"--driver", "threads"});
   REQUIRE(submitted.code == 0);
-  // In acid's place, one that takes its time to save.
+  // A program in place of acid that takes its time to save.
   const std::string acid_program =
       login.write_program("slow-acid",
                           "#!/bin/sh\ntrap 'sleep 0.3; echo saved >> result; exit 130' TERM\n"

@@ -1,4 +1,4 @@
-// How `acid run` treats worker processes that misbehave: shell scripts play the worker.
+// `acid run` with worker processes that misbehave: shell scripts play the worker.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -95,8 +95,8 @@ TEST_CASE("a worker whose acid has died before it looks stops like at a signal")
                              " " BINARY_ROOT "/acid-worker --store acid-store --run " + id;
     return WEXITSTATUS(std::system(line.c_str()));
   };
-  CHECK(code("999999999") == 130);           // There is no such process.
-  CHECK(code("$(sh -c 'echo $$')") == 130);  // There is none any more.
+  CHECK(code("999999999") == 130);           // there is no such process
+  CHECK(code("$(sh -c 'echo $$')") == 130);  // it has ended
   // A grandparent that lives.
   CHECK(code(std::to_string(getpid())) == 0);
 }
@@ -127,7 +127,7 @@ TEST_CASE("a second SIGINT kills workers that do not stop") {
   const Bench bench("trap '' TERM INT\ntouch there\nwhile :; do sleep 0.05; done\n");
   acid::test::Running running(bench, {"run", "small.toml"}, {bench.worker});
   wait_for(bench, "there");
-  // Two that come before acid looks are one, so it is asked until it has ended.
+  // Two signals that come before acid looks count as one, so signals are sent until acid has ended.
   std::atomic<bool> over = false;
   std::thread asking([&] {
     for (; !over; std::this_thread::sleep_for(std::chrono::milliseconds(300)))
@@ -141,7 +141,7 @@ TEST_CASE("a second SIGINT kills workers that do not stop") {
 }
 
 TEST_CASE("the option --jobs starts that many workers at a time and no more") {
-  // Each notes how many there are for a while, and until one has seen a companion.
+  // Each worker notes for a while how many there are, and until one has seen another.
   const Bench bench(
       "touch alive-$$\n"
       "i=0\n"
@@ -166,7 +166,7 @@ TEST_CASE("a hang-up stops the workers like SIGINT, but not under nohup") {
     CHECK(running.wait().code == 130);
   }
   SECTION("with nohup it stays") {
-    // The shell becomes acid, whose process id it leaves.
+    // The shell becomes acid, which keeps the shell's process id.
     std::thread command([&] {
       const std::string line = "cd " + bench.path() + "; trap '' HUP; echo $$ > pid; " +
                                bench.worker + " exec " BINARY_ROOT "/acid run one.toml 2> messages";

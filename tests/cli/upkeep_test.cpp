@@ -1,4 +1,5 @@
-// `acid doctor --store` and `acid gc`: what they say about a store, and what they leave of it.
+// `acid doctor --store` and `acid gc`: their messages about a store, and the state in which they
+// leave it.
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -11,7 +12,7 @@ using acid::test::StoredRun;
 
 namespace {
 
-// A finished run with two attempts, and a file that nobody names any more.
+// A finished run with two attempts, and a file that no row names any more.
 struct Untidy : StoredRun {
   Untidy() {
     attempt(RunState::finished, {});

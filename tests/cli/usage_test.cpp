@@ -1,4 +1,4 @@
-// What `acid` does before it does anything: versions, help, bad usage, exit codes.
+// The parts of `acid` before any work: versions, help, bad usage, exit codes.
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -56,10 +56,10 @@ TEST_CASE("the option --version answers as soon as any program that starts") {
 #ifdef NDEBUG
   const double most = 20;  // times as long as the smallest program; 7 is usual, some milliseconds
 #else
-  const double most = 1500;  // Sanitizers take their time to start.
+  const double most = 1500;  // sanitizers take time to start
 #endif
-  // Processor time, for the machine has other things to do. These still slow it down, so it waits
-  // for a quiet moment.
+  // Processor time, because the machine has other work, too. Other work still slows these programs
+  // down, so the test waits for a quiet moment.
   double best = 1e9, smallest = 1e9;
   for (int round = 0; round < 300 && (round < 20 || best >= most * smallest); ++round) {
     smallest = std::min(smallest, cpu_seconds_of_true());

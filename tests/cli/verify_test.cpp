@@ -1,4 +1,4 @@
-// `acid verify`: what it asks of the worker, and what it makes of the answer.
+// `acid verify`: its requests to the worker, and its handling of the answers.
 #include <signal.h>
 
 #include "tests/cli/stored_run.hpp"
@@ -10,7 +10,7 @@ using Bench = acid::test::ScriptedWorker;
 
 namespace {
 
-// Six planned runs; the worker does `verification` once they are there.
+// Six planned runs; the worker executes `verification` once they exist.
 struct SixRuns : Bench {
   explicit SixRuns(const std::string& verification)
       : Bench("case \"$*\" in *--verify*) ;; *) exit 1 ;; esac\n" + verification) {

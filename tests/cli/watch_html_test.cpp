@@ -1,5 +1,5 @@
-// `acid watch --html`: who gets to see the page, what is sent with it, that it follows the runs,
-// and how it ends. The browser is a plain HTTP client here.
+// `acid watch --html`: who may see the page, what is sent with it, that it follows the runs, and
+// how it ends. The browser is a plain HTTP client here.
 #include <arpa/inet.h>
 #include <httplib.h>
 #include <sys/socket.h>
@@ -22,7 +22,7 @@ using acid::test::StoredRun;
 
 namespace {
 
-constexpr double kPatienceSeconds = 60;  // of a machine that has other things to do
+constexpr double kPatienceSeconds = 60;  // for a machine that is busy with other work
 
 std::string between(const std::string& text, const std::string& before, const std::string& after) {
   const std::size_t begin = text.find(before);
@@ -31,7 +31,7 @@ std::string between(const std::string& text, const std::string& before, const st
   return text.substr(from, text.find(after, from) - from);
 }
 
-/// `acid watch --html` that goes on in a folder until it is told to end.
+/// `acid watch --html` that runs in a folder until it is asked to end.
 class Served {
  public:
   explicit Served(const acid::test::Folder& folder, std::vector<std::string> more = {},
@@ -67,7 +67,7 @@ class Served {
   httplib::Response get(const std::string& path, httplib::Headers headers = {}) const {
     return request("GET", path, std::move(headers));
   }
-  /// What a browser sends after it has opened the address.
+  /// The headers that a browser sends after it has opened the address.
   httplib::Headers entered() const {
     const std::string cookie = get("/?token=" + token).get_header_value("Set-Cookie");
     return {{"Cookie", cookie.substr(0, cookie.find(';'))}};
@@ -94,7 +94,7 @@ class Served {
   bool ended_ = false;
 };
 
-// Somebody who never ends what he began.
+// A client that never ends its request.
 acid::Descriptor begin_a_request(int port) {
   acid::Descriptor socket(::socket(AF_INET, SOCK_STREAM, 0));
   sockaddr_in place{};
@@ -106,13 +106,13 @@ acid::Descriptor begin_a_request(int port) {
   return socket;
 }
 
-// As the server tells it: equal where the pages are.
+// The version that the server gives: equal if the pages are equal.
 std::string version_of(const httplib::Response& page) {
   return acid::sha256_hex(page.body).substr(0, 32);
 }
 
 // Lets the last run of `acid watch --html --wait` end while a page asks for its version, and
-// returns how often it got an answer that it asked for after that.
+// returns how many answers the page got to requests after that.
 int looks_after_the_end() {
   Going bench;
   Served served(bench, {"--wait"});
@@ -297,7 +297,7 @@ TEST_CASE("watch --html goes on after the last run, until a signal ends it, and 
 TEST_CASE("^C ends watch --html while strangers hold connections open") {
   const Going bench;
   Served served(bench);
-  CHECK(served.get("/").status == 403);  // so it answers by now
+  CHECK(served.get("/").status == 403);  // so it answers already
   std::vector<acid::Descriptor> strangers;
   for (int k = 0; k < 20; ++k) strangers.push_back(begin_a_request(served.port));
   const acid::SteadyClock clock;
@@ -308,7 +308,7 @@ TEST_CASE("^C ends watch --html while strangers hold connections open") {
 }
 
 TEST_CASE("watch --html --wait ends with the last run, after the page had time to learn of it") {
-  // It has some seconds; on a machine where it gets no core for as long, there is another.
+  // The page has some seconds; if the machine gives it no core for so long, the test tries again.
   int learned = 0;
   for (int tries = 0; tries < 5 && learned == 0; ++tries) learned = looks_after_the_end();
   CHECK(learned > 0);
@@ -363,7 +363,7 @@ TEST_CASE("watch --html --open gives the browser a file that only this user can 
                ContainsSubstring("url=http://127.0.0.1") && ContainsSubstring(served.token));
     CHECK((std::filesystem::status(file).permissions() & std::filesystem::perms::all) ==
           (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
-    CHECK(served.get("/").status == 403);  // so it waits for signals by now
+    CHECK(served.get("/").status == 403);  // so it waits for signals already
     CHECK(served.ended_by(SIGINT).code == 0);
   }
   CHECK_FALSE(std::filesystem::exists(file));

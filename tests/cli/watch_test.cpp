@@ -1,4 +1,4 @@
-// `acid watch`: what it shows of runs that go on, that wait and that have ended, and when it ends.
+// `acid watch`: what it shows of runs that are running, waiting and ended, and when it ends.
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -15,7 +15,7 @@ using acid::test::StoredRun;
 
 namespace {
 
-/// `acid watch` on a terminal of this width, which is a real one.
+/// `acid watch` on a real terminal of this width.
 class OnTerminal {
  public:
   OnTerminal(const Going& bench, int columns)
@@ -27,7 +27,7 @@ class OnTerminal {
                         .c_str(),
                     "r"),
               pclose) {}
-  /// Reads on until this has come, or the end.
+  /// Reads until this text has come, or until the end.
   void await(const std::string& part) {
     while (text_.find(part) == std::string::npos) {
       const int c = std::fgetc(pipe_.get());
@@ -47,7 +47,7 @@ class OnTerminal {
   std::string text_;
 };
 
-// Without escape sequences, which take no room, and counting what is not ASCII once.
+// Ignores escape sequences, which take no room, and counts each character that is not ASCII once.
 std::size_t widest_line(const std::string& text) {
   std::size_t widest = 0, columns = 0;
   bool in_sequence = false;
@@ -74,8 +74,8 @@ TEST_CASE("watch shows a run that goes on in one line: how far, how fast, how we
     CHECK_THAT(result.out, ContainsSubstring(part));
   CHECK_THAT(result.out, ContainsSubstring(bench.id));
   CHECK(std::count(result.out.begin(), result.out.end(), '\n') == 2);
-  // Without a terminal it is the same. The pace counts up to the last sign of life, so it can
-  // differ when there was one in between.
+  // Without a terminal the output is the same. The pace counts up to the last heartbeat, so it can
+  // differ if there was a heartbeat in between.
   bool same = false;
   for (int tries = 0; tries < 50 && !same; ++tries)
     same = bench.call({"watch"}).out == bench.call({"watch", "--once"}).out;
@@ -194,7 +194,7 @@ TEST_CASE("watch shows runs of a sweep with what differs, and counts those that 
   failed.state = RunState::failed;
   store.end_attempt(store.begin_attempt(runs[1].id, here, {}, {}, {}), failed);
 
-  {  // Before any of a study runs, and between two of its runs: a process goes on with it.
+  {  // before any run of a study, and between two of its runs, a process goes on with it
     const auto active = [&] {
       return acid::test::acid(bench, {"watch", "--json"}).json()["active"];
     };
@@ -221,11 +221,11 @@ TEST_CASE("watch shows runs of a sweep with what differs, and counts those that 
   CHECK(result.code == 0);
   CHECK_THAT(result.out, ContainsSubstring("setting"));
   CHECK_THAT(result.out, ContainsSubstring("workers 8 "));
-  CHECK_THAT(result.out, !ContainsSubstring("ring"));  // They share it.
+  CHECK_THAT(result.out, !ContainsSubstring("ring"));  // both share it
   CHECK_THAT(result.out, !ContainsSubstring("every_time"));
   CHECK_THAT(result.out, !ContainsSubstring("workers 16"));
   CHECK_THAT(result.out, ContainsSubstring("\n1 running, 1 waiting, 1 failed\n"));
-  // Named, a run is shown however it is.
+  // A run that is named is shown in any state.
   CHECK_THAT(acid::test::acid(bench, {"watch", "--once", runs[1].id}).out,
              ContainsSubstring("failed"));
   CHECK(acid::test::acid(bench, {"watch", "--json"}).json()["runs"].size() == 2);

@@ -8,7 +8,7 @@ namespace acid::test {
 bool DelayLine::send(double now, Frame frame) {
   const auto bytes = static_cast<double>(frame.size());
   const double start = std::max(now, free_at_);
-  const double waiting =  // an unlimited line keeps nobody waiting, and 0 × infinity is no number
+  const double waiting =  // an unlimited line has no waiting; 0 × infinity is NaN
       start > now ? (start - now) * model_.bandwidth_bytes_per_second : 0;
   if (waiting + bytes > model_.queue_bytes || chance_.uniform() < model_.loss) return false;
   free_at_ = start + bytes / model_.bandwidth_bytes_per_second;

@@ -16,21 +16,21 @@ struct LineModel {
   double latency_seconds = 0;
   double bandwidth_bytes_per_second = std::numeric_limits<double>::infinity();
   double loss = 0;  // probability that a frame is lost
-  /// Bytes that may wait for their turn, the frame being sent included; what finds no room is lost,
-  /// as in a switch.
+  /// Bytes that may wait for their turn, including the frame that is being sent; frames without
+  /// room are lost, as in a switch.
   double queue_bytes = 1e6;
 };
 
 using Frame = std::vector<std::byte>;
 
 /// Frames on their way in one direction of a link: they take turns at the bandwidth, then travel
-/// for the latency, and arrive in the order in which they were sent. Holds no time of its own:
-/// every call says when it happens, in seconds, never going back. Not thread-safe.
+/// for the latency, and arrive in the order in which they were sent. It has no clock: each call
+/// gives its time in seconds, which never decreases. Not thread-safe.
 class DelayLine {
  public:
   DelayLine(const LineModel& model, std::uint64_t seed) : model_(model), chance_(seed) {}
 
-  /// Sends a frame, or loses it; says which.
+  /// Sends a frame, or loses it; returns which.
   bool send(double now, Frame frame);
   /// When the next frame arrives; empty: none is under way.
   std::optional<double> next_arrival() const;

@@ -1,4 +1,4 @@
-// What a link is like: the round trip of small messages and the bytes per second of a bulk transfer
+// Measures a link: the round trip of small messages and the bytes per second of a bulk transfer
 // over one TCP connection.
 //   acid_link_probe serve PORT          answers one client, then ends
 //   acid_link_probe measure ADDRESS PORT ROUNDS BYTES
@@ -68,7 +68,7 @@ int accept_one(const char* port) {
   return peer;
 }
 
-// The server may still be starting: asks again for some seconds.
+// Connects, and tries again for some seconds, since the server may still be starting.
 int connect_to(const char* host, const char* port) {
   const sockaddr_in address = address_of(host, port);
   for (int tries = 0;; ++tries) {
@@ -102,7 +102,7 @@ struct Request {
   std::uint64_t rounds = 0, bytes = 0;
 };
 
-// One answered byte a round, then the bulk, acknowledged by one byte.
+// Answers one byte a round, then acknowledges the bulk by one byte.
 void serve(int peer) {
   Request request;
   if (checked(recv(peer, &request, sizeof request, MSG_WAITALL), "receive") != sizeof request)

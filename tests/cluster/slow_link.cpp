@@ -1,11 +1,11 @@
-// A slow link between two network namespaces, in user space: where the kernel has no netem, and the
+// A slow link between two network namespaces, in user space: for kernels without netem, and the
 // same everywhere. Creates a TAP device in each namespace and carries Ethernet frames between them
-// with the latency, bandwidth and loss that were asked for, in both directions alike, until SIGTERM
-// or SIGINT. Needs the rights of root in both.
+// with the requested latency, bandwidth and loss, the same in both directions, until SIGTERM or
+// SIGINT. Needs the rights of root in both.
 //   acid_slow_link [--latency-seconds S] [--bandwidth-bytes-per-second B] [--loss SHARE]
 //                  [--queue-bytes BYTES] [--seed N] NAMESPACE/DEVICE NAMESPACE/DEVICE
 // A namespace is given by its file, such as /proc/4711/ns/net. Writes "ready" to standard output
-// once the devices are there; they are still down then.
+// once the devices exist; they are still down then.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/if_tun.h>
@@ -92,7 +92,7 @@ void enter(const std::string& path) {
   close(space);
 }
 
-// Creates the TAP device of one end. This process stays in that namespace.
+// Creates the TAP device of one end. This process then stays in that namespace.
 int open_end(const std::string& end) {
   const std::size_t slash = end.rfind('/');
   if (slash == std::string::npos || end.size() - slash - 1 >= IFNAMSIZ)
@@ -155,7 +155,8 @@ class Link {
   }
 
  private:
-  // Puts what an end sends on its line. Not all of it at once: the other end has its turn, too.
+  // Puts the frames that an end sends on its line. Not all of them at once, since the other end has
+  // its turn, too.
   void collect(std::size_t end) {
     constexpr int kAtOnce = 64;
     std::array<std::byte, kLongestFrame> buffer;
@@ -166,7 +167,7 @@ class Link {
     }
   }
 
-  // Hands over what has arrived. A frame that the device does not take is lost, as on any link.
+  // Delivers the frames that have arrived. A frame that the device refuses is lost, as on any link.
   void deliver(std::size_t end) {
     while (const auto frame = lines_[end].receive(clock_.seconds()))
       if (write(taps_[1 - end], frame->data(), frame->size()) < 0 && errno == EBADFD)

@@ -69,7 +69,7 @@ TEST_CASE("CORRECTNESS 37: every codec's bytes are those of its form") {
   CHECK(Codec{.kind = CodecKind::bf16}.packed_floats(1001) == 501);
   CHECK(Codec{.kind = CodecKind::sign}.packed_floats(1000) == 1 + 32);
   CHECK(Codec{.kind = CodecKind::random_k, .share = 0.1}.packed_floats(1000) == 101);
-  // Ten bits name one of a thousand.
+  // Ten bits number one of a thousand.
   CHECK(Codec{.kind = CodecKind::top_k, .share = 0.1}.packed_floats(1000) == 100 + 32);
   CHECK(Codec{.kind = CodecKind::top_k, .share = 0.5, .chunk = 4}.packed_floats(10) == 5 + 1);
 }
@@ -118,7 +118,7 @@ TEST_CASE("CORRECTNESS 37: with error feedback what was sent and what is kept is
   settings.follow(method.rules);
   WorkerMemory<float> memory(settings, 1);
   Worker worker(settings, memory);
-  // Whole numbers, of which every sum is exact.
+  // Whole numbers, whose sums are exact.
   std::vector<float> x(kSize), sent(kSize), total(kSize);
   Stream stream(3);
   for (float& value : x) value = static_cast<float>(stream.below(2001)) - 1000;

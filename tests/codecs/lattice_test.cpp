@@ -32,7 +32,7 @@ std::vector<float> on_its_lattice(const Codec& codec, std::vector<float> values,
   return values;
 }
 
-/// What a receiver with this key makes of what travels of projected values.
+/// The values that a receiver with this key decodes from the message of projected values.
 std::vector<float> received(const Codec& codec, std::span<const float> sent,
                             std::span<const float> key) {
   std::vector<float> packed(codec.packed_floats(sent.size()), 3.0f), got(sent.size(), 5.0f);
@@ -100,7 +100,7 @@ TEST_CASE("CORRECTNESS 26: a lattice is unbiased, its variance a twelfth of the 
 }
 
 TEST_CASE("CORRECTNESS 26: the error is of the spacing, not of how large the vector is") {
-  // A power of two, so that no rounding to single precision is in the way.
+  // The spacing is a power of two, so that rounding to single precision does no harm.
   const Codec codec = on_lattice(8, 0x1p-6);
   const std::vector<float> near = uniform(2000, -1, 1, 5);
   for (const float far : {0.0f, 1.0f, 64.0f, 4096.0f}) {
@@ -121,7 +121,7 @@ TEST_CASE("CORRECTNESS 26: in single precision at 100 only the rounding of 100 i
   std::vector<float> key = x;
   for (std::size_t k = 0; k < key.size(); ++k) key[k] += to[k];
   const std::vector<float> got = received(codec, on_its_lattice(codec, x), key);
-  // Computed in single precision throughout it would be 1.6 halves.
+  // In single precision throughout the error would be 1.6 halves.
   CHECK(largest_difference(got, x) <= codec.lattice.spacing / 2 + 0x1p-18);
   CHECK(largest_difference(got, x) > 0.45 * codec.lattice.spacing);
 }
@@ -158,7 +158,7 @@ TEST_CASE("both ends of a lattice find by themselves what they send each other a
     a = on_its_lattice(codec, a);
     b = on_its_lattice(codec, b, {.seed = kLatticeDraw.seed, .sender = 4, .message = 2});
     const auto both = codec.sent_again(a, b);
-    // As an end has it that unpacks a with b as its key, and the other way round.
+    // The receiver decodes a with b as its key, and b with a.
     const std::vector<float> got = received(codec, a, b);
     CHECK(codec.sent_again(b, got) == both);
     CHECK(codec.sent_again(got, b) == both);

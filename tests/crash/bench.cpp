@@ -19,7 +19,7 @@ namespace acid::test {
 namespace fs = std::filesystem;
 namespace {
 
-// Polls until `holds` or the time is over; returns whether it holds.
+// Polls until `holds` is true or the time is over; returns whether it is true.
 template <class Condition>
 bool within(double seconds, const Condition& holds) {
   const SteadyClock clock;
@@ -31,7 +31,7 @@ bool within(double seconds, const Condition& holds) {
   return true;
 }
 
-// A zombie has no executable, and its folder cannot be read any more.
+// A zombie has no executable, and its folder cannot be read.
 std::string link_of(pid_t pid, const char* name) {
   std::error_code error;
   const fs::path target = fs::read_symlink(fmt::format("/proc/{}/{}", pid, name), error);
@@ -144,7 +144,7 @@ bool Bench::falls_silent(double seconds) const {
 
 bool Bench::has_checkpoint_within(double seconds) const {
   return within(seconds, [&] {
-    // The first is known to the store for certain once the second is written.
+    // The store certainly knows the first file once the second is written.
     int files = 0;
     std::error_code error;
     for (fs::recursive_directory_iterator entry(path("acid-store/checkpoints"), error), end;

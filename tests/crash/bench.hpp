@@ -17,10 +17,10 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-/// A program that takes longer than this hangs, even on a machine that has much else to do.
+/// A program that takes longer than this hangs, even on a very busy machine.
 inline constexpr double kPatienceSeconds = 300;
 
-/// What a finished run left that must not depend on whether it was interrupted.
+/// The records of a finished run that must not depend on whether it was interrupted.
 struct Kept {
   nlohmann::json digests;  // of acid show --json: of each worker and of the mean
   std::string points;      // of acid export --format csv: every value that was ever recorded
@@ -30,59 +30,60 @@ struct Kept {
 class Bench : public Folder {
  public:
   explicit Bench(const std::string& recipe);
-  /// Kills what still runs in it, so that a failed check leaves nothing behind.
+  /// Kills processes that still run in the folder, so that a failed check leaves nothing behind.
   ~Bench();
 
-  /// `acid run crash.toml` with more options.
+  /// Starts `acid run crash.toml` with more options.
   Running start(const std::vector<std::string>& options = {},
                 const std::vector<std::string>& environment = {}) const;
-  /// The same to its end.
+  /// Runs the same command to its end.
   Result run(const std::vector<std::string>& options = {},
              const std::vector<std::string>& environment = {}) const;
-  /// Any command to its end.
+  /// Runs any command to its end.
   Result call(const std::vector<std::string>& arguments,
               const std::vector<std::string>& environment = {}) const;
-  /// A shell command in the folder; $ACID is the program. For what needs a wrapper around it.
+  /// Runs a shell command in the folder; $ACID is the program. For tests that need a wrapper around
+  /// it.
   Result shell(const std::string& command) const;
 
-  /// Of acid list --json.
+  /// The runs of acid list --json.
   nlohmann::json runs() const;
-  /// By run id. Every run must have finished.
+  /// The kept records by run id. Every run must have finished.
   std::map<std::string, Kept> kept() const;
 
-  /// Processes that work in the folder: acid and its workers, also those that nobody waits for.
+  /// Processes that work in the folder: acid and its workers, also orphaned ones.
   std::vector<pid_t> processes() const;
-  /// Those of them that execute acid-worker.
+  /// The processes of the folder that execute acid-worker.
   std::vector<pid_t> workers() const;
-  /// Those of them that are a worker of their own under MPI.
+  /// The processes of the folder that are one worker under MPI.
   std::vector<pid_t> ranks() const;
-  /// Waits for the last process to end. False when some still run after so many seconds.
+  /// Waits for the last process to end. False when some still run after `seconds`.
   bool falls_silent(double seconds) const;
-  /// Waits until a run can be resumed. False when there is no checkpoint after so many seconds.
+  /// Waits until a run can be resumed. False when there is no checkpoint after `seconds`.
   bool has_checkpoint_within(double seconds) const;
 };
 
 /// As running.wait(), but kills everything in the folder and throws after `seconds`.
 Result wait_at_most(const Bench& bench, Running& running, double seconds);
 
-/// A script that may be given as ACID_WORKER: executes `prelude`, then the real worker in the same
-/// process. Returns the assignment for the environment.
+/// A script that can be given as ACID_WORKER: it executes `prelude`, then the real worker in the
+/// same process. Returns the assignment for the environment.
 std::string worker_after(const Bench& bench, const std::string& prelude);
 
 void sleep_seconds(double seconds);
 
-/// What is wrong with a store that nobody writes at the moment, a line each: what SQLite's
-/// integrity_check and foreign_key_check say, and files that a row names but that are missing or
-/// differ from their digest. Empty when it is sound. Written against the schema, not with acid's
-/// own inspection, which is under test.
+/// The faults of a store to which no process writes, a line each: the output of SQLite's
+/// integrity_check and foreign_key_check, and files that a row names but that are missing or differ
+/// from their digest. Empty when the store is sound. Written against the schema, without acid's own
+/// inspection, which is under test.
 std::string faults(const std::string& store_folder);
 
-/// How the two differ, in words; empty when they are equal. Values of whatever measures the wall
+/// The difference of two records in words; empty when they are equal. Values measured by the wall
 /// clock are not compared.
 std::string difference(const std::map<std::string, Kept>& expected,
                        const std::map<std::string, Kept>& found);
 
-/// What the runs of a recipe leave behind in a store of their own, without any trouble.
+/// The records of a recipe's runs in a store of their own, without any disturbance.
 std::map<std::string, Kept> uninterrupted(const std::string& recipe);
 
 }  // namespace acid::test

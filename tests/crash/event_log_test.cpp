@@ -12,7 +12,8 @@ using namespace acid::test;
 
 TEST_CASE("a run goes on with or without a log as it was begun, whatever the recipe says by now") {
   const bool log = GENERATE(true, false);
-  const bool by_an_older_acid = GENERATE(false, true);  // whose attempts do not say it
+  // The attempts of an older acid do not say whether they keep a log.
+  const bool by_an_older_acid = GENERATE(false, true);
   const auto events = [](bool kept) {
     return std::vector<std::string>{"--set",
                                     std::string("record.events=") + (kept ? "true" : "false")};

@@ -1,5 +1,5 @@
-// See failing_io.hpp. Everything goes to the kernel by syscall(), so that nothing has to be looked
-// up or allocated, whoever calls and however early.
+// See failing_io.hpp. All calls go to the kernel by syscall(), so that no function must be looked
+// up and nothing allocated, for any caller and at any time.
 #include "tests/crash/failing_io.hpp"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ using acid::test::FailingIoCount;
 enum class Mode { once, forever, shortened, full };
 enum class Verdict { pass, cut, fail };
 
-// Written once, before main; until then nothing counts.
+// Written once, before main; until then no operation counts.
 struct Plan {
   FailingIoCount* count = nullptr;
   char folder[PATH_MAX] = {};
@@ -78,7 +78,7 @@ bool is_under(std::string_view path) {
          (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
-// What happens to the next operation on a file under the folder.
+// Decides what happens to the next operation on a file under the folder.
 Verdict next_verdict(const char* call, const char* path, bool is_write) {
   const std::int64_t number = plan.count->operations.fetch_add(1) + 1;
   if (plan.at == 0 || number < plan.at) return Verdict::pass;
@@ -137,7 +137,7 @@ int open_at(int folder, const char* path, int flags, mode_t mode) {
   return static_cast<int>(syscall(SYS_openat, folder, path, flags, mode));
 }
 
-// The mode that follows `flags` in open(), where there is one.
+// Reads the mode that follows `flags` in open(), if there is one.
 #define MODE_AFTER(flags)                       \
   mode_t mode = 0;                              \
   if (((flags) & (O_CREAT | O_TMPFILE)) != 0) { \

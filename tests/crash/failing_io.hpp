@@ -7,8 +7,8 @@ namespace acid::test {
 
 /// libfailing_io.so, preloaded into a program, makes one of its file operations fail as a broken or
 /// full disk would. Operations are the writes, syncs, truncations, renames, removals and creations
-/// under a folder, of files and of folders; they count from 1 over all processes of the program.
-/// Any thread. Controlled by the environment; without ACID_FAIL_UNDER nothing happens.
+/// of files and folders under a folder; they count from 1 over all processes of the program. Any
+/// thread. Controlled by the environment; without ACID_FAIL_UNDER nothing happens.
 ///
 ///   ACID_FAIL_PROGRAM     name of the executable that is meant; its child processes are not
 ///   ACID_FAIL_UNDER       absolute path of the folder, without symbolic links
@@ -21,8 +21,8 @@ namespace acid::test {
 ///   ACID_FAIL_COUNT_FILE  holds a FailingIoCount; must exist, with its size
 struct FailingIoCount {
   std::atomic<std::int64_t> operations{0};
-  std::atomic<std::int64_t> struck{0};  // how many were made to fail or were cut short
-  char call[32] = {};                   // the first of those
+  std::atomic<std::int64_t> struck{0};  // how many operations failed or were cut short
+  char call[32] = {};                   // the first of these
   char path[1024] = {};                 // and its file
 };
 

@@ -1,5 +1,5 @@
 // Every file operation of the worker fails once: the run ends with a message and an exit code, the
-// store stays sound, and the same command finishes the run as if nothing had been.
+// store stays sound, and the same command finishes the run with the same result.
 #include "tests/crash/failing_io.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ struct Count {
   std::string call, path;
 };
 
-// A run of the short recipe whose operation `at` fails; with at = 0 none does.
+// A run of the short recipe whose operation `at` fails; with at = 0 none fails.
 struct Attempt {
   Count count;
   Result result;
@@ -75,7 +75,7 @@ bool holds_one_of(const std::string& text, const std::vector<std::string>& parts
                      [&](const std::string& part) { return text.find(part) != std::string::npos; });
 }
 
-// What a person needs to read: which file or store, and why.
+// Checks that the message names the file or store, and the reason.
 void check_message(const Attempt& attempt, const std::string& error) {
   const std::string& words = attempt.result.err;
   CHECK(words.find("acid-store") != std::string::npos);
@@ -83,7 +83,7 @@ void check_message(const Attempt& attempt, const std::string& error) {
   std::vector<std::string> reasons =
       error == "ENOSPC" ? std::vector<std::string>{"No space left on device", "disk is full"}
                         : std::vector<std::string>{"Input/output error", "disk I/O error"};
-  // SQLite passes on that a disk is full only when a write says so, and nothing of why a file could
+  // SQLite reports a full disk only when a write reports it, and does not report why a file could
   // not be opened.
   if (attempt.count.call != "pwrite") reasons.push_back("disk I/O error");
   const bool opening =
@@ -109,8 +109,8 @@ void check_failure(std::int64_t at, const std::string& mode, const std::string& 
   CHECK(difference(without_failure().kept, bench.kept()) == "");
 }
 
-// Every operation in the stress run. Otherwise every third, from 1, 2 or 3: then the cases together
-// go through all of them.
+// Checks every operation in the stress run; otherwise every third, from 1, 2 or 3, so that the
+// cases together check all of them.
 void go_through(const std::string& mode, const std::string& error, std::int64_t begin) {
   const std::int64_t step = std::getenv("ACID_CRASH_ROUNDS") != nullptr ? 1 : 3;
   const std::int64_t operations = without_failure().operations;

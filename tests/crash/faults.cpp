@@ -26,8 +26,8 @@ std::string faults(const std::string& store_folder) {
   const std::string database = store_folder + "/store.db";
   std::error_code error;
   if (!fs::exists(database, error) || fs::file_size(database, error) == 0) return {};
-  // A rollback journal is there only while a store is made: nothing was committed yet, and only the
-  // next acid, which writes, may undo what was begun.
+  // A rollback journal exists only while a store is made: nothing was committed yet, and only the
+  // next acid that writes may undo what was begun.
   if (fs::exists(database + "-journal", error)) return {};
   std::string found;
   const Connection connection(database, store_folder, Connection::Mode::read);
@@ -39,7 +39,7 @@ std::string faults(const std::string& store_folder) {
     found += fmt::format("a row of {} refers to {} in vain\n", keys.text(0), keys.text(2));
   Statement version(connection, "PRAGMA user_version");
   version.step();
-  if (version.integer(0) == 0) return found;  // Nothing was committed yet.
+  if (version.integer(0) == 0) return found;  // nothing was committed yet
   Statement files(connection,
                   "SELECT path, file_bytes, sha256 FROM checkpoints WHERE removed IS NULL"
                   " UNION ALL SELECT path, bytes, sha256 FROM artifacts");

@@ -1,4 +1,4 @@
-// SIGKILL at any time, to any of the processes: nothing that counts is lost.
+// SIGKILL at any time, to any of the processes: no finished work is lost.
 //
 // ACID_CRASH_SEED chooses other times; ACID_CRASH_ROUNDS, ACID_CRASH_THREADS_ROUNDS and
 // ACID_CRASH_MPI_ROUNDS ask for more rounds and have each of them reported. scripts/stress sets
@@ -43,8 +43,8 @@ struct Rounds {
     count = asked.value_or(kSanitized ? (usual + 2) / 3 : usual);
     reported = asked.has_value();
   }
-  /// Whether there is another round. A machine whose pace changes lets runs end before they are
-  /// killed; when too few were hit, there are more.
+  /// Whether there is another round. When the machine's pace changes, runs may end before they are
+  /// killed; when too few were hit, there are more rounds.
   bool go_on(std::uint64_t round, int hits, std::uint64_t wanted_hits) const {
     return round < count || (static_cast<std::uint64_t>(hits) < wanted_hits && round < 4 * count);
   }
@@ -58,10 +58,10 @@ const char* name_of(Victim victim) {
   return victim == Victim::acid ? "acid" : victim == Victim::worker ? "acid-worker" : "both";
 }
 
-// Kills and returns how many processes were there to be killed.
+// Kills the victims and returns how many processes there were.
 int strike(const Bench& bench, const Running& running, Victim victim) {
   const bool acid_lives = !has_ended(running);
-  // A stopped acid cannot start a worker between the two blows.
+  // A stopped acid cannot start a worker between the two kills.
   if (victim == Victim::both && acid_lives) kill(running.pid(), SIGSTOP);
   int hit = 0;
   if (victim != Victim::acid)
@@ -70,7 +70,7 @@ int strike(const Bench& bench, const Running& running, Victim victim) {
   return hit;
 }
 
-// The processes of a run under MPI and their launcher.
+// Kills the processes of a run under MPI and their launcher.
 int kill_all(const std::vector<pid_t>& ranks) {
   std::ifstream file(fmt::format("/proc/{}/stat", ranks.front()));
   std::string stat;
@@ -84,7 +84,7 @@ int kill_all(const std::vector<pid_t>& ranks) {
   return hit;
 }
 
-// What an uninterrupted run keeps, and how long it takes.
+// The records of an uninterrupted run, and its duration.
 struct Whole {
   std::map<std::string, Kept> kept;
   double seconds = 0;
@@ -123,7 +123,7 @@ struct Story {
 Story kill_some_times(const Bench& bench, double seconds, acid::Stream& stream) {
   Story story;
   const std::uint64_t times = 1 + stream.below(3);
-  double left = seconds;  // About what the run still needs.
+  double left = seconds;  // roughly what the run still needs
   for (std::uint64_t k = 0; k < times; ++k) {
     const auto victim = static_cast<Victim>(stream.below(3));
     const double delay = stream.uniform(0, std::max(left, 0.1 * seconds));
@@ -137,10 +137,10 @@ Story kill_some_times(const Bench& bench, double seconds, acid::Stream& stream) 
     story.text += fmt::format("{}{} at {:.3f} s ({} hit, exit {})", k > 0 ? ", " : "",
                               name_of(victim), delay, hit, result.code);
     INFO(story.text << "\n" << result.err);
-    // Killed it was, or else it must have got over the loss of its worker.
+    // The run was killed, or it must have survived the loss of its worker.
     CHECK((result.signal == SIGKILL || result.code == 0));
     if (victim == Victim::worker) CHECK(result.code == 0);
-    // Only acid's end leaves a worker, which saves what it has and stops.
+    // Only the end of acid leaves a worker, which saves and stops.
     if (result.code != 0 && at_once && victim == Victim::acid) continue;
     CHECK(bench.falls_silent(kPatienceSeconds));
     CHECK(faults(bench.path("acid-store")) == "");
@@ -224,7 +224,7 @@ TEST_CASE("a run with a process per worker gets over the loss of any of them at 
     Running running = bench.start();
     sleep_seconds(delay);
     const std::vector<pid_t> ranks = bench.ranks();
-    // One past the last: the launcher and all of them at once, of which nobody cleans up.
+    // One past the last: the launcher and all workers at once, so that no process cleans up.
     const std::uint64_t victim = ranks.empty() ? 0 : stream.below(ranks.size() + 1);
     const bool all = victim == ranks.size();
     const int hit = ranks.empty() ? 0 : all ? kill_all(ranks) : kill(ranks[victim], number) == 0;
@@ -240,7 +240,7 @@ TEST_CASE("a run with a process per worker gets over the loss of any of them at 
     CHECK(faults(bench.path("acid-store")) == "");
     if (result.code == 0) check_verifies(bench);
     rounds.say(round, fmt::format("{}: {}", variants[index].name, story));
-    // Of other tests that run beside this one there may be some.
+    // Other tests that run at the same time may have some.
     if (rounds.reported) CHECK(acid::remove_left_segments() == std::vector<std::string>{});
   }
   CHECK(hits >= static_cast<int>(rounds.count / 3));
@@ -248,7 +248,8 @@ TEST_CASE("a run with a process per worker gets over the loss of any of them at 
 
 TEST_CASE("a run whose worker is killed again and again is restarted three times, not more") {
   const Bench bench(plain_recipe());
-  Running running = bench.start({"--set", "budget.gradients=1000000000"});  // never ends by itself
+  // It never ends by itself.
+  Running running = bench.start({"--set", "budget.gradients=1000000000"});
   int kills = 0;
   pid_t last = 0;
   while (!has_ended(running)) {

@@ -1,7 +1,7 @@
-// Stores that somebody altered: every command ends, with an exit code that is documented, and says
-// what is wrong instead of failing of it.
+// Altered stores: every command ends, with a documented exit code, and says what is wrong instead
+// of crashing.
 //   ACID_MUTATIONS=1500 ACID_MUTATIONS_SEED=1 build/release/bin/test_crash "*altered store*"
-// goes through many of them; the environment's absence means a few.
+// tries many alterations; without the variables only a few are tried.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Of the processor: one that computes for longer has no end. Where others want the disk, one that
-// writes a file may have to wait for longer.
+// Processor time: a command that computes for longer never ends. (Its wall clock may be longer,
+// when it writes to a busy disk.)
 constexpr double kMostSeconds = kSanitized ? 200 : 20;
 constexpr double kMostSecondsOfWaiting = kSanitized ? kPatienceSeconds : 120;
 constexpr const char* kBase = "base";
@@ -38,7 +38,7 @@ struct Ids {
   std::string simulated, threads, interrupted;
 };
 
-// A run of each driver that has finished and one that was interrupted, and a verification.
+// For each driver a finished and an interrupted run, and a verification.
 Ids make_base(const Bench& bench) {
   const auto run = [&](const std::vector<std::string>& options) {
     std::vector<std::string> all{"--store", kBase};
@@ -83,7 +83,7 @@ std::vector<std::vector<std::string>> commands_on(const Ids& ids) {
           {"run", "crash.toml"}};
 }
 
-// What is wrong with how a command ended; empty: nothing.
+// What is wrong with the end of a command; empty: nothing.
 std::string wrong_with(const Result& result) {
   static const std::set<int> documented{0, 1, 2, 3, 4};
   if (result.cpu_seconds > kMostSeconds) return fmt::format("{:.0f} s", result.cpu_seconds);
@@ -113,7 +113,7 @@ TEST_CASE("every command on an altered store ends as documented") {
     try {
       mutation.apply(bench.path(kAltered));
     } catch (const acid::StoreError&) {
-      continue;  // The schema does not allow it, not even to a person with sqlite3.
+      continue;  // the schema forbids it, even in sqlite3
     }
     ++done;
     for (std::vector<std::string> command : commands_on(ids)) {

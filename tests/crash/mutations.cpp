@@ -17,7 +17,7 @@ namespace {
 using sqlite::Connection;
 using sqlite::Statement;
 
-// SQL expressions, by the type of a column.
+// SQL expressions for new values, by the type of a column.
 const std::map<std::string, std::vector<std::string>> kValues{
     {"INTEGER",
      {"-1", "0", "1", "4294967296", "2147483648", "9007199254740993", "9223372036854775807",
@@ -29,12 +29,12 @@ const std::map<std::string, std::vector<std::string>> kValues{
       "hex(zeroblob(200000))", "NULL"}},
     {"BLOB", {"x''", "x'00'", "zeroblob(1000000)", "NULL"}}};
 
-// In place of one value within JSON.
+// Replacements of one value within JSON.
 const std::vector<std::string> kJsonValues{"'null'", "'-1'",   "'1e300'", "'4294967296'", "'\"x\"'",
                                            "'[]'",   "'{}'",   "'true'",  "'[[[]]]'",     "'0'",
                                            "'0.5'",  "'\"\"'", "'[-1]'"};
 
-// A connection as a person with sqlite3 has it: no foreign keys.
+// A connection like that of the program sqlite3: no foreign keys.
 Connection raw(const std::string& folder) {
   Connection connection(folder + "/store.db", folder, Connection::Mode::write);
   connection.execute("PRAGMA foreign_keys = OFF");
@@ -52,7 +52,7 @@ std::vector<std::string> texts(const Connection& connection, const std::string& 
   return found;
 }
 
-/// " WHERE (attempt, worker) IN (…)": one row, the k-th, of a table.
+/// " WHERE (attempt, worker) IN (…)": selects the k-th row of a table.
 std::string only_row(const Connection& connection, const std::string& table, int k) {
   std::string key;
   for (const std::string& column : texts(
@@ -75,7 +75,7 @@ void add_columns(const Connection& connection, const std::string& table,
           sql(fmt::format("UPDATE OR IGNORE {} SET {} = {}{}", table, column, value, where)));
     }
     if (columns.text(1) != "TEXT") continue;
-    // Whatever there is in it as JSON.
+    // All paths in the column's JSON.
     const auto paths = texts(
         connection, fmt::format("SELECT DISTINCT j.fullkey FROM (SELECT {0} AS c FROM {1}"
                                 " WHERE json_valid({0})) t, json_tree(t.c) j WHERE j.path IS NOT"

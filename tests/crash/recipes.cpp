@@ -64,13 +64,13 @@ std::string algorithm(const std::string& kind, double rate = 0) {
                      rate > 0 ? fmt::format("communication_rate = {}\n", rate) : "");
 }
 
-// Messages that are under way while a checkpoint is taken.
+// Has messages under way while a checkpoint is taken.
 constexpr const char* kNetwork = R"([execution.virtual]
 compute = { kind = "lognormal", sigma = 0.4 }
 network = { latency_seconds = 0.004, bandwidth_bytes_per_second = 1e6, gradient_seconds = 0.05 }
 )";
 
-// Workers that fall behind their exchanges, so that the throttle holds their gradients.
+// Has workers that fall behind their exchanges, so that the throttle holds their gradients.
 constexpr const char* kStragglers = R"([execution]
 max_backlog = 1
 [execution.virtual]
@@ -82,7 +82,7 @@ pauses = [{ worker = 0, at_seconds = 3.0, for_seconds = 9.0 },
 network = { latency_seconds = 0.005, gradient_seconds = 0.05 }
 )";
 
-// Random changes of images, another order of examples for each worker, wrong labels.
+// Has random changes of images, another order of examples for each worker, and wrong labels.
 constexpr const char* kImages = R"(batch_size = 4
 model = "linear"
 augmentation = { crop_padding = 2, flip = true, resized_crop = 0.5 }
@@ -95,7 +95,7 @@ partition = "contiguous")";
 constexpr const char* kHubs = "[[algorithms]]\nkind = \"halos\"\nhubs = 2\n";
 constexpr const char* kLattice =
     "[[algorithms]]\nkind = \"ad-psgd\"\ncodec = { kind = \"lattice\", spacing = 0.01 }\n";
-// In a program of a person's, whose processes go with the run's, however it ends.
+// Has a user's program, whose processes end with the run's, however the run ends.
 constexpr const char* kPython =
     "batch_size = 4\nmodel = { kind = \"python\", file = \"" SOURCE_ROOT
     "/docs/examples/numpy_model.py\", interpreter = \"/usr/bin/python3\","
@@ -106,7 +106,7 @@ constexpr const char* kSearch = "[search]\noptimizer.learning_rate = [0.01, 0.02
 constexpr const char* kPoisson = "[execution.virtual]\ngradient_clock = \"poisson\"\n";
 constexpr const char* kEvents = "[record]\nevents = true\n";
 constexpr const char* kThreads = "[execution]\ndriver = \"threads\"\n";
-// A rank that is stopped while MPI starts is waited for as long as this.
+// The test waits this long for a rank that is stopped while MPI starts.
 constexpr const char* kMpi =
     "[execution]\ndriver = \"mpi\"\n[execution.mpi]\nstart_seconds = 30\n";
 

@@ -1,4 +1,4 @@
-// Several processes and one store, and a store that is carried elsewhere.
+// Several processes and one store, and a store that is moved elsewhere.
 #include <signal.h>
 
 #include <filesystem>
@@ -20,8 +20,8 @@ void check_one_attempt_each(const Bench& bench) {
     CHECK(bench.call({"show", run["id"], "--json"}).json()["attempts"].size() == 1);
 }
 
-// A run that was killed once there was a checkpoint. One that had ended before, since nothing else
-// had a core, says nothing: then there is another.
+// A run that was killed once there was a checkpoint. If the run had already ended (on a busy
+// machine), tries again.
 std::unique_ptr<Bench> killed_run() {
   for (int tries = 0; tries < 20; ++tries) {
     auto bench = std::make_unique<Bench>(plain_recipe());
@@ -48,7 +48,7 @@ TEST_CASE("a store that another process holds locked for three seconds delays a 
     const Connection connection(folder + "/store.db", folder, Connection::Mode::write);
     Transaction transaction(connection, Transaction::Kind::write);
     sleep_seconds(3);
-    // With nothing changed there is nothing to commit; the lock is what counts.
+    // Without a change there is nothing to commit; only the lock matters.
   }
   const Result result = wait_at_most(bench, running, kPatienceSeconds);
   INFO(result.err);

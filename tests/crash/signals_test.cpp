@@ -1,4 +1,4 @@
-// Being asked to stop, and being stopped and continued by the kernel.
+// Requests to stop, and processes that the kernel stops and continues.
 #include <signal.h>
 
 #include <fstream>
@@ -15,7 +15,7 @@ using namespace acid::test;
 
 namespace {
 
-// What the plain recipe keeps when nothing happens to it.
+// The records of the plain recipe without any disturbance.
 const std::map<std::string, Kept>& uninterrupted() {
   static const std::map<std::string, Kept> kept = [] {
     const Bench bench(plain_recipe());
@@ -33,8 +33,7 @@ struct Interrupted {
 };
 
 // A run whose acid, or whose worker, got signals, the second `pause` after the first, once there
-// was a checkpoint. One that had ended before they came, since nothing else had a core, says
-// nothing: then there is another.
+// was a checkpoint. If the run had already ended (on a busy machine), tries again.
 Interrupted interrupt(const std::vector<int>& numbers, double pause = 0, bool worker = false) {
   for (int tries = 0; tries < 20; ++tries) {
     auto bench = std::make_unique<Bench>(plain_recipe());
@@ -54,7 +53,7 @@ Interrupted interrupt(const std::vector<int>& numbers, double pause = 0, bool wo
   return {};
 }
 
-// The current event is finished and then saved: nothing has to be computed again.
+// Checks that the current event is finished and then saved: nothing is computed again.
 void check_saved(const Bench& bench) {
   const auto shown = bench.call({"show", "@latest", "--json"}).json();
   const auto& checkpoints = shown["checkpoints"];
@@ -153,8 +152,8 @@ TEST_CASE("a worker that is asked to stop by somebody else leaves a run that can
 
 namespace {
 
-// A run whose worker never gets beyond its preparations: a file that its settings name has become a
-// pipe, into which nobody writes.
+// A run whose worker never ends its preparations: a file that its settings name has become a pipe
+// into which nothing is written.
 struct Preparing : Bench {
   Preparing() : Bench(with_edges()) {
     write("ring.txt", "0 1\n1 2\n2 3\n3 4\n4 5\n5 0\n");
@@ -175,7 +174,7 @@ struct Preparing : Bench {
     const std::string ring = "kind = \"ring\"";
     return recipe.replace(recipe.find(ring), ring.size(), "kind = \"edges\"\nedges = \"ring.txt\"");
   }
-  // It has set up its signals: SIGTERM is among those that it blocks, to wait for them.
+  // Whether the worker has set up its signals: it blocks SIGTERM, to wait for it.
   static bool blocks_signals(pid_t pid) {
     return comes_true([&] {
       std::ifstream file("/proc/" + std::to_string(pid) + "/status");

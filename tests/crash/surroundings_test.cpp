@@ -1,4 +1,4 @@
-// What the machine may refuse: memory, space, writing at all. And numbers that overflow.
+// Failures of the machine: no memory, no space, no writing. And numbers that overflow.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -12,14 +12,14 @@ using namespace acid::test;
 
 namespace {
 
-// Whether a private mount namespace with mounts of its own can be had here.
+// Whether a private mount namespace with its own mounts is possible here.
 bool can_mount(const Bench& bench) {
   return bench.shell("unshare -rm sh -c 'mkdir -p probe && mount -t tmpfs none probe'").code == 0;
 }
 
 }  // namespace
 
-// The address space of a sanitizer is terabytes: nothing can be said with less.
+// A sanitizer needs terabytes of address space, so the limit cannot be tested with it.
 #ifndef ACID_SANITIZED
 TEST_CASE("a worker without enough memory says so, and with more the run ends with the same bits") {
   const std::string driver = GENERATE("virtual", "threads");
@@ -39,7 +39,7 @@ TEST_CASE("a worker without enough memory says so, and with more the run ends wi
     CHECK(result.err.find("memory") != std::string::npos);
     CHECK(result.err.find("this is a bug") == std::string::npos);
     CHECK(bench.runs()[0]["state"] != "finished");
-    // A run that failed is resumed only when it is named.
+    // A failed run is resumed only if it is named.
     const std::string remedy = "then 'acid resume ";
     if (const std::size_t at = result.err.find(remedy); at != std::string::npos)
       CHECK(result.err.substr(at + remedy.size()).rfind(bench.runs()[0]["id"], 0) == 0);
@@ -152,6 +152,6 @@ TEST_CASE("a run whose numbers overflow ends as diverged, and the others go on")
   CHECK(finished == 1);
   CHECK(diverged == 1);
   CHECK(faults(bench.path("acid-store")) == "");
-  // Again is no help: it diverges in the same way.
+  // A second try does not help: the run diverges in the same way.
   CHECK(bench.run().code == 1);
 }

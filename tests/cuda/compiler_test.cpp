@@ -1,4 +1,4 @@
-// Methods' kernels are what NVRTC takes; tests/language tells what they compute.
+// Methods' kernels are accepted by NVRTC; tests/language tests what they compute.
 #include "engine/cuda/runtime.hpp"
 #include "engine/language/device_pass.hpp"
 #include "tests/catch.hpp"
@@ -32,7 +32,7 @@ TEST_CASE("all parts of all listings, and random passes, compile for devices") {
     const std::string ptx = runtime->ptx(program, 90);
     CHECK(ptx.find(".target sm_90") != std::string::npos);
     CHECK(ptx.find(".entry acid_kernel_0") != std::string::npos);
-    // What would be rounded once for two operations, flushed to zero or approximated.
+    // Instructions that round two operations once, flush to zero or approximate.
     for (const char* const other : {"fma.", ".ftz", ".approx"})
       CHECK(ptx.find(other) == std::string::npos);
   }

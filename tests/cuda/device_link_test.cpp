@@ -1,4 +1,4 @@
-// How processes with a device each come to a link, and how runs use it; without a device.
+// How processes with a device each get a link, and how runs use it; without a device.
 #include <atomic>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -20,7 +20,7 @@ using test::strict_backend;
 
 namespace {
 
-/// What MpiRuntime's collective calls need of the others, for threads.
+/// Imitates MpiRuntime's collective calls between threads.
 class Meeting {
  public:
   explicit Meeting(int size) : said_(static_cast<std::size_t>(size)) {}
@@ -92,7 +92,7 @@ class FakeNccl final : public NcclRuntime {
   };
 };
 
-/// What each of the processes with these ends is told.
+/// The result of each of the processes with these ends.
 std::vector<DeviceConnection> connect_all(const std::vector<DeviceEnd>& ends) {
   const int size = static_cast<int>(ends.size());
   Meeting meeting(size);

@@ -1,5 +1,5 @@
-// Ends with 0 where there is a CUDA device that acid can use, else says why not and ends with 77,
-// which ctest takes for "skipped".
+// Ends with 0 if there is a CUDA device that acid can use; otherwise says why not and ends with 77,
+// which ctest reads as "skipped".
 #include <cstdio>
 
 #include "engine/base/error.hpp"

@@ -9,8 +9,8 @@
 
 namespace acid::test {
 
-/// Links between threads that stand for processes. A swap is over for both at once, after both have
-/// begun it, and every second question whether it is over is answered "no" even then.
+/// Links between threads that stand for processes. A swap ends for both at once, after both have
+/// begun it; even then every second question whether it has ended is answered "no".
 class FakeLinks {
  public:
   explicit FakeLinks(int size);
@@ -20,7 +20,7 @@ class FakeLinks {
   void fail(int rank) EXCLUDES_LOCK(mutex_);
   int swaps() const EXCLUDES_LOCK(mutex_);
   int aborts() const EXCLUDES_LOCK(mutex_);
-  /// What was given to swap() that does not lie on the device; "" so far.
+  /// The first memory given to swap() that is not on the device; "" so far.
   std::string complaint() const EXCLUDES_LOCK(mutex_);
 
  private:

@@ -1,4 +1,4 @@
-// What only a GPU can show; device_probe tells whether there is one.
+// Tests that need a GPU; device_probe tells whether there is one.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -25,8 +25,7 @@ namespace {
 
 const Backend& device() { return load_cuda_runtime().backend(0); }
 
-/// Numbers of every size, zeros of both signs among them. No NaN: which of its bits an operation
-/// gives is the processor's choice.
+/// Numbers of every size, with zeros of both signs. No NaN: its bits depend on the processor.
 template <class T>
 void fill(std::span<T> values, std::uint32_t salt) {
   Stream stream(7, salt);
@@ -53,7 +52,7 @@ class Vectors {
   }
   T* at(std::size_t k) { return arenas_[k].data() + offsets_[k]; }
   std::size_t size() const { return size_; }
-  /// All elements of all vectors, those around them too.
+  /// Compares all elements of all vectors, and those around them.
   bool same_bits(Vectors& other) {
     for (std::size_t k = 0; k < arenas_.size(); ++k)
       if (std::memcmp(arenas_[k].data(), other.arenas_[k].data(), arenas_[k].size() * sizeof(T)) !=

@@ -58,7 +58,7 @@ TEST_CASE("the NCCL module says which library it found, or that there is none") 
   }
   try {
     CHECK(load_nccl_runtime().version().front() == '2');
-  } catch (const Error& missing) {  // built elsewhere, without the library here
+  } catch (const Error& missing) {  // built elsewhere, and the library is missing here
     CHECK_THAT(missing.what(), ContainsSubstring("libnccl"));
   }
 }

@@ -1,4 +1,4 @@
-// The engine touches the memory of workers as the contract of Backend says, so that any backend
+// The engine uses the memory of workers only as the contract of Backend allows, so that any backend
 // gives the same run.
 #include "tests/catch.hpp"
 #include "tests/cuda/strict_backend.hpp"
@@ -16,7 +16,7 @@ using test::strict_backend;
 
 namespace {
 
-/// Every kernel got what a device could reach, and all memory has come back.
+/// Checks that every kernel got memory that a device could reach, and that all memory was released.
 void check_strict(std::int64_t calls_before) {
   CHECK(strict_backend().complaint() == "");
   CHECK(strict_backend().calls() > calls_before);

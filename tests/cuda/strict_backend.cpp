@@ -11,7 +11,7 @@ const kernels::Table<T>& real() {
   return cpu_backend().kernels<T>();
 }
 
-// Null is a vector that is not there.
+// Null stands for an absent vector.
 template <class T, class... Vectors>
 void require(const char* kernel, std::size_t size, const Vectors*... vectors) {
   strict_backend().count_call();
@@ -103,7 +103,7 @@ constexpr kernels::Table<T> kTable{.copy = copy<T>,
 
 constexpr std::align_val_t kAligned{Backend::kAlignment};
 
-// Host memory that the device reaches.
+// Host memory that the device can reach.
 class StrictMessages final : public Backend {
  public:
   std::string_view name() const override { return "strict/messages"; }

@@ -11,8 +11,8 @@
 
 namespace acid::test {
 
-/// Stands for a device: host memory that says it is not, and the processor's kernels, which insist
-/// that they only get vectors that a device could reach. There is one.
+/// Stands for a device: host memory that claims not to be host memory, and the processor's kernels,
+/// which check that a device could reach all their vectors. There is one.
 class StrictBackend final : public Backend {
  public:
   std::string_view name() const override { return "strict"; }
@@ -22,14 +22,14 @@ class StrictBackend final : public Backend {
   void gather(const float* x, std::span<const std::size_t> positions, float* out) const override;
   const Backend& messages() const override;
 
-  /// Whether all of it lies in one piece of memory that was allocated here, or also in messages().
+  /// Whether all of it is in one piece of memory that was allocated here, or also in messages().
   bool holds(const void* memory, std::size_t bytes) const;
   bool reaches(const void* memory, std::size_t bytes) const;
 
-  std::int64_t allocated() const;  // pieces that were not released, of both kinds
+  std::int64_t allocated() const;  // pieces of both kinds that were not released
   std::int64_t calls() const { return calls_.load(); }
   std::int64_t gathered() const { return gathered_.load(); }
-  /// What a kernel was given that a device could not reach; "" so far.
+  /// The first memory given to a kernel that a device could not reach; "" so far.
   std::string complaint() const;
 
   void count_call() const { calls_.fetch_add(1); }

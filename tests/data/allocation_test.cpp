@@ -1,15 +1,15 @@
-// This program counts its allocations: training allocates nothing once it runs.
+// Counts allocations: training allocates nothing once it is under way.
 #include <cstdlib>
 #include <new>
 
 #include "tests/data/scratch.hpp"
 
 namespace {
-// By the calling thread.
+// Counted for the calling thread.
 thread_local std::int64_t allocations = 0;
 }  // namespace
 
-// Not inline: beside the other, the compiler would take malloc() and free() for a mismatch.
+// Not inline: the compiler would take malloc() and free() for a mismatched pair.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
@@ -50,8 +50,9 @@ TEST_CASE("Analytic gradients allocate nothing after the first") {
     CHECK(allocations == before);
   }
   const std::int64_t before = allocations;
-  ::operator delete(::operator new(4));  // as a function: an expression could be optimised away
-  CHECK(allocations == before + 1);      // it does count
+  // Called as functions, since an expression could be optimised away.
+  ::operator delete(::operator new(4));
+  CHECK(allocations == before + 1);  // it does count
 }
 
 }  // namespace acid::testing

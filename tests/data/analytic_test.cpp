@@ -48,7 +48,7 @@ PartialEvaluation evaluate(Objective& objective, const Vector& x,
   return total;
 }
 
-// Central differences of the minibatch loss against the gradient.
+// Compares central differences of the minibatch loss with the gradient.
 void check_gradient(Objective& objective, int worker, std::int64_t step, const Vector& x) {
   const Vector g = gradient(objective, worker, step, x);
   for (std::size_t k = 0; k < x.size(); ++k) {
@@ -270,7 +270,7 @@ TEST_CASE("The training loss of the logistic task is what its gradients are of, 
   const nlohmann::json options{
       {"dimension", 4}, {"train", 600}, {"label_noise", 0.1}, {"regularisation", 0.3}};
   const Vector x{1.0f, -2.0f, 0.5f, 0.7f, 0.1f};
-  // A pass over a shared training set is the training set, whoever makes it.
+  // A pass over a shared training set gives the training set for every worker.
   const auto whole = make("logistic", options, 1, 600);
   for (const char* kind : {"shared", "sorted", "iid"}) {
     const auto objective = make("logistic", options, 3, 8, 11, {{"kind", kind}});
@@ -295,7 +295,7 @@ TEST_CASE("The training sample is fixed, seeded, and as dear as the test set wit
     CHECK(*distinct.rbegin() < train);
     CHECK(training_sample(train, test, Seeds(3)) == drawn);
     Seeds other(4);
-    other.data = 3;  // nothing else counts
+    other.data = 3;  // other seeds have no effect
     CHECK(training_sample(train, test, other) == drawn);
     if (sample < train) CHECK(training_sample(train, test, Seeds(4)) != drawn);
   }
@@ -339,13 +339,14 @@ TEST_CASE("Gradient descent on the logistic task beats chance by far, and honour
   const PartialEvaluation total = evaluate(*objective, x);
   CHECK(total.correct > 0.95 * static_cast<double>(total.count));
 
-  // Sorted by class, worker 0 of two only sees negatives, so its bias can only fall.
+  // Sorted by class, worker 0 of two sees only negatives, so its bias can only fall.
   const auto sorted = make("logistic", {{"dimension", 3}}, 2, 8, 11, {{"kind", "sorted"}});
   CHECK(gradient(*sorted, 0, 0, Vector(4)).back() == Approx(0.5));
   CHECK(gradient(*sorted, 1, 0, Vector(4)).back() == Approx(-0.5));
 }
 
-// Every example of the file has a column of its own, so that gradients tell which they are of.
+// Every example of the file has a column of its own, so that gradients show which examples they
+// used.
 TEST_CASE("No gradient of the logistic task is of a validation example, and all others are used") {
   constexpr int kExamples = 40, kHeldOut = 11, kWorkers = 3, kBatch = 3;
   const ScratchFolder folder;
@@ -370,7 +371,7 @@ TEST_CASE("No gradient of the logistic task is of a validation example, and all 
         }
       CHECK(seen == left);
       CHECK(objective->has_validation());
-      // A weight on the held out columns moves their loss alone.
+      // A weight on the held-out columns changes only their loss.
       Vector x(kExamples + 1);
       for (const std::int32_t k : parts.validation) x[static_cast<std::size_t>(k)] = 1;
       const PartialEvaluation held = evaluate(*objective, x, EvaluationSet::validation);

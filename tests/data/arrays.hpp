@@ -7,7 +7,7 @@
 
 namespace acid::testing {
 
-/// A .npy file up to its data, with this header.
+/// The beginning of a .npy file up to its data, with this header.
 inline std::string npy_text(std::string header, int version = 1) {
   const std::size_t prefix = version == 1 ? 10 : 12;
   header.resize((prefix + header.size() + 63) / 64 * 64 - prefix, ' ');
@@ -16,7 +16,7 @@ inline std::string npy_text(std::string header, int version = 1) {
   return bytes + header;
 }
 
-/// What numpy.save writes.
+/// The output of numpy.save.
 template <class Number>
 std::string npy(const std::string& descr, const std::vector<std::int64_t>& shape,
                 const std::vector<Number>& numbers) {

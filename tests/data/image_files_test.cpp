@@ -38,7 +38,7 @@ struct IdxFolder : ScratchFolder {
     write(kTestLabels, idx_labels(3));
   }
   nlohmann::json options() const { return {{"root", root()}}; }
-  /// Reading fails in inspect and load alike, or only in load when the header is sound.
+  /// Reading fails in inspect and load alike, or only in load if the header is sound.
   std::string load_error() const {
     return message_of([&] { dataset("mnist").load(options()); });
   }
@@ -218,7 +218,7 @@ TEST_CASE("A gzip stream without its checksum, or with half of it, is an error")
     CHECK_THROWS_WITH(file.read_rest(),
                       ContainsSubstring("cut.gz") && ContainsSubstring("cut off"));
   }
-  // Streams may follow one another, as gzip has it.
+  // Streams may follow one another, as gzip allows.
   folder.write("two.gz", whole + whole);
   CHECK(ByteFile(folder.root() + "/two.gz", "").read_rest() ==
         idx_images(12, 4, 5) + idx_images(12, 4, 5));

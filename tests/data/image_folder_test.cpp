@@ -1,4 +1,4 @@
-// Images of files: what is read of them, how they are scaled, and what is refused.
+// Image files: how they are read and scaled, and which are refused.
 #include <unistd.h>
 
 #include <cmath>
@@ -45,7 +45,7 @@ std::vector<std::uint8_t> fitted(const DecodedImage& image, const DataShape& sha
   return out;
 }
 
-/// One pixel of a scaled and cut image by the sum over all pixels of the whole.
+/// Computes one pixel of a scaled and cut image by the sum over all pixels of the whole.
 double direct(const DecodedImage& image, int scaled_height, int scaled_width, int y, int x, int c) {
   const double rows = static_cast<double>(image.height) / scaled_height;
   const double columns = static_cast<double>(image.width) / scaled_width;
@@ -76,7 +76,7 @@ TEST_CASE("PNG images of every kind become bytes of grey or of three colours") {
   CHECK(grey.channels == 1);
   CHECK(grey.pixels == greys);
 
-  // What shows through is left out.
+  // Transparency is left out.
   Pixels with_alpha;
   for (std::size_t k = 0; k < colours.size(); k += 3)
     with_alpha.insert(with_alpha.end(),
@@ -240,7 +240,7 @@ TEST_CASE("every image that is cut off, damaged or another thing is told with wh
   damaged[damaged.size() / 2] ^= 1;
   CHECK_THAT(problem("a.png", damaged), ContainsSubstring("damaged"));
   CHECK_THAT(problem("a.jpg", jpeg(4, 4, pattern(4, 4, 4), JCS_CMYK)), ContainsSubstring("CMYK"));
-  // A header alone asks for no memory.
+  // A header alone allocates no memory.
   std::string vast = good_png;
   const unsigned char size[] = {0, 0, 0x80, 0, 0, 0, 0x80, 0};
   vast.replace(16, 8, reinterpret_cast<const char*>(size), 8);

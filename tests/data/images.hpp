@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdio>
-// After <cstdio>, which they need.
+// Included after <cstdio>, which they need.
 #include <jpeglib.h>
 #include <png.h>
 
@@ -12,7 +12,7 @@
 
 namespace acid::testing {
 
-/// Numbers of an image, row by row, the channels of a pixel together.
+/// The numbers of an image, row by row, the channels of a pixel together.
 using Pixels = std::vector<std::uint8_t>;
 
 inline Pixels pattern(int height, int width, int channels, unsigned seed = 1) {
@@ -37,7 +37,7 @@ struct PngOptions {
   std::vector<png_color> palette = {};
   bool interlaced = false;
 };
-/// A PNG file; `rows` as PNG stores them.
+/// Makes a PNG file; `rows` as PNG stores them.
 inline std::string png(int height, int width, Pixels rows, const PngOptions& options = {}) {
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
   png_infop info = png_create_info_struct(png);
@@ -63,7 +63,7 @@ inline std::string png(int height, int width, Pixels rows, const PngOptions& opt
   return file;
 }
 
-/// A JPEG file of the best quality, without subsampling.
+/// Makes a JPEG file of the best quality, without subsampling.
 inline std::string jpeg(int height, int width, Pixels pixels, J_COLOR_SPACE space = JCS_RGB,
                         bool progressive = false) {
   jpeg_compress_struct info{};

@@ -26,7 +26,7 @@ struct ArrayFolder : ScratchFolder {
     given["root"] = root();
     return testing::load("npy", given);
   }
-  /// The planner looks at everything that a run looks at.
+  /// The planner checks everything that a run checks.
   std::string error(const std::string& file,
                     nlohmann::json given = nlohmann::json::object()) const {
     given["root"] = root();

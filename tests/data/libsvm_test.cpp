@@ -67,7 +67,7 @@ TEST_CASE("LIBSVM errors name the line, what was expected and what was found") {
   CHECK_THAT(error_of("1 1:1 2:2x\n"), ContainsSubstring("'2:2x'"));
 }
 
-// What numpy.float32 makes of the numbers.
+// Expected values are those of numpy.float32.
 TEST_CASE("A LIBSVM value that is too small for a float is 0 or the subnormal float next to it") {
   const SparseRows rows = read("1 1:1e-50 2:-1e-40 3:1e-400 4:+3e-46\n2 1:1\n");
   CHECK(features(rows, 0, 4) == std::vector<float>{0, -1e-40F, 0, 0});

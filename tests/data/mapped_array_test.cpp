@@ -147,7 +147,7 @@ TEST_CASE("tensors of types that are not read can lie beside the one that is ask
     content.replace(at, before.size(), after);
     content[0] = static_cast<char>(content[0] + static_cast<int>(after.size() - before.size()));
   };
-  becomes("U8", "F4_E2M1FN_X2");  // of z, whose size its shape does not tell
+  becomes("U8", "F4_E2M1FN_X2");  // of z, whose size does not follow from its shape
   becomes("U8", "BOOL");
   folder.write("a.safetensors", content);
   const std::string path = folder.path("a.safetensors");
@@ -159,7 +159,7 @@ TEST_CASE("tensors of types that are not read can lie beside the one that is ask
                  ContainsSubstring("tensor.to(torch.float32)"));
 }
 
-// Values by numpy.float16 and torch.bfloat16.
+// Expected values are those of numpy.float16 and torch.bfloat16.
 TEST_CASE("floats of 16 bits are read as the floats that they are") {
   const ScratchFolder folder;
   const std::vector<std::uint16_t> bits{0x3C00, 0x3555, 0x0001, 0x03FF, 0x0400,

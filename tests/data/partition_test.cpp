@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kClasses = 10;
 
-// One feature each; labels take turns.
+// Examples with one feature each; labels take turns.
 FloatRows make_examples(int count) {
   std::vector<std::int32_t> labels(static_cast<std::size_t>(count));
   for (std::size_t e = 0; e < labels.size(); ++e)
@@ -20,7 +20,7 @@ FloatRows make_examples(int count) {
 
 nlohmann::json dirichlet(double alpha) { return {{"kind", "dirichlet"}, {"alpha", alpha}}; }
 
-// Mean over the workers of the largest share that one class has in a shard.
+// Mean over the workers of the largest share of one class in a shard.
 double skew(const Split& examples, const Shards& shards) {
   double sum = 0;
   for (const auto& list : shards.lists) {
@@ -102,7 +102,7 @@ TEST_CASE("A smaller Dirichlet alpha gives more skewed shares") {
     CHECK(mean < previous);
     previous = mean;
   }
-  CHECK(previous < 0.15);  // Near iid, where it is 0.1.
+  CHECK(previous < 0.15);  // near iid, where it is 0.1
 }
 
 TEST_CASE("Random partitions depend on the data seed and on nothing else") {
@@ -235,7 +235,7 @@ TEST_CASE("Partitions by classes and by quantity give every example to exactly o
       CHECK(all == expected);
     }
   CHECK_THROWS_AS(make_shards(make_examples(50), kClasses, 4, partition(11), Seeds(1)), UsageError);
-  // Whoever has only the class without examples would have none.
+  // A worker that has only the class without examples would have none.
   CHECK_THROWS_AS(make_shards(make_examples(31), 11, 31, partition(1), Seeds(1)), UsageError);
 }
 

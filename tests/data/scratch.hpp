@@ -15,7 +15,7 @@
 
 namespace acid::testing {
 
-/// A folder of its own that disappears with the object.
+/// A folder that is removed with the object.
 class ScratchFolder {
  public:
   ScratchFolder() {
@@ -48,7 +48,7 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-/// What the call's Error says; fails the test when it throws none.
+/// The message of the call's Error; fails the test when it throws none.
 template <typename Call>
 std::string message_of(Call call) {
   try {

@@ -25,7 +25,7 @@ struct Rows {
   }
 };
 
-/// So many examples of two classes and `width` features that nobody doubts.
+/// Examples of two classes with `width` features that raise no doubts.
 Rows rows(int count, int width, unsigned seed = 1) {
   Rows out;
   for (int e = 0; e < count; ++e) {
@@ -95,7 +95,7 @@ TEST_CASE("tests that are training examples or on another scale are doubted") {
   const Rows train = rows(60, 64);
   CHECK(doubts_of(look(train, train, kVectors)) ==
         Doubts{"b: 60 of 60 test examples looked at are among the training examples"});
-  // Sets that are the same are found to be in a few examples, too.
+  // Equal sets are also found when only a few examples are looked at.
   CHECK(doubts_of(look(train, train, kVectors, 64 * 12)) ==
         Doubts{"b: 6 of 6 test examples looked at are among the training examples"});
   Rows test = rows(20, 64, 1000);
@@ -127,7 +127,7 @@ TEST_CASE("images that are far from normalised are doubted") {
   const Doubts found = doubts_of(look(train, test, {1, 8, 8, 2}));
   REQUIRE(found.size() == 2);
   CHECK_THAT(found[0], ContainsSubstring("a: inputs are from -2 to 1"));
-  CHECK(look(train, test, kVectors).doubts.empty());  // vectors are of any size
+  CHECK(look(train, test, kVectors).doubts.empty());  // vectors may have any size
 }
 
 TEST_CASE("classes that tests lack are doubted where they are enough to have them") {
@@ -174,7 +174,7 @@ TEST_CASE("texts, tokens, LIBSVM files and folders of images are surveyed alike"
     return logistic.inspect(
         with_fallbacks(logistic.fields, {{"path", folder.path("svm")}, {"test_fraction", share}}));
   };
-  CHECK(svm(0).doubts.empty());  // tests that the recipe asks to be all examples
+  CHECK(svm(0).doubts.empty());  // the recipe makes all examples the tests
   CHECK(svm(0).splits[0] ==
         "train: 4 examples of 2 features (LIBSVM), from 0 to 5; 2 classes of 2 each; the first: "
         "label 1, from 1 to 2 with mean 1.5");

@@ -187,7 +187,7 @@ TEST_CASE(
   CHECK(data.shape.classes == 3);
   CHECK(class_mean_accuracy(data) < 0.7);
   CHECK(neighbour_accuracy(data) > 0.99);
-  // What was there before these keys were is as it was.
+  // Data sets without the new keys are unchanged.
   const DatasetEntry& entry = dataset("gaussian-mixture");
   nlohmann::json old = options_of(entry, {{"train", 20}, {"test", 5}});
   const Dataset now = entry.load(old);

@@ -12,7 +12,7 @@ namespace {
 using namespace test;
 namespace fs = std::filesystem;
 
-/// Every table with how many rows of it belong to a run.
+/// Counts the rows of every table that belong to a run.
 constexpr const char* kRowsOfRun =
     "SELECT (SELECT count(*) FROM points_view WHERE run = '{0}')"
     " + 1000 * (SELECT count(*) FROM event_list WHERE run = '{0}')"

@@ -12,7 +12,7 @@ namespace {
 using namespace test;
 using nlohmann::json;
 
-/// The crate of these runs, in the folder: its ro-crate-metadata.json by @id.
+/// Makes the crate of these runs in the folder and returns its ro-crate-metadata.json by @id.
 std::map<std::string, json> crate_of(const Store& store, const std::vector<std::string>& ids,
                                      const std::string& path) {
   StagedFolder folder(path);

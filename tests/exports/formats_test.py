@@ -38,7 +38,7 @@ def check_points(acid):
     assert {row["label"] for row in wide} == {"AR-SGD", "pairs, \"quoted\""}, wide[0]
     assert metrics < set(wide[0])
     settings = {run["id"]: run["settings"] for run in document["runs"]}
-    for row, line in zip(wide, wide_lines):  # what differs stands beside the values, by run
+    for row, line in zip(wide, wide_lines):  # differing settings are beside the values, by run
         for key in (name for name in row if "." in name):
             value = settings[row["run"]]
             for part in key.split("."):

@@ -187,7 +187,7 @@ def check_names(lab):
                      ["experiments"] if one["name"] == "small"]
     ids = [row["run"] for row in rows(acid.runs("small"))]
     assert [row["run"] for row in rows(acid.runs(newest[:6]))] == ids
-    # Runs of both experiments are seen through the one that is named.
+    # Runs of both experiments are shown through the experiment that is named.
     before = rows(acid.runs(older))
     assert [row["label"] for row in before] == ["AR-SGD", "former"]
     assert {row["label"] for row in rows(acid.runs("small"))} == {"AR-SGD", "pairs"}
@@ -198,7 +198,7 @@ def check_names(lab):
     assert len(acid.runs("small", where="seed = 2")) == 2
     assert len(acid.runs(where="settings ->> '$.optimizer.learning_rate' > 1")) == 4
     refused("did you mean 'small'", acid.runs, "smal")
-    digits = sorted(run[0] for run in acid.runs()["run"])  # of more runs than there are digits
+    digits = sorted(run[0] for run in acid.runs()["run"])  # more runs than there are digits
     refused("give more of the id", acid.runs, next(
         one for one, other in zip(digits, digits[1:]) if one == other))
     for where in ("nothing = 1", "seed = 1; DELETE FROM runs", "seed = ("):

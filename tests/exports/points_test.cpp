@@ -17,7 +17,7 @@ constexpr double kPointInfinity = std::numeric_limits<double>::infinity();
 
 void no_progress(std::size_t) {}
 
-/// What a writer writes.
+/// The output of a writer.
 template <class Writer, class... Arguments>
 std::string written(const Writer& writer, const Arguments&... arguments) {
   std::string text;

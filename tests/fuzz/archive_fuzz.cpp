@@ -1,5 +1,5 @@
-// Archives (engine/base/archive.hpp): any bytes are read or refused, and what was read is written
-// and read again as the same.
+// Archives (engine/base/archive.hpp): any bytes are read or refused, and what was read is equal
+// after writing and reading it again.
 #include "engine/base/archive.hpp"
 #include "tests/fuzz/input.hpp"
 

@@ -1,4 +1,4 @@
-// Checkpoints and safetensors files: whatever a file holds is read within bounds or refused.
+// Checkpoints and safetensors files: any content is read within bounds or refused.
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -14,7 +14,7 @@ struct Vectors {
   std::int64_t workers = 0, size = 0;
 };
 
-// What the header claims, by name of the vector; only claims that take little memory to try.
+// The claims of the header, by name of the vector; only claims that need little memory.
 std::map<std::string, Vectors> claimed(std::span<const std::uint8_t> file) {
   std::map<std::string, Vectors> vectors;
   std::uint64_t length = 0;
@@ -77,7 +77,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const acid::CheckpointFile checkpoint(file.path());
     read_vectors(checkpoint, content);
-  } catch (const acid::StoreError&) {  // damaged, or of another version: nothing else may come out
+  } catch (const acid::StoreError&) {  // damaged, or of another version: no other error is allowed
   }
   accepted([&] {
     for (const auto& [name, tensor] : acid::read_safetensors(file.path()))

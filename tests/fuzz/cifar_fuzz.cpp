@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kPixels = 3 * 32 * 32;
 
-// A folder in which both data sets have one valid record per file, but for those two files.
+// A folder in which both data sets have one valid record per file, except for those two files.
 struct Files {
   Folder folder;
   MemoryFile train, test, other;

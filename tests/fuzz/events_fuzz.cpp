@@ -1,5 +1,5 @@
-// The event log's records: bytes are decoded exactly or refused, and a single altered bit never
-// goes unnoticed.
+// The event log's records: bytes are decoded exactly or refused, and a single altered bit is always
+// found.
 #include <bit>
 
 #include "engine/recorder/event.hpp"
@@ -19,7 +19,7 @@ Event event_of(Input& input) {
 
 void expect_same(const Event& a, const Event& b) {
   ACID_ASSERT(a.kind == b.kind, "{} is not {}", event_name(a.kind), event_name(b.kind));
-  // Bits, not values: a time that is no number keeps its bits, too.
+  // Compares bits, not values: a time that is NaN keeps its bits, too.
   ACID_ASSERT(std::bit_cast<std::uint64_t>(a.time) == std::bit_cast<std::uint64_t>(b.time),
               "{} is not {}", a.time, b.time);
   ACID_ASSERT((a.exchange & kExchangeMask) == (b.exchange & kExchangeMask), "{} is not {}",
@@ -27,7 +27,7 @@ void expect_same(const Event& a, const Event& b) {
   ACID_ASSERT(a.fingerprint == b.fingerprint, "{} is not {}", a.fingerprint, b.fingerprint);
 }
 
-// Bytes as a store could hold them.
+// Decodes bytes as a store could hold them.
 void decode(Input& input, int worker, std::int64_t number) {
   for (; input.left() >= kEventBytes; ++number) {
     EventBytes bytes{};
@@ -39,7 +39,7 @@ void decode(Input& input, int worker, std::int64_t number) {
   }
 }
 
-// An event there and back, then with a flipped bit.
+// Encodes and decodes an event, then flips a bit.
 void encode(Input& input, int worker, std::int64_t number) {
   const Event event = event_of(input);
   EventBytes bytes = encode_event(event, worker, number);

@@ -7,8 +7,8 @@
 
 namespace acid::fuzz {
 
-/// Plans with and loads a data set. What loads must have the sizes it was planned
-/// with and examples that can be copied.
+/// Plans with a data set and loads it. If it loads, its sizes must be the planned ones, and its
+/// examples can be copied.
 inline void inspect_and_load(const DatasetEntry& entry, const nlohmann::json& options) {
   DataInfo info;
   const bool planned = accepted([&] { info = entry.inspect(options); });

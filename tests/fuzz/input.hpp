@@ -15,12 +15,13 @@
 
 #include "engine/base/error.hpp"
 
-// What the fuzzers share. Whatever leaves LLVMFuzzerTestOneInput as an exception is a finding:
-// acid::Error is caught where bad input is to be expected, AssertionError and the rest are not.
+// Shared by the fuzzers. Every exception that leaves LLVMFuzzerTestOneInput is a finding:
+// acid::Error is caught where bad input is expected, AssertionError and others are not.
 
 namespace acid::fuzz {
 
-/// The bytes of one input, taken from the front. Short of bytes, numbers are 0 and texts end early.
+/// The bytes of one input, taken from the front. When they run out, numbers are 0 and texts end
+/// early.
 class Input {
  public:
   Input(const std::uint8_t* data, std::size_t size) : left_(data, size) {}
@@ -33,14 +34,14 @@ class Input {
     left_ = left_.subspan(size);
     return value;
   }
-  /// `number` when it is below `count`, otherwise its remainder.
+  /// A number below `count`: the next byte, modulo `count`.
   std::size_t below(std::size_t count) { return number<std::uint8_t>() % count; }
   std::span<const std::uint8_t> bytes(std::size_t size) {
     const auto taken = left_.first(std::min(size, left_.size()));
     left_ = left_.subspan(taken.size());
     return taken;
   }
-  /// Bytes that their 16-bit length stands before.
+  /// The next section: a 16-bit length, then that many bytes.
   std::span<const std::uint8_t> section() { return bytes(number<std::uint16_t>()); }
   std::span<const std::uint8_t> rest() { return bytes(left_.size()); }
   std::size_t left() const { return left_.size(); }
@@ -53,8 +54,8 @@ inline std::string_view text_of(std::span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Whether the call went through; false when it was refused with an acid::Error, which must say
-/// something.
+/// Whether the call succeeded; false when it was refused with an acid::Error, whose message must
+/// not be empty.
 template <class Call>
 bool accepted(Call call) {
   try {
@@ -66,7 +67,7 @@ bool accepted(Call call) {
   }
 }
 
-/// A file in memory which has a path as long as the object lives.
+/// A file in memory that has a path as long as the object lives.
 class MemoryFile {
  public:
   MemoryFile() : descriptor_(memfd_create("acid-fuzz", MFD_CLOEXEC)) {
@@ -87,7 +88,7 @@ class MemoryFile {
   int descriptor_;
 };
 
-/// A folder of the process's own, removed at its end.
+/// A folder of this process, removed at its end.
 class Folder {
  public:
   Folder()
@@ -101,7 +102,7 @@ class Folder {
 
   std::string path() const { return path_.string(); }
   std::string path(const std::string& name) const { return (path_ / name).string(); }
-  /// `name` leads to the file's content at any time.
+  /// `name` always leads to the file's present content.
   void link(const std::string& name, const MemoryFile& file) const {
     std::filesystem::create_symlink(file.path(), path_ / name);
   }

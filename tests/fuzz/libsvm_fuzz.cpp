@@ -1,4 +1,4 @@
-// LIBSVM files: whatever is read has increasing columns, finite values and two classes.
+// LIBSVM files: everything that is accepted has increasing columns, finite values and two classes.
 #include <cmath>
 
 #include "engine/data/sparse_rows.hpp"

@@ -1,5 +1,6 @@
-// Method listings: any text is refused, with a place and a remedy, or is a listing: its canonical
-// form reads as the same one, and workers that step, say and hear by it stay in their memory.
+// Method listings: any text is refused, with a place and a remedy, or is a listing. The canonical
+// form of a listing reads as an equal listing, and workers that step, say and hear by it stay
+// within their memory.
 #include <vector>
 
 #include "engine/base/error.hpp"

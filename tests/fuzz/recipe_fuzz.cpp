@@ -1,6 +1,6 @@
 // Recipes: any text, and any --set after it, compiles or is refused with every mistake shown. The
-// parts of the input up to each zero byte are the recipe and its overrides. Only files of a folder
-// of our own can be named.
+// parts of the input up to each zero byte are the recipe and its overrides. Only files in a folder
+// of this process can be named.
 #include <cctype>
 #include <fstream>
 
@@ -28,7 +28,7 @@ std::vector<std::string> parts_of(std::string_view text) {
   return parts;
 }
 
-// A slash, as itself or escaped, is what leads out of the folder.
+// A slash, literal or escaped, could lead out of the folder.
 bool stays_inside(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -56,7 +56,7 @@ double workers(const Node& node, std::string_view key) {
   return most;
 }
 
-// Compiling may take long where a recipe asks for much; that is no finding.
+// Compiling may take long if a recipe asks for much; that is no finding.
 bool is_small(const std::string& text, const std::vector<std::string>& overrides) {
   Diagnostics ignored("", text, overrides);
   std::vector<Assignment> given;
@@ -83,7 +83,7 @@ void compile(const Folder& folder, const std::string& text,
   try {
     const Plan plan = compile_recipe(folder.path("recipe.toml"), text, overrides);
     ACID_ASSERT(!plan.runs.empty(), "a plan without runs");
-    static_cast<void>(to_json(plan).dump());  // throws on what is not UTF-8
+    static_cast<void>(to_json(plan).dump());  // throws if not UTF-8
     for (const Diagnostic& warning : plan.warnings) render(warning, "warning");
   } catch (const RecipeError& error) {
     ACID_ASSERT(!error.diagnostics().empty(), "refused without a reason");
@@ -93,7 +93,7 @@ void compile(const Folder& folder, const std::string& text,
   }
 }
 
-// Files that recipes can name.
+// Writes files that recipes can name.
 void fill(const Folder& folder) {
   std::ofstream(folder.path("graph.txt")) << "0 1\n1 2 0.5\n2 3\n3 0\n";
   std::ofstream(folder.path("data.svm")) << "+1 1:0.5 3:1\n-1 2:0.25\n+1 1:1\n-1 3:2\n";

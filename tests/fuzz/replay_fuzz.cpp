@@ -1,6 +1,7 @@
-// Event logs under replay: a valid script of three workers with one clock or with their own, with
-// hostile edits, or events made up from nothing, is executed or refused as a BrokenScript; it never
-// hangs or trips an invariant. The input: options, a number of made-up events, then edits.
+// Event logs under replay. The input is options, a number of made-up events, then edits: either a
+// valid script of three workers, with one clock or with their own, gets hostile edits, or all
+// events are made up. The script is executed or refused as a BrokenScript; it never hangs or breaks
+// an invariant.
 #include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -40,7 +41,7 @@ struct FuzzedRun {
   }
 };
 
-// What the run may do: gradients in a fixed but irregular order, every exchange once it is due, a
+// The events of the run: gradients in a fixed but irregular order, every exchange once it is due, a
 // sample every 6 commits and a checkpoint every 8. With clocks of their own, workers hear of the
 // others' commits now and then, and the higher partner of an exchange applies it later.
 class ValidScript {
@@ -111,7 +112,7 @@ bool of_exchange(EventKind kind) {
   return kind == EventKind::exchange || kind == EventKind::offer || kind == EventKind::apply;
 }
 
-// Insists that positions never decrease and that events come without gaps.
+// Checks that positions never decrease and that events come without gaps.
 class StrictRecorder final : public Recorder {
  public:
   void sample(const Position& position, std::span<const Value>) override {
@@ -130,7 +131,7 @@ class StrictRecorder final : public Recorder {
     own.events.insert(own.events.end(), events.begin(), events.end());
   }
 
-  // What was reported is what was asked for.
+  // Checks that the reported events are the requested ones.
   void expect(const ReplayScript& script) const {
     for (std::size_t w = 0; w < workers_.size(); ++w)
       for (std::size_t k = 0; k < workers_[w].events.size(); ++k) {
@@ -152,7 +153,7 @@ class StrictRecorder final : public Recorder {
   std::array<Own, kWorkers> workers_;  // each by one thread at a time
 };
 
-// Keeps the first cut in a file, if it is to.
+// Keeps the first cut in a file, if asked to.
 class CutKeeper final : public Checkpoints {
  public:
   explicit CutKeeper(std::string path = {}) : path_(std::move(path)) {}
@@ -177,7 +178,7 @@ struct Options {
   const CheckpointFile* resume = nullptr;
 };
 
-// Nothing when the script was refused.
+// Absent when the script was refused.
 std::optional<Outcome> replay(FuzzedRun& run, const ReplayScript& script, const Options& options,
                               CutKeeper keeper = CutKeeper()) {
   StrictRecorder recorder;
@@ -193,8 +194,8 @@ std::optional<Outcome> replay(FuzzedRun& run, const ReplayScript& script, const 
   return outcome;
 }
 
-// A valid script is accepted, and gives the same bits from a checkpoint; if not, the fuzzer would
-// look at refusals only.
+// Checks that a valid script is accepted, and gives the same bits from a checkpoint; otherwise the
+// fuzzer would test refusals only.
 std::unique_ptr<CheckpointFile> checked_checkpoint(FuzzedRun& run, const ReplayScript& script) {
   const Folder folder;
   const std::string path = folder.path("cut.safetensors");

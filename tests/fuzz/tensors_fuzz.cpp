@@ -1,4 +1,4 @@
-// Safetensors files as data sets: tensors of any type, and what may lie beside them.
+// Safetensors files as data sets: tensors of any type, and other tensors beside them.
 #include "tests/fuzz/images.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -8,7 +8,7 @@
 namespace acid::fuzz {
 namespace {
 
-// nlohmann's serialiser refuses what is not UTF-8: a second opinion.
+// A second opinion: nlohmann's serialiser refuses text that is not UTF-8.
 bool is_json_text(std::string_view text) {
   try {
     static_cast<void>(nlohmann::json(text).dump());

@@ -1,4 +1,4 @@
-// The web server of `acid watch --html` in front of people who were not asked to come.
+// The web server of `acid watch --html` with unwanted clients.
 #include "cli/http/http_server.hpp"
 
 #include <arpa/inet.h>
@@ -28,12 +28,12 @@ class Guest {
     place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     REQUIRE(::connect(socket_.get(), reinterpret_cast<sockaddr*>(&place), sizeof place) == 0);
   }
-  /// False when the other side does not listen any more.
+  /// False when the other side has stopped listening.
   bool say(std::string_view text) {
     return ::send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL) ==
            static_cast<ssize_t>(text.size());
   }
-  /// What comes until the other side ends, or, with `ended` false, until it is silent for too long.
+  /// The bytes until the other side ends, or, with `ended` false, until it is silent for too long.
   std::string hear() {
     std::string all;
     char piece[4096];
@@ -120,7 +120,7 @@ TEST_CASE("a request that goes on and on is refused before it has cost anything"
     std::size_t sent = 0;
     for (guest.say("GET / HTTP/1.1\r\n"); sent < 100'000'000 && guest.say(piece);)
       sent += piece.size();
-    CHECK(sent < 50'000'000);  // what the system keeps for a connection
+    CHECK(sent < 50'000'000);  // the system's buffer for a connection
   }
   CHECK_THAT(serving.answer_to("GET / HTTP/1.1\r\nA: " + std::string(17'000, 'x') + "\r\n\r\n"),
              !ContainsSubstring("200 OK"));

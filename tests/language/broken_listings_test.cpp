@@ -1,4 +1,4 @@
-// Listings with one mistake each: the place, the column and the words that are found.
+// Listings with one mistake each: the expected place, column and words.
 #include <nlohmann/json.hpp>
 
 #include "engine/language/listing.hpp"

@@ -1,5 +1,5 @@
-// What kernels for a device do is what the interpreter does, to the bit: their text, compiled for
-// the host. tests/cuda compiles the same for devices.
+// Kernels for a device compute what the interpreter computes, bit for bit: their text is compiled
+// for the host here. tests/cuda compiles it for devices.
 #include "engine/language/device_pass.hpp"
 
 #include "tests/catch.hpp"
@@ -23,7 +23,7 @@ std::vector<Lives> live_all(const Backend& backend) {
   return all;
 }
 
-// By a kernel, or the interpreter.
+// Executes a random event by a kernel, or by the interpreter.
 RandomEvent execute(std::uint64_t seed, const Backend& backend) {
   Stream random(seed);
   const Pass pass = random_device_pass(random);
@@ -49,7 +49,7 @@ RandomEvent execute(std::uint64_t seed, const Backend& backend) {
 
 TEST_CASE("kernels for a device do what the interpreter does, compiled for the host", "[release]") {
   for (std::uint64_t seed = 0; seed < kPasses; ++seed) execute(seed, hosted_backend());
-  live_all(hosted_backend());  // whose kernels are noted, and do nothing
+  live_all(hosted_backend());  // notes the kernels; they do nothing yet
   CHECK(hosted_kernels().launches() == 0);
   const std::size_t kernels = hosted_kernels().kernels(),
                     programs = hosted_kernels().programs().size();
@@ -63,13 +63,13 @@ TEST_CASE("kernels for a device do what the interpreter does, compiled for the h
   const auto lives = live_all(hosted_backend()), expected = live_all(*cpu_backend("baseline"));
   for (std::size_t k = 0; k < lives.size(); ++k) check_same(lives[k], expected[k]);
   CHECK(hosted_kernels().launches() > 1000);
-  // What a run needs is compiled before it begins: nothing was missing.
+  // All kernels that a run needs were compiled before it began.
   CHECK(hosted_kernels().kernels() == kernels);
   CHECK(hosted_kernels().programs().size() == programs);
 }
 
 TEST_CASE("what a kernel has no room for is interpreted") {
-  // More sources than room, and several decays beside a reduction.
+  // Cases for the host: more sources than room, and several decays beside a reduction.
   Stream random(5);
   const Operand mean{Operand::Kind::mean, 0}, x{Operand::Kind::state, 0};
   Pass pass{.instructions = {{Code::add_square, 0, x, {}, {}}},

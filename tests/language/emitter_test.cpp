@@ -1,4 +1,4 @@
-// Machine code that is emitted for a pass does what the interpreter does, to the bit.
+// Emitted machine code of a pass computes what the interpreter computes, bit for bit.
 #include "engine/language/emitter.hpp"
 
 #include <chrono>
@@ -15,8 +15,8 @@ bool emits() {
   return cpu_backend("avx2") != nullptr && why_interpreted(*cpu_backend("avx2")).empty();
 }
 
-// One pass on vectors of each size, all of them or, without reductions, from somewhere to
-// somewhere.
+// Compares one pass on vectors of each size: on all elements or, without reductions, on a random
+// range.
 void compare(std::uint64_t seed, std::size_t most_instructions,
              const std::vector<std::size_t>& sizes) {
   INFO("seed " << seed);
@@ -31,7 +31,7 @@ void compare(std::uint64_t seed, std::size_t most_instructions,
       first = random.below(size);
       last = first + 1 + random.below(size - first);
     }
-    // Means are taken by the code, or before it.
+    // The code takes the means, or they are taken before.
     const std::size_t sources =
         random.below(2) == 0 ? EmittedPass::sources_of(*event.memory.heard) : 0;
     const auto emitted = EmittedPass::emit(pass, sources);

@@ -1,4 +1,4 @@
-// What workers do by emitted code and by the interpreter is the same, to the bit.
+// Workers compute the same with emitted code and with the interpreter, bit for bit.
 #include <nlohmann/json.hpp>
 
 #include "engine/language/emitter.hpp"

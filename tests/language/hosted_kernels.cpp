@@ -12,7 +12,7 @@
 namespace acid::test {
 namespace {
 
-// What a kernel finds on a device, with few threads that take turns.
+// The names that a kernel uses on a device, with few threads that take turns.
 constexpr const char* kDevice = R"(
 extern "C" float sqrtf(float);
 extern "C" float fabsf(float);
@@ -27,7 +27,7 @@ static void run(void (*kernel)(Arguments), const void* arguments) {
 }
 )";
 
-// C's names are the same in all namespaces.
+// C's functions are the same in all namespaces, so they are declared outside.
 std::string in_a_namespace(std::string program) {
   const std::string_view named = "extern \"C\" __global__", plain = "__global__";
   for (std::size_t at = 0; (at = program.find(named, at)) != std::string::npos;)

@@ -8,8 +8,8 @@
 
 namespace acid::test {
 
-/// Kernels that were compiled for a device, by the host's compiler: their program is the same. What
-/// is compiled is only noted, and its kernels do nothing, until build() makes all of it in one go.
+/// Device kernels compiled by the host's compiler, since the program is the same. Compiling only
+/// notes a program, and its kernels do nothing, until build() compiles all programs at once.
 class HostedKernels final : public KernelCompiler {
  public:
   std::string_view obstacle() const override { return ""; }
@@ -26,14 +26,14 @@ class HostedKernels final : public KernelCompiler {
  private:
   using Function = void (*)(const void* arguments);
   mutable std::vector<std::string> programs_;
-  mutable std::vector<std::string> names_;                    // of kernels, in order
-  mutable std::vector<std::unique_ptr<Function>> functions_;  // theirs, null until they are built
+  mutable std::vector<std::string> names_;                    // names of the kernels, in order
+  mutable std::vector<std::unique_ptr<Function>> functions_;  // the kernels; null until built
   mutable std::vector<double> scratch_ = std::vector<double>(kScratchBytes / sizeof(double));
-  mutable std::size_t launches_ = 0;  // of what was built
+  mutable std::size_t launches_ = 0;  // launches of built kernels
 };
 
-/// Host memory that says it is not, and the processor's kernels, with HostedKernels. There is one,
-/// for one thread.
+/// Host memory that claims not to be host memory, and the processor's kernels, with HostedKernels.
+/// There is one, for one thread.
 const Backend& hosted_backend();
 const HostedKernels& hosted_kernels();
 

@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 using Vector = std::vector<float>;
 
-/// One worker of a method. What it is given lies in its backend's memory.
+/// One worker of a method. Its arguments are in its backend's memory.
 class Life {
  public:
   Life(const Method& method, const OptimizerSettings& optimizer, const Vector& start,
@@ -48,7 +48,7 @@ class Life {
     worker_->offer(t, out.span());
     return {out.span().begin(), out.span().end()};
   }
-  // Meetings take two messages; rounds as many as there are, or their mean.
+  // Meetings take two messages; rounds take all messages, or their mean.
   Vector hear(double t, const std::vector<Vector>& messages, bool mean_is_given) {
     const auto placed = place(messages);
     if (method_.has_meetings()) {
@@ -61,7 +61,7 @@ class Life {
     worker_->hear(t, heard);
     return state();
   }
-  // With a meeting that has not been heard yet, where there are messages.
+  // With messages, a meeting is pending that was not applied yet.
   Vector read(double t, std::size_t first, std::size_t size,
               const std::vector<Vector>& messages) const {
     Vector out(size);
@@ -129,7 +129,7 @@ Lives live(const Method& method, const OptimizerSettings& optimizer, std::size_t
     const std::size_t others = of_two || round == 0 ? 1 : random.below(10);
     for (std::size_t k = 0; k < others; ++k) {
       messages.push_back(normal_floats(random, own.size()));
-      // The numbers of a message are doubles.
+      // Numbers in a message are doubles.
       const auto numbers = static_cast<std::ptrdiff_t>(method.message().vectors * size);
       std::copy(own.begin() + numbers, own.end(), messages.back().begin() + numbers);
     }
@@ -155,7 +155,7 @@ Lives live(const Listing& listing, const std::vector<std::size_t>& sizes, const 
   optimizers[3].kind = OptimizerKind::adam;
   optimizers[4].kind = OptimizerKind::adamw;
   if (entry.optimizers != Optimizers::any) {
-    optimizers.resize(2);  // whose models shrink before their own step
+    optimizers.resize(2);  // their models shrink before their own step
     optimizers[1] = {.kind = OptimizerKind::adamw, .weight_decay = 0.01};
   }
   Lives left;

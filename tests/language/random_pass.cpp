@@ -13,9 +13,9 @@ using Kind = Operand::Kind;
 constexpr std::size_t kStates = 3, kMessages = 2, kSources = 3, kRegisters = 24;
 constexpr std::size_t kNumbers = static_cast<std::size_t>(HiddenNumber::count) + 8;
 
-// Vectors of a RandomEvent.
+// Indices of the vectors of a RandomEvent.
 constexpr std::size_t kGradient = kStates, kMoments = kGradient + 1, kPoint = kMoments + 2,
-                      kModel = kPoint + 1, kReads = kModel + 1;  // and then what is only read
+                      kModel = kPoint + 1, kReads = kModel + 1;  // kReads: only read
 constexpr std::size_t kSaid = kReads, kMean = kSaid + 1, kMessage = kMean + 1,
                       kVectors = kMessage + kSources;
 
@@ -85,7 +85,7 @@ void add_stores(Pass& pass, Stream& random, const std::vector<bool>& is_set) {
   const bool points = std::ranges::find(targets, Operand{Kind::point, 0}) != targets.end();
   for (const Operand& to : targets) {
     Operand from = random_operand(random, is_set);
-    // What a store reads no other has written.
+    // A store must not read what another one has written.
     while (std::ranges::find(targets, from) != targets.end() || (points && from.kind == Kind::at))
       from = random_operand(random, is_set);
     pass.stores.push_back({from, to});
@@ -101,7 +101,7 @@ Pass random_pass(Stream& random, std::size_t most_instructions) {
   pass.has_decay = !reduces && random.below(2) == 0;
   std::vector<bool> is_set(kRegisters);
   const std::size_t count = 1 + random.below(most_instructions);
-  // Few registers are written again soon; many are alive together.
+  // With few registers each is soon written again; with many, many are in use together.
   const std::uint64_t registers = 1 + random.below(kRegisters);
   std::uint16_t reductions = 0;
   for (std::size_t k = 0; k < count; ++k) {
@@ -168,7 +168,7 @@ RandomEvent::RandomEvent(const RandomEvent& other)
   point_at_vectors();
 }
 
-// The next point is written where the last one is, as workers keep it.
+// The next point is written to the place of the last one, as workers keep it.
 void RandomEvent::point_at_vectors() {
   for (std::size_t k = 0; k < kStates; ++k) memory.state[k] = vectors_[k].data();
   memory.gradient = vectors_[kGradient].data();

@@ -9,14 +9,14 @@
 namespace acid::test {
 
 /// Any pass that a listing could give, and many that none would: every code, every operand, up to
-/// 24 registers. One with reductions has no decay.
+/// 24 registers. A pass with reductions has no decay.
 Pass random_pass(Stream& random, std::size_t most_instructions);
 
-/// One as parts of listings give them: what is read of a model has no reduction.
+/// A pass as parts of listings give it: a pass that reads the model has no reduction.
 Pass random_device_pass(Stream& random);
 std::size_t reductions_of(const Pass& pass);
 
-/// Everything that random_pass() reads and writes, of one worker in one event. Among the values are
+/// The memory that random_pass() reads and writes, for one worker in one event. Its values include
 /// zeros of both signs, subnormal numbers, infinities and NaN.
 class RandomEvent {
  public:
@@ -40,10 +40,10 @@ class RandomEvent {
   bool mean_is_given_;
 };
 
-/// What differs first; empty: nothing does.
+/// The first difference; empty: there is none.
 std::string difference(const RandomEvent& one, const RandomEvent& other);
 
-/// Whether both are the same bits; one NaN is as good as another.
+/// Whether both have the same bits; any NaN equals any other.
 bool is_same(double a, double b);
 
 }  // namespace acid::test

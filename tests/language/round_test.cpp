@@ -1,4 +1,4 @@
-// The string that says when things happen in a synchronous method.
+// The text that sets the order of phases in a synchronous method.
 #include "engine/language/round.hpp"
 
 #include "engine/base/error.hpp"

@@ -1,4 +1,4 @@
-// What methods say of how fast workers agree is what workers do.
+// The rate at which workers agree equals what methods say about it.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numbers>
@@ -13,7 +13,7 @@ using namespace acid::test;
 
 namespace {
 
-// Gradients pull the workers apart once, about a mean that stays 0.
+// Gradients pull the workers apart once, around a mean that stays 0.
 Walk pulled_apart(const Topology& graph, const AlgorithmEntry& entry) {
   Walk it(graph, entry, nlohmann::json::object(), {0.0});
   const int n = graph.workers();
@@ -84,7 +84,7 @@ TEST_CASE("what an exchange leaves is said only where it is known") {
   CHECK(choco.agreement.empty());
 }
 
-// Its slowest mode of I - W has z(e + 1) = (λ₂ + ρ) z(e) - ρ z(e - 1).
+// GASLoC's slowest mode of I - W has z(e + 1) = (λ₂ + ρ) z(e) - ρ z(e - 1).
 TEST_CASE("CORRECTNESS 36: on a ring of 16 GASLoC's momentum brings agreement much faster") {
   constexpr int kRing = 16, kExchanges = 60;
   const double angle = 2 * std::numbers::pi / kRing, lambda = (1 + 2 * std::cos(angle)) / 3;
@@ -96,7 +96,7 @@ TEST_CASE("CORRECTNESS 36: on a ring of 16 GASLoC's momentum brings agreement mu
       return std::vector{-std::cos(angle * worker)};
     });
     it.go(kExchanges - 1, 1.0, [](int, const std::vector<double>&) { return std::vector{0.0}; });
-    double before = 1, now = lambda + rho;  // the first has momentum from where all start
+    double before = 1, now = lambda + rho;  // the first exchange has momentum from the common start
     for (int e = 1; e < kExchanges; ++e)
       before = std::exchange(now, (lambda + rho) * now - rho * before);
     for (int w = 0; w < kRing; ++w)

@@ -16,17 +16,17 @@ struct Bowls {
   std::vector<std::vector<double>> h, b;
   Bowls();
   std::vector<double> gradient(int worker, const std::vector<double>& x) const;
-  /// Where Σ fᵢ is least.
+  /// The minimum of Σ fᵢ.
   std::vector<double> optimum() const;
   Walk::Gradient of_workers() const {
     return [this](int worker, const std::vector<double>& x) { return gradient(worker, x); };
   }
 };
 
-/// On a ring of eight, from 0.
+/// Walks on a ring of eight, from 0.
 Walk walk(std::string_view name, const nlohmann::json& options = nlohmann::json::object(),
           OptimizerSettings optimizer = {});
-/// The same of a listing.
+/// As above with a listing.
 Walk walk_listing(const nlohmann::json& listing,
                   const nlohmann::json& options = nlohmann::json::object(),
                   OptimizerSettings optimizer = {});

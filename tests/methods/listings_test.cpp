@@ -1,4 +1,4 @@
-// What is exact of listings, in double precision (CORRECTNESS 28, 33 to 36).
+// Exact properties of listings, in double precision (CORRECTNESS 28, 33 to 36).
 #include <cmath>
 
 #include "engine/methods/listed.hpp"

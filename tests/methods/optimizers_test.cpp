@@ -1,4 +1,4 @@
-// Methods with every optimiser that they take, beside plain loops in double precision.
+// Methods with every optimiser that they accept, compared with plain loops in double precision.
 #include <algorithm>
 #include <cmath>
 
@@ -18,7 +18,7 @@ constexpr int kSteps = 30;
 using Vector = std::vector<double>;
 using Vectors = std::vector<Vector>;  // by worker
 
-/// An optimiser as its paper has it, of one worker: x ← x after a step along g.
+/// An optimiser for one worker as in its paper: x ← x after a step along g.
 struct Reference {
   OptimizerSettings settings;
   Vector m = Vector(kDimension), v = Vector(kDimension);
@@ -114,7 +114,7 @@ TEST_CASE("D-PSGD in both orders takes any optimiser, whose moments are each wor
       }
 }
 
-// AccumAdam of Decent-DP: s gradients to a step of the moments, each of them looked ahead with.
+// AccumAdam of Decent-DP: s gradients for each step of the moments; every gradient looks ahead.
 TEST_CASE("Decent-Adam decays its model as AdamW does, or its gradient as Adam does") {
   const Bowls bowls;
   const double b1 = 0.9, b2 = 0.999, epsilon = 1e-8;
@@ -155,7 +155,7 @@ TEST_CASE("Decent-Adam decays its model as AdamW does, or its gradient as Adam d
       }
 }
 
-// So the method is what its paper says, for the losses with ½λ‖x‖² added.
+// So the method follows its paper for the losses with ½λ‖x‖² added.
 TEST_CASE("weight decay of a method with a step of its own is a penalty in the workers' losses") {
   const Bowls bowls;
   const auto penalised = [&](int worker, const Vector& x) {

@@ -1,4 +1,4 @@
-// What is exact of single methods, in double precision.
+// Exact properties of single methods, in double precision.
 #include <cmath>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-// What a server's listing does with what arrives, in double precision.
+// How a server's listing handles arrivals, in double precision.
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kSize = 5;
 
-/// A worker or a server, from x = 1, that hears what the other says.
+/// A worker or a server, from x = 1, that hears the other's messages.
 struct One {
   One(const Rules& rules, std::uint32_t number) {
     settings.dimension = kSize;
@@ -44,8 +44,8 @@ std::vector<double> difference(int arrival) {
   return out;
 }
 
-/// The largest difference between async-diloco's server and `next`, which is told x, a difference
-/// and the number of its arrival, from 1.
+/// The largest difference between async-diloco's server and `next`, which gets x, a difference and
+/// the number of its arrival, from 1.
 template <class Next>
 double parts_from(const json& options, Next next) {
   const AlgorithmEntry& entry = *find_algorithm("async-diloco");

@@ -1,4 +1,4 @@
-// What is exact of SwarmSGD, in double precision (CORRECTNESS 25).
+// Exact properties of SwarmSGD, in double precision (CORRECTNESS 25).
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -88,7 +88,7 @@ std::vector<double> difference(const std::vector<double>& a, const std::vector<d
 
 TEST_CASE("CORRECTNESS 25: a SwarmSGD event is a step of both partners, then their average") {
   Swarm swarm("swarm-sgd");
-  CHECK(swarm.method.rate == 1);  // of two a gradient each
+  CHECK(swarm.method.rate == 1);  // two workers with a gradient each
   Stream stream(3);
   for (int event = 0; event < 100; ++event) {
     const std::size_t i = stream.below(kWorkers),
@@ -176,7 +176,7 @@ TEST_CASE("CORRECTNESS 25 and 26: on 8 bits partners average to half a spacing, 
     INFO("largest " << largest << ", mean " << errors / count << " of " << count);
     CHECK(largest <= kSpacing / 2 + 1e-6);
     CHECK(largest > kSpacing / 4);
-    // Of a mean of two: half the variance s²/12; four standard errors, of pairs that share it.
+    // For a mean of two: half the variance s²/12; four standard errors, for pairs that share it.
     CHECK(squares / count == Approx(kSpacing * kSpacing / 24).epsilon(0.1));
     CHECK(std::abs(errors / count) < 4 * kSpacing / std::sqrt(24.0 * count / 2));
   }

@@ -1,5 +1,5 @@
-// What differs from exchange to exchange: parts of vectors that take turns, messages that are not
-// always sent, peers that take turns. In double precision, against rules written down apart.
+// Differences between exchanges: parts of vectors that take turns, messages that are not always
+// sent, peers that take turns. In double precision, compared with rules written separately.
 #include <cmath>
 
 #include "engine/base/error.hpp"
@@ -182,7 +182,7 @@ TEST_CASE("bytes per gradient are those of what is sent, in the mean") {
   CHECK(bytes("streaming-diloco", {{"steps", 5}, {"fragments", 4}}) == Approx(all / 4 / 5));
   CHECK(bytes("des-loc", {{"steps", 5}, {"steps_m", 10}, {"steps_v", 30}}) ==
         Approx(all * (1.0 / 5 + 1.0 / 10 + 1.0 / 30)));
-  // A period that is longer than what is looked at.
+  // A period longer than the exchanges that are looked at.
   CHECK(bytes("des-loc", {{"steps", 500}}) == Approx(all / 500 * 1.5).epsilon(0.1));
 }
 

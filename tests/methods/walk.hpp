@@ -10,7 +10,7 @@
 
 namespace acid::test {
 
-/// A synchronous method of the catalog in double precision, walked through without a driver.
+/// A synchronous method of the catalog in double precision, executed without a driver.
 struct Walk {
   using Gradient = std::function<std::vector<double>(int worker, const std::vector<double>& x)>;
 
@@ -24,7 +24,7 @@ struct Walk {
   Walk(const Topology& graph, const AlgorithmEntry& entry, const nlohmann::json& options,
        const std::vector<double>& start, OptimizerSettings optimizer = {});
 
-  /// So many gradients of every worker, and what is said and heard around them.
+  /// Executes `legs` gradients of every worker, with the says and hears around them.
   void go(int legs, double learning_rate, const Gradient& gradient);
   std::vector<double> x(int worker) const;
   std::vector<double> mean() const;

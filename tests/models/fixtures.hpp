@@ -19,7 +19,7 @@ constexpr DataShape kCifar{3, 32, 32, 10};
 constexpr DataShape kTiny{2, 8, 8, 3};
 constexpr DataShape kSequence{1, 1, 12, 17, true};
 
-/// Examples that the model takes.
+/// The shape of examples that the model accepts.
 inline const DataShape& shape_for(const ModelEntry& entry) {
   return entry.tokens ? kSequence : kCifar;
 }
@@ -42,8 +42,8 @@ struct State {
   }
 };
 
-/// Random examples; the mean of the features depends on the class, and most tokens on the one
-/// before, so there is something to learn.
+/// Random examples; the mean of the features depends on the class, and most tokens on the token
+/// before, so that a model can learn.
 struct Examples {
   DataShape shape;
   std::vector<float> features;

@@ -52,7 +52,7 @@ TEST_CASE("parameter counts are those of the papers and of torchvision") {
   CHECK(parameters_of("resnet18", kCifar) == 11'173'962);
   CHECK(parameters_of("resnet18", imagenet, {{"stem", "imagenet"}}) == 11'689'512);
   CHECK(parameters_of("resnet50", imagenet, {{"stem", "imagenet"}}) == 25'557'032);
-  // GPT-2, small, as Hugging Face's transformers counts its parameters.
+  // GPT-2, small; the number of parameters is that of Hugging Face's transformers.
   const DataShape web_text{1, 1, 1024, 50257, true};
   CHECK(parameters_of("transformer-lm", web_text,
                       {{"layers", 12}, {"width", 768}, {"heads", 12}}) == 124'439'808);
@@ -73,7 +73,7 @@ TEST_CASE("every layout is contiguous and names each tensor once") {
     INFO(entry.name);
     REQUIRE(find_model(entry.name)->name == entry.name);
     REQUIRE_FALSE(entry.summary.empty());
-    if (entry.build == nullptr) continue;  // its layout is what a process says
+    if (entry.build == nullptr) continue;  // its layout comes from a process
     const Layout layout = layout_of(std::string(entry.name), shape_for(entry));
     std::set<std::string> names;
     require_contiguous(layout.parameters, names);

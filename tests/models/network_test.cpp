@@ -23,7 +23,7 @@ TEST_CASE("a network's steps read only values that exist and have not expired") 
       alive.push_back(true);
       for (const int value : step.expired) alive[static_cast<std::size_t>(value)] = false;
     }
-    // Nothing but the logits is left.
+    // Only the logits are left.
     CHECK(std::ranges::count(alive, true) == 1);
     CHECK(alive.back());
   }

@@ -10,7 +10,7 @@ using namespace acid;
 
 namespace {
 
-/// Minibatches that say whose they are, and a record of which thread gathered what.
+/// Minibatches that name their worker, and a record of which thread gathered what.
 class Gathered {
  public:
   using Key = std::pair<int, std::int64_t>;  // worker, step
@@ -26,7 +26,7 @@ class Gathered {
   Prefetcher::Gather function() {
     return [this](int worker, std::int64_t step, Minibatch& out) { gather(worker, step, out); };
   }
-  /// Sleeps until somebody has begun to gather it.
+  /// Sleeps until a thread has begun to gather it.
   void wait_for(Key key) {
     const MutexLock lock(mutex_);
     while (by_[key].empty()) changed_.wait(mutex_);
@@ -59,7 +59,7 @@ TEST_CASE("a worker's next minibatch is gathered by another thread, once") {
   check_is(minibatch, 1, 0);
   CHECK(gathered.by({1, 0}) == std::vector{std::this_thread::get_id()});
   for (std::int64_t step = 1; step < 5; ++step) {
-    gathered.wait_for({1, step});  // so it is at least in the making
+    gathered.wait_for({1, step});  // so it is at least begun
     prefetcher.take(1, step, minibatch);
     check_is(minibatch, 1, step);
     REQUIRE(gathered.by({1, step}).size() == 1);

@@ -11,9 +11,8 @@ using namespace acid::test;
 
 namespace {
 
-/// A model that only reports what it was given: its loss is the sum of features, labels and what
-/// labels are smoothed by. It
-/// tells of the second half of its gradient only.
+/// A model that only reports its input: its loss is the sum of features, labels and the label
+/// smoothing. It calls `ready` for the second half of its gradient only.
 class EchoModel : public Model {
  public:
   double loss_and_gradient(std::span<const float> x, std::span<float> /*buffers*/,
@@ -162,7 +161,7 @@ TEST_CASE("prefetched minibatches are the same, on any lane and in any order of 
       const double expected = plain->gradient(lane, worker, step, x, {}, g);
       CHECK(ahead->gradient(lane, worker, step, x, {}, g) == expected);
     }
-    if (step % 5 == 0)  // An evaluation leaves another size in the lane's memory.
+    if (step % 5 == 0)  // an evaluation leaves another size in the lane's memory
       CHECK(ahead->evaluate(0, EvaluationSet::test, 0, x, {}).loss_sum ==
             plain->evaluate(0, EvaluationSet::test, 0, x, {}).loss_sum);
   }
@@ -235,7 +234,7 @@ TEST_CASE("no minibatch has a validation example, and evaluation on them has all
   EchoRuntime runtime;
   const Dataset whole = make_dataset(kTiny, kExamples, 5);
   const HeldOut parts = hold_out(kExamples, kHeldOut, 3);
-  // What the model says of each example alone tells which it was given.
+  // What the model says about each example shows which one it was.
   std::vector<float> features(static_cast<std::size_t>(kTiny.features()));
   const auto echo_of = [&](std::int32_t example) {
     whole.train->copy_features(example, features);

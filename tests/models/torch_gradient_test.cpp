@@ -1,4 +1,4 @@
-// What the LibTorch models compute. These tests see only the Model interface.
+// The results of the LibTorch models. These tests use only the Model interface.
 #include <cmath>
 
 #include "tests/catch.hpp"
@@ -76,10 +76,10 @@ TEST_CASE("the loss of an untrained language model is near ln(vocabulary) per to
 TEST_CASE("a token changes no prediction before it, and those from it on") {
   const Case c{model_options("transformer-lm", {{"width", 16}}), kSequence, false};
   State state(c.options, c.shape);
-  for (float& value : state.x) value *= 5;  // so that all of it matters
+  for (float& value : state.x) value *= 5;  // so that every part matters
   const auto model = make(c);
   const Examples original(kSequence, 1, 3);
-  // The loss at one position: of all positions, less that with another label there.
+  // The loss at one position: the loss over all positions, minus the loss with another label there.
   const auto losses = [&](const Examples& examples) {
     std::vector<double> found;
     for (int place = 0; place < kSequence.width; ++place) {
@@ -113,7 +113,7 @@ TEST_CASE("the gradient is the slope of the loss along any direction") {
     const auto model = make(c);
     std::vector<float> g(state.x.size(), 42);  // must be overwritten, not added to
     model->loss_and_gradient(state.x, state.buffers, examples.batch(), g);
-    // Along the gradient itself: the slope is ‖g‖, the largest there is, so the rounding of
+    // Along the gradient itself the slope is ‖g‖, the largest possible, so the rounding of
     // single-precision kernels does not hide it.
     const double length = norm(g);
     REQUIRE(length > 1e-3);
@@ -158,12 +158,12 @@ TEST_CASE("parts of a gradient are told in backward order, once each, and are fi
       const auto layout =
           find_model(c.options.at("kind").get<std::string>())->layout(c.options, c.shape);
       REQUIRE(ends.size() == layout.parameters.size());
-      // The classifier's weight and bias come before everything that feeds them.
+      // The classifier's weight and bias come before all layers before it.
       CHECK(std::max(ends[0], ends[1]) == g.size());
       const Segment& second = layout.parameters[1].segment;
       CHECK(ends.back() <= static_cast<std::size_t>(second.offset + second.size));
     }
-    // Nobody asks: the hooks that are there now tell nobody.
+    // Without a listener the existing hooks call nothing.
     state.buffers = fresh.buffers;
     CHECK(model->loss_and_gradient(state.x, state.buffers, examples.batch(), g) == loss);
     CHECK(g == plain);
@@ -216,7 +216,7 @@ TEST_CASE("a linear model's gradient is the closed form, tensor by tensor") {
   for (std::size_t k = 0; k < g.size(); ++k) REQUIRE(g[k] == Approx(expected[k]).margin(2e-6));
 }
 
-// −Σₖ qₖ log pₖ with q = (1 − s) of the label and s / classes of all.
+// −Σₖ qₖ log pₖ with q = (1 − s) for the label plus s / classes for all classes.
 TEST_CASE("with smoothed labels loss and gradient are the closed form, evaluation stays plain") {
   constexpr double kSmoothing = 0.3;
   const Case c{model_options("linear"), kTiny, false};
@@ -263,7 +263,7 @@ TEST_CASE("the loss of a language model with smoothed labels is that of all toke
   const Examples examples(kSequence, 2, 3);
   const auto model = make(c);
   std::vector<float> g(state.x.size());
-  // Linear in the labels' distribution: what all classes share is the mean over the classes.
+  // The loss is linear in the labels' distribution: the smoothing adds the mean over the classes.
   double all_classes = 0;
   for (std::int64_t token = 0; token < kSequence.classes; ++token) {
     Examples same = examples;

@@ -47,10 +47,10 @@ TEST_CASE("a model follows its caller's arrays, whichever they are") {
     const Result ra = gradient(*model, a, examples.batch());
     const Result rb = gradient(*model, b, examples.batch());
     CHECK(ra.loss != rb.loss);
-    // The same model back at the first array, and a new one that has seen nothing else.
+    // The same model with the first array again, and a new model that has seen nothing else.
     CHECK(gradient(*model, a, examples.batch()) == ra);
     CHECK(gradient(*make(kind), b, examples.batch()) == rb);
-    // Between evaluations, and with the contents of a known array changed.
+    // Between evaluations, and when the contents of a known array change.
     const double evaluated = model->evaluate(b.x, b.buffers, examples.batch()).loss_sum;
     CHECK(gradient(*model, a, examples.batch()) == ra);
     State c = a;

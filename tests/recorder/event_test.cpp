@@ -30,7 +30,7 @@ struct Numbered {
   std::int64_t number = 0;
 };
 
-// Every kind, odd times, the ends of each range.
+// Events of every kind, with odd times and the ends of each range.
 std::vector<Numbered> some_events() {
   Stream stream(2);
   std::vector<Numbered> events{
@@ -47,7 +47,7 @@ std::vector<Numbered> some_events() {
   return events;
 }
 
-// What a fingerprint must not be: FNV-1a, a byte at a time.
+// FNV-1a, a byte at a time: the fingerprint must be faster than this.
 std::uint32_t hash_of_bytes(const std::vector<float>& x) {
   std::uint32_t hash = 2166136261u;
   for (const std::byte byte : std::as_bytes(std::span(x)))
@@ -97,8 +97,8 @@ TEST_CASE("of an exchange's number the lowest bits are kept") {
 TEST_CASE("the layout of an event's bytes is the documented one") {
   const Event event{EventKind::exchange, 2.5, 0x5432, 0xAABBCCDD};
   const EventBytes bytes = encode_event(event, 3, 1234);
-  // The check is what Python's binascii.crc_hqx(data, 0xFFFF) says of struct.pack("<iq", 3, 1234)
-  // and the 14 bytes before it.
+  // The expected check is Python's binascii.crc_hqx(data, 0xFFFF) of struct.pack("<iq", 3, 1234)
+  // and the 14 bytes before the check.
   const unsigned char expected[kEventBytes] = {0,    0,    0,    0,    0,    0,    0x04, 0x40,
                                                0xDD, 0xCC, 0xBB, 0xAA, 0x23, 0x43, 0x2A, 0x84};
   CHECK(std::memcmp(bytes.data(), expected, kEventBytes) == 0);

@@ -1,4 +1,4 @@
-// A store that somebody altered: what is read from it is checked where it is read.
+// An altered store: every value is checked where it is read.
 #include <algorithm>
 #include <fstream>
 
@@ -41,7 +41,7 @@ struct Altered {
     raw.execute("PRAGMA foreign_keys = OFF");
     raw.execute(sql);
   }
-  /// What reading everything of the run says.
+  /// The error of reading everything of the run.
   std::string complaint() const {
     try {
       const Store store(temp.store(), Store::Access::read);

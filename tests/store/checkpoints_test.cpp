@@ -1,4 +1,4 @@
-// Checkpoints, the event log and verifications, as they are recorded and read back.
+// Checkpoints, the event log and verifications are recorded and read back.
 #include <unistd.h>
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace test;
 
-// Whether a thread of this process waits for something, and not for a moment only.
+// Whether a thread of this process waits for something, and not only for a moment.
 bool sleeps(pid_t thread) {
   for (int looks = 0; looks < 20; ++looks) {
     std::ifstream file(fmt::format("/proc/self/task/{}/stat", thread));
@@ -100,7 +100,7 @@ TEST_CASE("a checkpoint is never seen without what was recorded before it, nor w
   int seen = 0, wrong = 0;
   std::thread reader([&] {
     const Store store(story.temp.store(), Store::Access::read);
-    // Of the newest checkpoint its step, and how many ticks, values and events there are of it.
+    // Reads the step of the newest checkpoint, and its numbers of ticks, values and events.
     sqlite::Statement look(store.impl().connection(),
                            "SELECT step, last_tick, last_chunk,"
                            " (SELECT count(*) FROM ticks WHERE tick <= last_tick),"

@@ -1,4 +1,4 @@
-// What counts of a run that was killed and continued from a checkpoint.
+// Which records count of a run that was killed and continued from a checkpoint.
 #include "tests/store/story.hpp"
 
 namespace acid {
@@ -46,7 +46,7 @@ TEST_CASE("going back further than to the newest checkpoint supersedes what came
   story.steps(5, 5);
   story.checkpoint(5);
   const Continuation third = story.from(3);
-  story.begin(story.from(1));  // as when the files of the others are damaged
+  story.begin(story.from(1));  // as when the other checkpoints' files are damaged
   story.check({1, 1});
   CHECK(checkpoints_of(story.store, story.run.id).size() == 1);
   story.steps(3, 3);
@@ -161,7 +161,7 @@ std::string summaries(const Store& store) {
 
 TEST_CASE("summaries of a series that was cut are those it had at the checkpoint") {
   const std::vector<double> values{3, 2, kNaN, 5, 2, kInfinity, 7, 1, -kInfinity, 0, 9, kNaN, 4, 4};
-  // Cuts of series that are whole and of such as were cut before, by one step and by many.
+  // Cuts series that are whole and series that were cut before, by one step and by many.
   for (const std::vector<int>& cuts : {std::vector{14, 13, 9, 8, 4, 3, 1}, {12, 11, 10, 6, 2}}) {
     Story story;
     story.begin();

@@ -1,5 +1,5 @@
-// Every column of every table: what somebody changes in it is found, and takes "verified" away. The
-// program scripts/alterations does the same to stores of real runs.
+// Every column of every table: each change is found and cancels "verified". The program
+// scripts/alterations does the same to stores of real runs.
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -11,7 +11,7 @@
 namespace acid::test {
 namespace {
 
-/// What nothing shows, and why. Whatever else there is has a seal.
+/// Columns that are not shown anywhere, and why. All other columns have a seal.
 const std::map<std::string, std::string> kNotShown{
     {"attempts.heartbeat", "a lease's last sign of life"},
     {"checkpoints.removed", "acid gc writes it; the files tell"},
@@ -21,7 +21,7 @@ const std::map<std::string, std::string> kNotShown{
 };
 
 /// A store with a row in every table: a run of two attempts that was verified, in an experiment
-/// with a search, and one that its search tried.
+/// with a search, and a run that its search tried.
 struct FullStory : Story {
   FullStory() {
     RunRecord tried = make_run(2);
@@ -88,7 +88,7 @@ class Altering {
     while (select.step()) all[select.text(0)].emplace_back(select.text(1), select.text(2));
     return all;
   }
-  /// Whether this changes anything.
+  /// Executes the statement; returns whether it changes anything.
   bool with(const std::string& sql) const {
     std::filesystem::copy_file(temp_.path() + "/sound.db", database(),
                                std::filesystem::copy_options::overwrite_existing);
@@ -98,7 +98,7 @@ class Altering {
         "PRAGMA ignore_check_constraints = ON");
     try {
       db.execute(sql);
-    } catch (const StoreError&) {  // SQLite itself keeps it from being written.
+    } catch (const StoreError&) {  // SQLite itself refuses the statement
       return false;
     }
     return db.changes() > 0;
@@ -144,11 +144,11 @@ TEST_CASE(
                                                    {"TEXT", "coalesce({0}, '') || 'x'"},
                                                    {"BLOB", "CAST(X'01' || {0} AS BLOB)"}};
   for (const auto& [table, columns] : store.tables()) {
-    REQUIRE(store.with(fmt::format("DELETE FROM {}", table)));  // Every table has a row.
+    REQUIRE(store.with(fmt::format("DELETE FROM {}", table)));  // every table has a row
     CHECK(store.found());
     for (const auto& [column, type] : columns) {
       if (kNotShown.contains(table + "." + column)) continue;
-      // Of each value one that differs from it a little, none, and the one beside it as well.
+      // Each value is replaced by one that differs a little, by NULL, and by its neighbour's.
       check(fmt::format(fmt::runtime("UPDATE {1} SET {0} = " + changed.at(type)), column, table));
       check(fmt::format("UPDATE {1} SET {0} = NULL WHERE {0} NOTNULL", column, table));
     }
@@ -177,7 +177,7 @@ TEST_CASE("beside an altered file of a checkpoint or a model no run is called ve
     }
     fs::remove(path);
     CHECK(store.found());
-    CHECK(store.verified());  // Its digest is still there, and proves what it proved.
+    CHECK(store.verified());  // its digest exists and still proves the same
     std::ofstream(store.folder() + "/elsewhere") << was;
     fs::create_symlink(store.folder() + "/elsewhere", path);
     CHECK(store.found());

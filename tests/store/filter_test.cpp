@@ -1,4 +1,4 @@
-// RunFilter: what people ask for, and what they must not be able to do.
+// RunFilter: typical expressions, and expressions that must be refused.
 #include "tests/catch.hpp"
 #include "tests/store/fixture.hpp"
 

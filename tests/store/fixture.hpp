@@ -21,7 +21,7 @@ namespace acid::test {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// A folder of its own for each test, removed with everything in it.
+/// A folder for one test, removed with everything in it.
 class TempFolder {
  public:
   TempFolder() {
@@ -86,7 +86,7 @@ inline AttemptResult ended_as(RunState state) {
   return result;
 }
 
-/// The first value that a query yields.
+/// The first value of a query.
 inline std::int64_t number(const Store& store, const std::string& sql) {
   sqlite::Statement statement(store.impl().connection(), sql);
   statement.step();
@@ -110,7 +110,7 @@ inline bool as_nobody(const std::function<bool()>& check) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// What is said about a store that cannot be opened.
+/// The error of opening a store.
 inline std::string error_of(const std::string& folder, Store::Access access) {
   try {
     const Store store(folder, access);

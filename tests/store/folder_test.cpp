@@ -1,4 +1,4 @@
-// The folders of a store: that they last, and what is said of those that cannot be looked at.
+// The folders of a store: they are durable, and unreadable ones are reported.
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ namespace acid::test {
 void see_fsync(int descriptor);
 }
 
-// In place of the C library's.
+// Replaces the C library's fsync.
 extern "C" int fsync(int descriptor) {
   acid::test::see_fsync(descriptor);
   return static_cast<int>(syscall(SYS_fsync, descriptor));
@@ -26,7 +26,7 @@ namespace {
 using namespace test;
 namespace fs = std::filesystem;
 
-/// The folders that were synced during its life: by whatever in this program calls fsync.
+/// The folders that this program synced during its life.
 class SyncedFolders {
  public:
   SyncedFolders() {

@@ -1,4 +1,4 @@
-// What acid gc takes away, and what it must not.
+// What acid gc deletes, and what it must keep.
 #include <sys/wait.h>
 
 #include <csignal>
@@ -70,7 +70,7 @@ TEST_CASE("of a chain of attempts what counts stays and the rest goes") {
   const std::string before = shown(f.store, f.run.id);
   const Garbage garbage = find_garbage(f.store, false);
   CHECK(paths(garbage) == std::vector<std::string>{f.path("c6")});
-  // Two gradients too many in each of the first two attempts, two values each.
+  // The first two attempts have two superseded gradients each, with two values per gradient.
   CHECK(garbage.superseded_points == 8);
   CHECK(garbage.superseded_events == 4);
   collect_garbage(f.store, garbage);
@@ -213,7 +213,7 @@ TEST_CASE("a run that a living process executes keeps its rows and files") {
   record_chain(f.store, f.run.id);
   const Garbage garbage = find_garbage(f.store, false);
   CHECK_FALSE(garbage.empty());
-  // Somebody takes it up between finding and collecting.
+  // Another process takes the run up between finding and collecting.
   Execution live(f.store, f.run.id);
   live.work(1);
   write_file(f.temp.store(), f.path("next.1.tmp"), "being written");
@@ -278,7 +278,7 @@ TEST_CASE("whatever rows and requests say, gc deletes nothing outside checkpoint
   CHECK(exists(f.temp.store(), "store.db"));
 }
 
-/// Attempts with much that is superseded, and the last one with little that counts.
+/// Attempts with many superseded records, and a last one with few that count.
 void record_much(Store& store, const std::string& run, int files) {
   const auto attempt = begin(store, run);
   {
@@ -341,8 +341,8 @@ std::ptrdiff_t files_in(const std::string& folder) {
   return std::distance(fs::directory_iterator(folder), fs::directory_iterator());
 }
 
-/// Collects garbage in a process of its own, and kills it when its time is over or it has deleted
-/// more than a number of files. To be called while this process has no connection.
+/// Collects garbage in a process of its own, and kills it after `seconds` or when fewer than
+/// `files_left` files are left. Call it while this process has no connection.
 void collect_until_killed(const std::string& folder, const std::string& files, double seconds,
                           std::ptrdiff_t files_left) {
   const pid_t child = fork();

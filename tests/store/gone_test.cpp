@@ -22,7 +22,7 @@ struct Written {
     const std::vector<Value> row{{"eval_loss", kWholeRun, value}};
     writer.sample({static_cast<std::int64_t>(value), value, 0, 0}, row);
   }
-  /// What flush() says.
+  /// The error of flush().
   std::string complaint() {
     try {
       writer.flush();

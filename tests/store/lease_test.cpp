@@ -1,4 +1,4 @@
-// Who holds a run, and how long.
+// Which process holds a run, and how long.
 #include <sys/wait.h>
 
 #include <csignal>
@@ -86,7 +86,7 @@ TEST_CASE("of a process in another PID namespace of this host the heartbeat deci
   const std::size_t space = lease.boot_id.find(" pid:[");
   REQUIRE(space != std::string::npos);
   lease.boot_id = lease.boot_id.substr(0, space) + " pid:[1]";
-  lease.process_start -= 1;  // the number belongs to somebody else here
+  lease.process_start -= 1;  // the process number belongs to another process here
   CHECK(lease.alive());
   CHECK(goes_on(lease, kHeartbeatLostSeconds - 1));
   CHECK_FALSE(goes_on(lease, kHeartbeatLostSeconds + 1));

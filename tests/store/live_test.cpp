@@ -1,4 +1,4 @@
-// What a live view asks for: the pace of the newest attempt, and the outline of a long series.
+// The queries of a live view: the pace of the newest attempt, and the outline of a long series.
 #include "tests/store/story.hpp"
 
 namespace acid {

@@ -1,4 +1,4 @@
-// What is found wrong with a store, and mended.
+// Faults of a store that are found, and those that are mended.
 #include "store/maintenance.hpp"
 
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ std::vector<std::string> texts(const std::vector<StoreFinding>& findings) {
   return all;
 }
 
-/// The finding whose text holds `part`.
+/// The finding whose text contains `part`.
 StoreFinding finding(const Store& store, const std::string& part) {
   const auto all = inspect_store(store);
   INFO("looking for: " << part << "\nfound: " << fmt::format("{}", fmt::join(texts(all), "\n")));
@@ -88,7 +88,7 @@ TEST_CASE("a run that a living process executes is left alone") {
   check_sound(f.store);
   CHECK(repair_store(f.store).empty());
   CHECK(exists(f.folder(), path_of(f.a.id, "four.123.tmp")));
-  // What is wrong with its files is said, but nothing is done about it.
+  // Faults of its files are reported, but not mended.
   fs::remove(f.folder() + "/" + path_of(f.a.id, "two"));
   CHECK_FALSE(finding(f.store, "is missing").repairable);
   CHECK(repair_store(f.store).empty());
@@ -104,7 +104,7 @@ TEST_CASE("checkpoints whose file was cut short or altered are found and let go 
   CHECK(found.repairable);
   CHECK(found.what.find("checkpoint 2 of run " + f.a.id) != std::string::npos);
   CHECK_THAT(found.remedy, ContainsSubstring("go on from checkpoint 1, the only one left"));
-  // What has lost its row but still its size may be of use to somebody.
+  // A file that has lost its row but has its size may still be useful.
   CHECK(repair_store(f.store).size() == (cut_short ? 2 : 1));
   CHECK(exists(f.folder(), path) == !cut_short);
   check_sound(f.store);
@@ -277,7 +277,7 @@ TEST_CASE("symbolic links are reported, neither followed nor deleted") {
   make_old(f.folder(), folder_link);
   CHECK_FALSE(finding(f.store, link + " is a symbolic link").repairable);
   CHECK_FALSE(finding(f.store, folder_link + " is a symbolic link").repairable);
-  // Also when a row names what is behind.
+  // Also when a row names a file behind the link.
   sqlite::Statement(f.store.impl().connection(),
                     "UPDATE checkpoints SET path = 'checkpoints/linked/file' WHERE id = 2"
                     " RETURNING id")

@@ -42,7 +42,7 @@ TEST_CASE("a new store has the settings that keep it safe") {
   CHECK(connection.pragma("trusted_schema") == 0);
   CHECK(connection.pragma("cell_size_check") == 1);
   CHECK(connection.pragma("synchronous") == 2);
-  CHECK(connection.pragma("wal_autocheckpoint") == 0);  // we do it ourselves, under a lock
+  CHECK(connection.pragma("wal_autocheckpoint") == 0);  // this class does it itself, under a lock
   CHECK(connection.pragma("busy_timeout") == 60000);
   sqlite::Statement journal(connection, "PRAGMA journal_mode");
   journal.step();
@@ -317,7 +317,7 @@ TEST_CASE("a store in a folder that cannot be written can be read, and says why 
   chmod(temp.store().c_str(), 0555);
   CHECK(as_nobody(reads));
   CHECK(as_nobody(refuses));
-  // The database alone, as somebody would copy it to an archive.
+  // The database alone, as when it is copied to an archive.
   fs::remove(temp.store() + "/store.db-wal");
   fs::remove(temp.store() + "/store.db-shm");
   CHECK(as_nobody(reads));

@@ -15,7 +15,8 @@ namespace {
 
 using namespace test;
 
-/// Forked before this process opens any connection: SQLite's must not cross a fork.
+/// Runs `work` in a fork. Call it before this process opens any connection: SQLite's connections
+/// must not cross a fork.
 pid_t start(const std::function<void()>& work) {
   const pid_t child = fork();
   if (child != 0) return child;

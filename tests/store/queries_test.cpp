@@ -1,4 +1,4 @@
-// Finding runs by name, and the views that people query themselves.
+// Finding runs by name, and the views for users' own queries.
 #include "store/queries.hpp"
 
 #include <cmath>
@@ -205,7 +205,7 @@ TEST_CASE("the views of SCHEMA.md answer with friendly names") {
   CHECK(rows(store, "i,j,nominal_rate,exchanges,realised_rate", "edge_list") == "0|1|0.5|3|1.5\n");
   CHECK(rows(store, "worker,digest", "digest_list") == "0|w0\n1|w1\n|m\n");
   CHECK(rows(store, "severity,text", "log_list") == "error|text\n");
-  store.impl().connection().execute("PRAGMA trusted_schema = ON");  // as other programs have it
+  store.impl().connection().execute("PRAGMA trusted_schema = ON");  // the default of other programs
   CHECK(rows(store, "stream,worker,value", "seed_list ORDER BY stream, worker") ==
         "data_order|0|7\ndata_order|1|18446744073709551615\ninit||9\n");
 }

@@ -1,5 +1,5 @@
-// What somebody changes in a store by hand: a verification counts no longer, and labels, recipes
-// and settings are not taken for what acid wrote.
+// Changes of a store by hand: a verification no longer counts, and changed labels, recipes and
+// settings are not accepted as acid's.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -53,7 +53,7 @@ std::vector<std::string> findings_in(const Store& store,
 TEST_CASE("a verification counts as long as nothing of what it proved has changed, and no longer") {
   Verified story;
   CHECK(story.altered().empty());
-  // Each alteration, its undoing, and what is said.
+  // Each alteration, its undoing, and the expected message.
   for (const auto& [sql, undone, found] : {
            std::tuple{"UPDATE points SET value = value * 2", "UPDATE points SET value = value / 2",
                       "the record of its values"},
@@ -86,7 +86,7 @@ TEST_CASE("a verification counts as long as nothing of what it proved has change
     CHECK(story.altered_by(undone).empty());
   }
   CHECK(findings_in(story.store).empty());
-  // Neither a seal nor a proof that is gone is one that holds.
+  // A missing seal or proof does not hold.
   CHECK_THAT(story.altered_by("UPDATE verifications SET proof = NULL"),
              ContainsSubstring("an earlier acid"));
   CHECK(findings_in(story.store).size() == 1);
@@ -100,7 +100,7 @@ TEST_CASE("what acid itself changes later leaves a verification as it is") {
   story.execute("UPDATE checkpoints SET removed = created");
   CHECK(story.altered().empty());
   RunRecord again = story.run;
-  again.settings["checkpoint"] = {{"keep", 7}};  // which its digest leaves out
+  again.settings["checkpoint"] = {{"keep", 7}};  // its digest leaves this key out
   again.label = "other";
   story.store.add_experiment(make_experiment("another"), {again});
   CHECK(run_detail(story.store, story.run.id).settings == again.settings);
@@ -163,7 +163,7 @@ TEST_CASE("a run that leaves an experiment, and text that moves to the next colu
     CHECK(inspect_store(store).empty());
     store.impl().connection().execute(sql);
     CHECK_FALSE(findings_in(store, found).empty());
-    // Also of the run that is not in the experiment any more.
+    // Also for the run that is no longer in the experiment.
     std::string said;
     for (const std::string& id : {other.id, tried.id}) {
       const std::string one = run_detail(store, id).verifications.back().altered;
@@ -171,7 +171,7 @@ TEST_CASE("a run that leaves an experiment, and text that moves to the next colu
       said += one;
     }
     CHECK_THAT(said, ContainsSubstring("is not as it was written"));
-    // Nor does acid make it sound by what it writes next.
+    // What acid writes next does not make it sound, either.
     store.add_experiment(make_experiment("next"), {make_run(4)});
     CHECK_FALSE(findings_in(store, found).empty());
   }
@@ -339,7 +339,7 @@ TEST_CASE("seals of an earlier acid are looked at once, when its store comes to 
         verified = verified && row.altered.empty();
     CHECK_FALSE(verified);
   }
-  // What had no seal is taken as it is found, and has one from then on.
+  // Rows without a seal are accepted as found, and have a seal from then on.
   const StoreOfVersion8 earlier;
   Store store = earlier.after(
       "UPDATE runs SET seal = NULL; UPDATE experiments SET seal = NULL;"

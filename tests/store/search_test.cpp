@@ -1,4 +1,4 @@
-// What is found in a series without reading all of it equals what a reader of all of it finds.
+// Searches that do not read the whole series find what a full reading finds.
 #include <algorithm>
 #include <array>
 #include <limits>

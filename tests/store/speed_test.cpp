@@ -1,6 +1,6 @@
-// Loose bounds, a small part of what acid-bench measures: they catch a lost index or a transaction
-// per value. They count processor time, in units of what SQLite itself takes for a row: so they
-// hold on a slow machine and on a busy one.
+// Loose bounds, a small part of what acid-bench measures: they find a lost index or a transaction
+// per value. They count processor time, in units of SQLite's own time for a row, so that they hold
+// on slow and on busy machines.
 #include <algorithm>
 #include <array>
 
@@ -14,7 +14,7 @@ namespace {
 
 using namespace test;
 
-/// Seconds that one row takes in a table without any index, in a transaction of many.
+/// Seconds for one row in a table without any index, in a transaction of many.
 double seconds_of_a_row() {
   constexpr int kRows = 100'000;
   const TempFolder temp;
@@ -29,7 +29,7 @@ double seconds_of_a_row() {
   return time.seconds() / kRows;
 }
 
-// A sanitizer slows us, and not SQLite.
+// A sanitizer slows acid's code, and not SQLite.
 #ifdef NDEBUG
 constexpr double kSlowness = 1;
 #else

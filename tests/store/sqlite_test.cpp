@@ -1,4 +1,4 @@
-// The owner of SQLite's handles.
+// The class that owns SQLite's handles.
 #include "store/sqlite.hpp"
 
 #include <cmath>
@@ -66,7 +66,7 @@ struct Bulk : Database {
       row(a, 0.5 * a, std::to_string(a));
     });
   }
-  /// How many rows there are. Each must have the values of its own number.
+  /// The number of rows. Each must have the values of its own number.
   std::int64_t rows() {
     Statement sums(connection, "SELECT count(*), sum(b = 0.5 * a AND c = a || '') FROM t");
     REQUIRE(sums.step());
@@ -96,7 +96,7 @@ TEST_CASE("any number of rows is inserted in bulk, each once and whole") {
 TEST_CASE("a bulk insertion that fails somewhere leaves whole statements, and can be used again") {
   for (const int failing : {1, 32, 33, 40, 64, 65, 70}) {
     INFO("row " << failing << " of 70");
-    // By 32, and the rest one after the other.
+    // 32 at a time, and the rest one after the other.
     const int before = failing <= 64 ? (failing - 1) / 32 * 32 : failing - 1;
     Bulk stopped;
     stopped.fails_at = failing;

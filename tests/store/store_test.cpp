@@ -1,4 +1,4 @@
-// What is put into a store comes out of it, and attempts follow their rules.
+// Everything written into a store can be read back, and attempts follow their rules.
 #include <chrono>
 #include <cmath>
 #include <future>
@@ -11,7 +11,7 @@ namespace {
 
 using namespace test;
 
-// Whatever a person may write into a label: quotes, control characters, other scripts, markup, SQL.
+// Text that a user may write into a label: quotes, control characters, other scripts, markup, SQL.
 const std::string kHostile =
     "A²CiD² 'x\"; DROP TABLE runs; -- \n\t\\ 日本語 🧪 <script>alert(1)</script> %s ${HOME}";
 
@@ -380,7 +380,7 @@ TEST_CASE("an experiment named by its id is that one, also where another has the
     CHECK(experiment_of(store, seen[0]).comparison == one.comparison);
   }
   CHECK(resolve_runs(store, {run.id}).experiments.empty());
-  // What the earlier one said of comparing, since its run had ended by then.
+  // Returns what the earlier experiment said about comparing, since its run had ended by then.
   CHECK(comparisons_before(store, margin.id) == std::vector{nlohmann::json()});
   CHECK(comparisons_before(store, plain.id).empty());
 }

@@ -25,19 +25,19 @@ inline CheckpointRecord record_at(int step, const std::string& mark = "") {
   return record;
 }
 
-/// A process that is not there any more, as after SIGKILL.
+/// The lease of a process that is gone, as after SIGKILL.
 inline Lease dead_lease() {
   Lease lease = Lease::of_this_process();
   lease.process_start -= 1;
   return lease;
 }
 
-/// A run of two workers that is executed, killed and continued, step by step. What is recorded says
+/// A run of two workers that is executed, killed and continued, step by step. Every value shows
 /// which attempt recorded it.
 class Story {
  public:
   void begin(const std::optional<Continuation>& continued = std::nullopt) {
-    writer_.reset();  // everything is written, but nobody ends the attempt
+    writer_.reset();  // everything is written, but the attempt is not ended
     attempt_id_ = store.begin_attempt(run.id, dead_lease(), {{"host", "here"}}, {},
                                       {{"data.bin", fmt::format("d{}", ++attempt_)}}, continued);
     writer_.emplace(temp.store(), run.id, attempt_id_);
@@ -67,7 +67,7 @@ class Story {
   std::int64_t attempt_id() const { return attempt_id_; }
 
   static double value(int attempt, int step) { return 1000.0 * attempt + step; }
-  /// By step (from 1) the attempts that count.
+  /// Checks which attempt counts for each step (from 1).
   void check(const std::vector<int>& attempts) const {
     const std::vector<Series> all = read_series(store, run.id);
     REQUIRE(all.size() == (attempts.empty() ? 0 : 2));

@@ -1,4 +1,5 @@
-// What is kept beside the values of a series, for lists and comparisons that do not read them all.
+// The summaries beside the values of a series, for lists and comparisons that do not read all
+// values.
 #include <algorithm>
 #include <cmath>
 

@@ -22,7 +22,7 @@ inline bool exists(const std::string& folder, const std::string& path) {
   return std::filesystem::exists(std::filesystem::symlink_status(folder + "/" + path));
 }
 
-/// As if its last writing were two minutes ago.
+/// Makes the file look as if it was written two minutes ago.
 inline void make_old(const std::string& folder, const std::string& path) {
   const timespec then{std::time(nullptr) - 120, 0};
   const timespec times[2]{then, then};
@@ -64,7 +64,7 @@ class Execution {
     }
     writer_.flush();
   }
-  /// Writes a file and makes it known; keeps all older ones.
+  /// Writes a file and records its checkpoint; keeps all older ones.
   void checkpoint(const std::string& name) {
     CheckpointRecord record;
     record.position.gradients = gradients_;
@@ -99,13 +99,13 @@ class Execution {
   std::int64_t gradients_;
 };
 
-/// From the newest checkpoint but `back`.
+/// Continues from the newest checkpoint but `back`.
 inline Continuation continuation(const Store& store, const std::string& run, std::size_t back = 0) {
   const auto all = checkpoints_of(store, run);
   return {all.at(all.size() - 1 - back).id, {}};
 }
 
-/// From now on SQLite finds the disk full whenever something `happens` to checkpoints ("INSERT",
+/// From now on SQLite finds the disk full whenever this `happens` to checkpoints ("INSERT",
 /// "UPDATE"): a table whose last row number is taken cannot grow.
 inline void fill_the_disk(const Store& store, const std::string& happens) {
   store.impl().connection().execute(
@@ -115,7 +115,7 @@ inline void fill_the_disk(const Store& store, const std::string& happens) {
       happens + " ON checkpoints BEGIN INSERT INTO full SELECT NULL; END");
 }
 
-/// All that commands show of what a run recorded.
+/// Everything that commands show of a run's records.
 inline std::string shown(const Store& store, const std::string& run) {
   std::string text;
   for (const Series& series : read_series(store, run)) {

@@ -1,4 +1,4 @@
-// Series handed over while they are read, and the scan of rows beneath that.
+// Series that are handed over while they are read, and the scan of rows below that.
 #include <cmath>
 #include <stdexcept>
 

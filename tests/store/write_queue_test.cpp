@@ -1,4 +1,4 @@
-// WriteQueue: what recording threads do while nobody takes what they record.
+// WriteQueue: how recording threads behave while the writer takes nothing.
 #include "store/write_queue.hpp"
 
 #include <atomic>
@@ -16,7 +16,7 @@ using test::comes_true;
 constexpr std::size_t kMost = 100;
 constexpr int kRecorders = 4, kEach = 1000;
 
-/// Threads that record as fast as the queue lets them: values, or events.
+/// Threads that record values, or events, as fast as the queue allows.
 class Recorders {
  public:
   Recorders(WriteQueue& queue, bool events) {
@@ -53,7 +53,7 @@ class Recorders {
   std::vector<std::thread> threads_;
 };
 
-/// All of them sleep, with the queue full.
+/// Waits until all of them sleep, with the queue full.
 void wait_until_full(const Recorders& recorders) {
   REQUIRE(comes_true([&] { return recorders.recorded() == static_cast<int>(kMost); }));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -65,7 +65,7 @@ TEST_CASE("a full queue makes those who record wait, and loses nothing") {
   WriteQueue queue(1, kMost);
   Recorders recorders(queue, events);
   wait_until_full(recorders);
-  queue.progress({});  // neither of them waits
+  queue.progress({});  // neither of the two waits
   queue.note(Severity::info, "still here");
   Batch batch;
   std::size_t taken = 0, largest = 0, warnings = 0;
@@ -136,7 +136,7 @@ TEST_CASE("a checkpoint that was committed is not refused for what failed after 
     queue.committed({"old"});
     queue.fail(std::make_exception_ptr(StoreError("later")));
   });
-  // At once after one another, mostly before the one who waits for the first wakes up.
+  // The second follows at once, mostly before the thread that waits for the first wakes up.
   CHECK(queue.checkpoint({}, 1) == std::vector<std::string>{"old"});
   CHECK_THROWS_AS(queue.checkpoint({}, 1), StoreError);
   writer.join();

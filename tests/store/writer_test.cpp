@@ -1,4 +1,4 @@
-// RunWriter: nothing recorded is lost or changed, and recording never waits.
+// RunWriter: no record is lost or changed, and recording never waits.
 #include <cmath>
 #include <thread>
 

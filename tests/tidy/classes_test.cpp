@@ -1,4 +1,4 @@
-// How large classes are: one that is spread over several files is still one class.
+// The sizes of classes: a class that is spread over several files is still one class.
 #include <cctype>
 #include <regex>
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-// About 25 and 20, constructors, destructors, operators and deleted functions not counted.
+// About 25 and 20, without constructors, destructors, operators and deleted functions.
 constexpr int kMostMethods = 28;
 constexpr int kMostMembers = 22;
 
@@ -20,7 +20,7 @@ bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 |
 
 bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 
-// The place behind the literal or the preprocessor line that begins at i; i where none does.
+// The place after the literal or the preprocessor line that begins at i; i if none begins there.
 std::size_t behind_noise(const std::string& text, std::size_t i) {
   const auto behind = [&](const std::string& end, std::size_t from) {
     const std::size_t found = text.find(end, from);
@@ -47,7 +47,7 @@ std::size_t behind_noise(const std::string& text, std::size_t i) {
   return i;
 }
 
-// The text without comments, preprocessor lines and what literals hold.
+// The text without comments, preprocessor lines and the contents of literals.
 std::string bare(const std::vector<std::string>& lines) {
   std::string text, rest;
   for (const std::string& line : lines) text += line + '\n';
@@ -60,8 +60,8 @@ std::string bare(const std::vector<std::string>& lines) {
   return rest;
 }
 
-// The place behind the bracket that closes the one at `open`. Of < and > only those that
-// clang-format sets as brackets count: none has a space before it.
+// The place after the bracket that closes the one at `open`. Of < and > only those count that
+// clang-format sets as brackets: without a space before them.
 std::size_t behind_bracket(const std::string& text, std::size_t open) {
   const bool angle = text[open] == '<';
   const std::string opening = angle ? "<" : "([{", closing = angle ? ">" : ")]}";
@@ -73,7 +73,7 @@ std::size_t behind_bracket(const std::string& text, std::size_t open) {
   return text.size();
 }
 
-// The declarations of a class, without what is in their brackets.
+// The declarations of a class, without the contents of their brackets.
 std::vector<std::string> declarations(const std::string& body) {
   std::vector<std::string> list;
   std::string now;
@@ -92,7 +92,7 @@ std::vector<std::string> declarations(const std::string& body) {
       std::size_t next = i;
       while (next < body.size() && is_space(body[next])) ++next;
       const bool goes_on = next < body.size() && std::string(",;{(.").find(body[next]) < 5;
-      // The body of a function; what an initialiser follows goes on.
+      // The body of a function ends the declaration; after an initialiser it goes on.
       if (c == '{' && !goes_on && now.find('(') != std::string::npos) end();
     } else {
       now += c;
@@ -102,7 +102,7 @@ std::vector<std::string> declarations(const std::string& body) {
   return list;
 }
 
-// Counts one declaration of a class of that name.
+// Counts one declaration of the class `size.name`.
 void count(std::string text, ClassSize& size) {
   static const std::regex noise(
       "\\b(public|private|protected) *:"
@@ -146,8 +146,8 @@ void count(std::string text, ClassSize& size) {
     size.members += declared;
 }
 
-// The name of the class whose head begins at i, behind `class` or `struct`; i moves to its body.
-// Empty where it is none, but a declaration or a parameter.
+// The name of the class whose head begins at i, after `class` or `struct`; i moves to its body.
+// Empty when it is only a declaration or a parameter.
 std::string class_head(const std::string& text, std::size_t& i) {
   std::string name;
   bool bases = false;
@@ -168,7 +168,7 @@ std::string class_head(const std::string& text, std::size_t& i) {
   return i < text.size() ? name : std::string{};
 }
 
-// Of every class and struct in the text, those in others too.
+// The sizes of all classes and structs in the text, including nested ones.
 std::vector<ClassSize> class_sizes(const std::vector<std::string>& lines) {
   static const std::regex keyword("\\b(enum )?(class|struct)\\b");
   std::vector<ClassSize> sizes;

@@ -11,13 +11,13 @@ namespace {
 
 using namespace tidy;
 
-// What every family of drivers may include; beside itself no other family.
+// What every family of drivers may include, but no other family.
 const Prefixes kUnderDrivers{"engine/base/",   "engine/recorder/",      "engine/topology/",
                              "engine/codecs/", "engine/language/",      "engine/methods/",
                              "engine/worker/", "engine/checkpoint/",    "engine/transport/",
                              "engine/run/",    "engine/drivers/shared/"};
 
-// Folder → what it may include beside itself. The longest matching folder counts.
+// Folder → the folders that it may include, besides itself. The longest matching folder counts.
 const std::map<std::string, Prefixes> kMayInclude{
     {"engine/base/", {}},
     {"engine/environment/", {"engine/base/"}},
@@ -68,7 +68,7 @@ const std::map<std::string, Prefixes> kMayInclude{
       "bench/"}},
 };
 
-// Third-party header → the only places that may name it.
+// Third-party header → the only places that may include it.
 const std::map<std::string, Prefixes> kConfined{
     {"asmjit/", {"engine/language/emitter.cpp"}},
     {"mpi.h", {"engine/transport/", "tests/transport/", "bench/exchange_program.cpp"}},
@@ -126,7 +126,7 @@ const std::pair<const std::string, Prefixes>* layer_of(const std::string& path) 
   return best;
 }
 
-// One column per code point; sources hold no wide characters.
+// One column per code point; the sources have no wide characters.
 std::size_t columns(const std::string& line) {
   return static_cast<std::size_t>(std::count_if(line.begin(), line.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
@@ -148,8 +148,9 @@ std::size_t first_line_of(const Source& source, std::size_t last) {
   return 0;
 }
 
-// Of what clang-format writes: a function opens with a line that ends its parameter list, begins at
-// the margin or one step into a class, and ends with a lone brace below its beginning.
+// The longest function, in the form that clang-format writes: a function opens with a line that
+// ends its parameter list, begins at the margin or one step into a class, and ends with a lone
+// brace below its beginning.
 std::size_t longest_function(const Source& source, std::size_t& where) {
   static const std::regex opens(R"(.*\)( const| noexcept| override)* \{)");
   static const std::regex statement(R"( *(if|for|while|switch|else|do|catch|\}).*)");
@@ -196,14 +197,14 @@ TEST_CASE("every folder includes only the layers below it") {
     INFO(source.path << " is in a folder that states no layer");
     REQUIRE(layer != nullptr);
     for_each_include(source, [&](const std::string& where, const std::string& header) {
-      if (layer_of(header) == nullptr) return;  // The standard library or a third party's.
+      if (layer_of(header) == nullptr) return;  // the standard library or a third party's
       INFO(where << " includes " << header);
       CHECK((starts_with(header, layer->first) || starts_with_any(header, layer->second)));
     });
   }
 }
 
-// By what the files include, not by what the table above lets them: folder → folders.
+// The real includes, not those that the table above allows: folder → folders.
 std::map<std::string, std::set<std::string>> folder_graph() {
   std::map<std::string, std::set<std::string>> arrows;
   for (const Source& source : sources()) {
@@ -225,7 +226,7 @@ TEST_CASE("the folders' includes run one way, without a circle") {
     for (const std::string& other : others) graph += " " + other;
   }
   WARN("what each folder includes:" << graph);
-  // Folders that include nothing of what is left are taken away until none is left.
+  // Removes folders that include nothing of the rest, until none is left.
   while (!arrows.empty()) {
     const auto is_below = [&](const auto& entry) {
       return std::ranges::none_of(entry.second,
@@ -256,7 +257,7 @@ TEST_CASE("lines, functions and files stay short enough to read") {
     for (std::size_t i = 0; i < source.lines.size(); ++i)
       if (columns(source.lines[i]) > kMostColumns)
         FAIL_CHECK("line " << i + 1 << " has " << columns(source.lines[i]) << " columns");
-    if (starts_with(source.path, "tests/")) continue;  // A test case may tell a longer story.
+    if (starts_with(source.path, "tests/")) continue;  // a test case may be longer
     std::size_t where = 0;
     const std::size_t longest = longest_function(source, where);
     INFO("the function at line " << where << " has " << longest << " lines");
@@ -273,7 +274,7 @@ TEST_CASE("no source holds a word that must not occur") {
                                  << forbidden.reason << ")");
 }
 
-// What `pattern` captures in lines of the sources under `prefix`.
+// The captures of `pattern` in lines of the sources under `prefix`.
 std::set<std::string> captured(const std::string& prefix, const std::regex& pattern) {
   std::set<std::string> found;
   for (const Source& source : sources()) {
@@ -286,7 +287,7 @@ std::set<std::string> captured(const std::string& prefix, const std::regex& patt
   return found;
 }
 
-// Fails for every line that matches, but in sources under `exempt`.
+// Fails for every line that matches, except in sources under `exempt`.
 void expect_nowhere(const std::regex& pattern, const Prefixes& exempt, const std::string& what) {
   for (const Source& source : sources()) {
     if (starts_with_any(source.path, exempt)) continue;
@@ -302,7 +303,8 @@ std::string any_of(const std::set<std::string>& words) {
   return "(" + alternatives + ")";
 }
 
-// Whoever asks what a method does asks the method: so a new one is one file and one line.
+// Code that needs a method's properties asks the method, so that a new method is one file and one
+// line.
 TEST_CASE("only engine/methods names a method") {
   auto names =
       captured("engine/methods/catalog.inc", std::regex("^ALGORITHM\\(\\w+, \"([^\"]+)\"\\)"));
@@ -330,9 +332,9 @@ TEST_CASE("only engine/methods names the numbers of a method") {
                  "names a method's number");
 }
 
-// A run's settings are filled once: a key that is misspelt elsewhere would be a compile error. The
-// recipe compiler makes that JSON; reports compare it key by key, whatever version wrote it, and
-// run_json.cpp shows it.
+// A run's settings are read into a struct once, so that a misspelt key elsewhere is a compile
+// error. The recipe compiler makes their JSON; reports compare it key by key, whichever version
+// wrote it, and run_json.cpp shows it.
 TEST_CASE("only settings/ reads a run's settings by key") {
   const std::string section =
       "(algorithm|budget|checkpoint|evaluation|execution|optimizer|record|streams|task|topology)";

@@ -1,4 +1,4 @@
-// Schedules of graphs: what sums to 1, what their products are, what is drawn.
+// Schedules of graphs: their sums that are 1, their products, their random draws.
 #include "engine/topology/mixing_schedule.hpp"
 
 #include "engine/topology/schedule_numbers.hpp"
@@ -26,7 +26,7 @@ Eigen::MatrixXd product(const Topology& graph) {
 
 double deviation(const Eigen::VectorXd& sums) { return (sums.array() - 1).abs().maxCoeff(); }
 
-/// Every catalogued schedule of a size in all forms that a choice of its options gives.
+/// Every catalogued schedule of a size, in all forms that its options allow.
 std::vector<Topology> schedules(int n) {
   std::vector<Topology> all;
   for (Topology& graph : samples::all_of_size(n))
@@ -89,7 +89,7 @@ TEST_CASE("CORRECTNESS 18: the product over a period is 11ᵀ/n for n = 2ᵏ, an
   CHECK((product(six) - mean_of(6)).cwiseAbs().maxCoeff() > 0.01);
   CHECK(*schedule_numbers(*six.schedule(), 6).left > 0.01);
   CHECK(*schedule_numbers(*make("one-peer-exponential", 8).schedule(), 8).left < 1e-7);
-  // Three nodes of two are no power of two; of six workers, one node of six neither.
+  // Three nodes of two are no power of two; one node of six workers is none either.
   CHECK_THROWS_AS(make("alternating-exponential-ring", 6, {{"workers_per_node", 2}}), UsageError);
   CHECK_THROWS_AS(make("alternating-exponential-ring", 6, {{"workers_per_node", 6}}), UsageError);
   CHECK_THROWS_AS(make("one-peer-exponential", 6, {{"directed", false}}), UsageError);
@@ -116,7 +116,7 @@ TEST_CASE("schedules: who hears whom is what their names say") {
   CHECK(heard(ring, 0, 0) == List{1});
   CHECK(heard(ring, 1, 0) == List{5});
   CHECK(heard(ring, 3, 2) == List{1});
-  // Of 8 nodes two pairs cross the network in each exchange, of 2 one in every other.
+  // With 8 nodes two pairs cross the network in each exchange, with 2 nodes one in every other.
   const Topology nodes = make("alternating-exponential-ring", 16, {{"workers_per_node", 2}});
   CHECK(nodes.schedule()->period() == 6);
   CHECK(heard(nodes, 0, 0) == List{1, 2, 3});
@@ -156,7 +156,7 @@ TEST_CASE(
   const double expected = (n - 2.0) / (2 * (n - 1.0));
   CHECK(std::abs(solver.eigenvalues().mean() * n / (n - 1) - expected) < 1e-9);
   CHECK(solver.eigenvalues().maxCoeff() == Approx(expected).epsilon(0.1));
-  // Each other worker is as likely a partner.
+  // Each other worker is equally likely as partner.
   for (Eigen::Index j = 1; j < n; ++j)
     CHECK(std::abs(pairs(0, j) - 1.0 / (n - 1)) < 5 / std::sqrt(kDraws * (n - 1.0)));
   CHECK(schedule_numbers(*schedule, n).expected.chi1 == Approx((n - 1.0) / n).epsilon(0.1));

@@ -26,7 +26,7 @@ inline Topology make(std::string_view kind, int workers, nlohmann::json options 
   return make_topology(workers, with_fallbacks(entry->fields, options));
 }
 
-/// Every catalogued topology of a size, but for those whose kind refuses it.
+/// Every catalogued topology of a size, except for kinds that refuse it.
 inline std::vector<Topology> all_of_size(int workers) {
   std::vector<Topology> all;
   for (const TopologyEntry& entry : topology_catalog()) {

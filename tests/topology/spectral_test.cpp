@@ -18,8 +18,8 @@ using acid::samples::rates_of;
 
 namespace {
 
-/// Fails when the rest of the test case takes more processor time; generous, for slow and sanitised
-/// machines: what grows with the square of the workers takes hours.
+/// Fails when the rest of the test case takes more processor time. The limit is generous, for slow
+/// and sanitised machines: an algorithm that grows with the square of the workers takes hours.
 class TimeLimit {
  public:
   explicit TimeLimit(double seconds) : seconds_(seconds) {}
@@ -35,7 +35,7 @@ void check_equal(const Extremes& a, const Extremes& b, double tolerance) {
   CHECK(a.largest_resistance == Approx(b.largest_resistance).epsilon(tolerance));
 }
 
-/// What spectral() used, in the form of the other ways.
+/// The numbers that spectral() used, in the form of the other methods.
 Extremes chosen(const Topology& topology, double rate) {
   const Spectral s = acid::spectral(topology, rate);
   return {s.lambda2, 2 * s.chi2};

@@ -73,7 +73,7 @@ TEST_CASE("a local process sleeps until a message, a fetch or wake() ends it") {
   CHECK(clock.seconds() - begun >= 0.05);
 
   cluster.at(0).wake();
-  cluster.at(0).wait(60);  // the wake() before
+  cluster.at(0).wait(60);  // the wake() above
   const std::vector<float> body{1};
   const auto sent = cluster.at(0).send(1, {}, body);
   std::thread other([&] {

@@ -19,7 +19,7 @@ using namespace acid;
 
 namespace {
 
-/// Listens at one address only, where others may be heard under the same port.
+/// Listens at one address only, while other listeners may use the same port.
 Descriptor listen_at(const char* address, std::uint16_t& port) {
   Descriptor opened(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in name{};
@@ -57,7 +57,7 @@ std::vector<Listener> listeners(int count) {
   return all;
 }
 
-/// What each of them says at the end: nothing when it met the others.
+/// The result of each process: empty when it met the others.
 std::vector<std::string> outcomes(const std::vector<Listener>& all,
                                   const std::vector<std::string>& secrets, double seconds) {
   const std::vector<Card> cards = cards_of(all);
@@ -87,7 +87,7 @@ TEST_CASE("any number of processes meet") {
 }
 
 TEST_CASE("a process of another run is turned away, and both sides say what is missing") {
-  // As long as it takes on a busy machine to have heard the other's answer.
+  // Long enough to hear the other's answer on a busy machine.
   std::vector<Listener> all;
   std::vector<std::string> said(2);
   for (double seconds = 1; seconds <= 16 && said[1].find("another run") == std::string::npos;
@@ -164,7 +164,7 @@ TEST_CASE("strangers who say nothing cannot use up the descriptors of a process 
     REQUIRE(::connect(strangers.back().get(), reinterpret_cast<sockaddr*>(&name), sizeof name) ==
             0);
   }
-  // The first of them have to go, long before the meeting ends.
+  // The first of them must be turned away, long before the meeting ends.
   const auto was_sent_away = [&] {
     char any = 0;
     return ::recv(strangers.front().get(), &any, 1, MSG_DONTWAIT) == 0;
@@ -181,7 +181,7 @@ TEST_CASE("a process listens on a free port of its range, or says that all are t
   CHECK_THROWS_WITH(listen_to_others(1, port, ""),
                     ContainsSubstring("port " + port) && ContainsSubstring("execution.mpi.ports"));
   CHECK_THROWS_WITH(listen_to_others(1, port + "-" + port, ""), ContainsSubstring("in use"));
-  // Of many ports above it one is free.
+  // One of many ports above it is free.
   const int last = std::min(65535, first.card.port + 200);
   const std::string range = fmt::format("{}-{}", first.card.port, last);
   if (last > first.card.port) {

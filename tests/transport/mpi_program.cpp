@@ -1,5 +1,5 @@
-// Run under mpirun by the test: tries the runtime and its transport, and exits with 0 when all of
-// it holds in this process.
+// Run under mpirun by the test: tries the runtime and its transport, and exits with 0 when every
+// check holds in this process.
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
@@ -49,7 +49,7 @@ float value_of(int from, int to, std::size_t size, std::size_t index) {
   return static_cast<float>(from * 100 + to * 10) + static_cast<float>((size + index) % 97);
 }
 
-/// Bodies of all sizes to everybody at once, fetched in the opposite order.
+/// Sends bodies of all sizes to all processes at once, and fetches them in the opposite order.
 void try_bodies(Transport& transport) {
   const std::vector<std::size_t> sizes{0, 1, 1'000'000, 64};
   std::vector<std::vector<float>> bodies;
@@ -85,7 +85,7 @@ void try_bodies(Transport& transport) {
   }
 }
 
-/// The share of a core that the process uses while it waits for so many seconds.
+/// The share of a core that the process uses while it waits for `seconds`.
 double idle_share(Transport& transport, double seconds) {
   const SteadyClock clock;
   const double start = clock.seconds(), until = start + seconds;
@@ -94,7 +94,8 @@ double idle_share(Transport& transport, double seconds) {
   return used.seconds() / (clock.seconds() - start);
 }
 
-/// Whoever polls uses much of a core, always; whoever sleeps at times a little, where it is slow.
+/// A process that polls always uses much of a core; one that sleeps sometimes uses little, even on
+/// a slow machine.
 void try_idling(Transport& transport) {
   double least = 1;
   for (int tries = 0; tries < 10 && least >= 0.03; ++tries)
@@ -102,7 +103,7 @@ void try_idling(Transport& transport) {
   expect(least < 0.03, fmt::format("an idle process uses {:.1f} % of a core", 100 * least));
 }
 
-/// One body waits to be fetched for a while: that, too, costs nothing.
+/// One body waits to be fetched for a while: this wait must cost nothing, too.
 void try_waiting_for_the_other(Transport& transport) {
   const int other = transport.rank() ^ 1;
   if (other >= transport.size()) return;
@@ -116,7 +117,8 @@ void try_waiting_for_the_other(Transport& transport) {
   expect(into == body, "a body fetched late");
 }
 
-/// Everybody opens a window, and writes into the next one's; there is none with bodies elsewhere.
+/// Every process opens a window, and writes into the next one's; there are no windows if bodies
+/// travel another way.
 void try_windows(MpiRuntime& mpi, Transport& transport, bool any) {
   constexpr std::size_t kFloats = 3'000'000;
   const std::span<float> own = transport.open_window(kFloats);
@@ -138,7 +140,7 @@ void run(MpiRuntime& mpi) {
   expect(transport->rank() == mpi.rank() && transport->size() == mpi.size(), "places");
   for (int repetition = 0; repetition < 3; ++repetition) try_bodies(*transport);
   try_waiting_for_the_other(*transport);
-  mpi.gather("");  // nobody is waiting any more
+  mpi.gather("");  // no process waits any more
   const char* const bodies = std::getenv("ACID_MPI_BODIES");
   if (mpi.size() > 1)
     try_windows(mpi, *transport, bodies == nullptr || std::string(bodies) == "window");

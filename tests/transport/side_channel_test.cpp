@@ -21,7 +21,7 @@ namespace {
 // For processes that one thread plays in turn, so that none waits for a core while others go on.
 constexpr SideChannelOptions kImpatient{0.1, 0.5};
 
-/// Processes that have met, each with options of its own.
+/// Processes that have met, each with its own options.
 std::vector<std::unique_ptr<SideChannel>> channels(const std::vector<SideChannelOptions>& options) {
   const std::size_t size = options.size();
   const int count = static_cast<int>(size);
@@ -60,7 +60,7 @@ SideChannel::Message receive(SideChannel& channel) {
   }
 }
 
-/// What wait() says when somebody is lost; empty when nobody is in so many seconds.
+/// The error of wait() when a process is lost; empty when none is lost within `seconds`.
 std::string failure_within(SideChannel& channel, double seconds) {
   const SteadyClock clock;
   const double until = clock.seconds() + seconds;
@@ -88,7 +88,7 @@ TEST_CASE("side messages arrive whole and in order, whatever their size") {
         constexpr std::size_t kSizes[] = {0, 1, 100, 65535, Transport::kMostHeaderBytes};
         return kSizes[round % 5];
       };
-      // Nobody reads before everybody has sent more than a connection holds.
+      // No process reads before all have sent more than a connection holds.
       for (int round = 0; round < kRounds; ++round)
         for (int to = 0; to < 3; ++to)
           if (to != rank)
@@ -186,7 +186,7 @@ TEST_CASE("the others miss worker 0 when it is silent") {
 }
 
 TEST_CASE("whoever was stopped first hears what has arrived, and counts its own time only") {
-  // Of each 0.7 s 0.2 s count, so that 2.5 s do not pass, however late a heartbeat comes.
+  // Only 0.2 s of each 0.7 s count, so that 2.5 s do not pass, however late a heartbeat comes.
   const auto all = channels({{0.1, 2.5}, {}});
   std::atomic<bool> over = false;
   std::thread other([&] {

@@ -1,4 +1,4 @@
-// What the step is given in the place of a gradient: clipped, or by Muon.
+// The vector that replaces a gradient in a step: clipped, or by Muon.
 #include "engine/worker/direction.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::vector<double> normal_numbers(std::size_t count, std::uint64_t seed) {
   return values;
 }
 
-/// Row-major, multiplied as one would write it down.
+/// Row-major, with a plain multiplication.
 using Rows = std::vector<std::vector<double>>;
 
 Rows product(const Rows& a, const Rows& b) {
@@ -45,7 +45,7 @@ Rows matrix_of(const double* values, std::size_t rows, std::size_t columns) {
   return out;
 }
 
-/// The public description's update of one matrix, scaling included.
+/// The update of one matrix by the public description, with scaling.
 Rows muon_update(Rows x) {
   const auto rows = static_cast<double>(x.size()), columns = static_cast<double>(x[0].size());
   const bool tall = rows > columns;
@@ -70,7 +70,7 @@ Rows muon_update(Rows x) {
   return x;
 }
 
-// A convolution that is a tall matrix, a wide one, a bias, and one that is left to SGD.
+// A convolution that is a tall matrix, a wide matrix, a bias, and a matrix that is left to SGD.
 const std::vector<Segment> kSegments = {{"conv.weight", {9, 2, 1, 2}, 0, 36},
                                         {"fc.weight", {3, 5}, 36, 15},
                                         {"fc.bias", {3}, 51, 3},
@@ -152,7 +152,8 @@ TEST_CASE("a gradient shorter than the limit gives the bits of a run without one
   CHECK(std::ranges::equal(one.worker->x(), other.worker->x()));
   g[3] = std::numeric_limits<float>::quiet_NaN();
   one.step(g, 0.1);
-  CHECK(std::isnan(one.worker->x()[3]));  // it diverges as without, and not everywhere at once
+  // It diverges as without clipping, and not everywhere at once.
+  CHECK(std::isnan(one.worker->x()[3]));
   CHECK(std::isfinite(one.worker->x()[4]));
 }
 
@@ -217,7 +218,7 @@ TEST_CASE("Newton and Schulz bring all singular values near one, and zero stays 
 }
 
 TEST_CASE("clipping and Muon have the same bits on every kind of processor and with threads") {
-  // Longer than what one thread takes alone, with extents that fit no tile.
+  // Longer than what one thread takes alone, with sizes that do not fit any tile.
   const std::vector<Segment> segments = {
       {"a", {67, 130}, 0, 8710}, {"b", {131072}, 8710, 131072}, {"c", {33, 19}, 139782, 627}};
   OptimizerSettings optimizer = muon(true);

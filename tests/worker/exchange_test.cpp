@@ -118,7 +118,8 @@ TEST_CASE("the one-pass exchange has the bits of offer and apply") {
 }
 
 TEST_CASE("CORRECTNESS 4: with α̃ = ½, as on complete graphs, A²CiD² is AD-PSGD for any η") {
-  // x̃ never leaves x, so mixing moves nothing. A vanishing η stands for 0, which keeps no x̃.
+  // x̃ always equals x, so mixing changes nothing. A vanishing η stands for 0, with which x̃ is not
+  // kept.
   const double eta = GENERATE(1e-300, 0.05, 2.0);
   const Mixing mixing{.alpha = 0.5, .alpha_tilde = 0.5, .eta = eta};
   Workers with(3, 64, mixing), without(3, 64, kAverage);

@@ -1,5 +1,5 @@
-// Calls each hot kernel once, on vectors of kSize floats, and prints what it called, one name per
-// line: for `instruction_counts`, which has callgrind count the instructions of every call.
+// Calls each hot kernel once, on vectors of kSize floats, and prints the names of the kernels, one
+// per line. `instruction_counts` has callgrind count the instructions of every call.
 #include <cstdio>
 #include <exception>
 #include <vector>
@@ -26,7 +26,7 @@ struct Vectors {
 
 }  // namespace
 
-// Its name is what callgrind looks for.
+// callgrind looks for this function by name.
 extern "C" __attribute__((noinline)) void acid_measured(void (*call)(Vectors&), Vectors& vectors) {
   call(vectors);
 }

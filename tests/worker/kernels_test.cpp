@@ -1,4 +1,4 @@
-// Every instruction set gives the bits of the others, and no kernel touches what is not its own.
+// Every instruction set gives the same bits, and no kernel touches memory outside of its vectors.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,7 +18,7 @@ using kernels::Weighted;
 
 namespace {
 
-/// Vectors of one length at odd places in memory, with room around each that nobody may touch.
+/// Vectors of one length at odd places in memory, with room around each that must stay untouched.
 template <class T>
 class Operands {
  public:
@@ -31,13 +31,13 @@ class Operands {
     for (std::size_t k = 0; k < values_.size(); ++k)
       values_[k] = k < kPeriod ? special(random) : values_[k - kPeriod];
   }
-  /// From this element on.
+  /// The vector from element begin_ on.
   T* vector(std::size_t which) { return values_.data() + which * step_ + first_ + begin_; }
   void begin_at(std::size_t element) { begin_ = element; }
   Mixed<T> mixed(std::size_t which, T c) { return {vector(which), vector(which + 1), c}; }
   Mixed<T> plain(std::size_t which) { return {vector(which), nullptr, 0}; }
 
-  /// Which of two NaNs survives an operation may differ, all else is compared bit for bit.
+  /// Compares bit for bit, except that any NaN equals any other.
   bool equals(const Operands& other) const {
     if (std::memcmp(values_.data(), other.values_.data(), values_.size() * sizeof(T)) == 0)
       return true;
@@ -151,7 +151,7 @@ void check_same_bits(std::size_t size, std::size_t shift) {
     calls[number](cpu_backend("baseline")->kernels<T>(), expected, size);
     for (const char* set : {"avx2", "avx512"}) {
       const Backend* const backend = cpu_backend(set);
-      if (backend == nullptr) continue;  // not this processor's
+      if (backend == nullptr) continue;  // not supported by this processor
       Operands<T> got = start;
       calls[number](backend->kernels<T>(), got, size);
       if (got.equals(expected)) continue;
@@ -175,7 +175,7 @@ TEST_CASE("kernels: every instruction set gives the same bits, at all sizes and 
 TEMPLATE_TEST_CASE("kernels: copies past the caches have the bits of copies through them",
                    "[release]", float, double) {
   using T = TestType;
-  // A long vector's result is that of the short vectors it consists of.
+  // A long vector's result equals that of its parts.
   const std::size_t size = (8 << 20) / sizeof(T) + 1029, part = 1 << 16;
   std::vector<Call<T>> calls;
   for (const bool has_tilde : {false, true})

@@ -10,7 +10,7 @@ using test::Workers;
 
 namespace {
 
-// Three commits of given gradients on one parameter; x after each.
+// Three commits of given gradients on one parameter; returns x after each.
 std::vector<double> trajectory(const OptimizerSettings& optimizer, double x0,
                                const std::vector<double>& gradients, double rate) {
   Workers workers(1, 1, test::kAverage, optimizer);
@@ -64,7 +64,7 @@ TEST_CASE("AdamW decays x itself, Adam its gradient") {
   OptimizerSettings optimizer;
   optimizer.weight_decay = 0.1;
   optimizer.kind = OptimizerKind::adamw;
-  // The first Adam step has size γ whatever the gradient; AdamW adds γ·0.1·x.
+  // The first Adam step has size γ for any gradient; AdamW adds γ·0.1·x.
   CHECK(trajectory(optimizer, 2.0, {5.0}, 0.01)[0] == Approx(2 - 0.01 - 0.01 * 0.1 * 2));
   optimizer.kind = OptimizerKind::adam;
   CHECK(trajectory(optimizer, 2.0, {5.0}, 0.01)[0] == Approx(2 - 0.01));
@@ -132,7 +132,7 @@ TEST_CASE("CORRECTNESS 31: warm-up leads to the linearly scaled rate, then miles
   CHECK(schedule.rate(0.49) == Approx(0.2));
   CHECK(schedule.rate(0.5) == Approx(0.02));
   CHECK(schedule.rate(0.8) == Approx(0.002));
-  schedule.warmup_from = 0.25;  // of the rate that it leads to
+  schedule.warmup_from = 0.25;  // of the rate at the end of the warm-up
   CHECK(schedule.rate(0) == Approx(0.05));
   CHECK(schedule.rate(0.05) == Approx(0.125));
   CHECK(schedule.rate(0.1) == Approx(0.2));

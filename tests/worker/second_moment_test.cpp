@@ -1,5 +1,5 @@
 // The exact evolution of means and second moments under Poisson clocks, built from the linear maps
-// that the workers' own events are.
+// of the workers' own events.
 #include <Eigen/Dense>
 #include <cmath>
 #include <fstream>

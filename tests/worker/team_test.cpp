@@ -22,7 +22,7 @@ std::vector<int> coverage(Team& team, int threads, std::size_t size) {
   return times;
 }
 
-/// All vectors of two workers after every kind of event, with so many threads.
+/// All vectors of two workers after every kind of event, with this many threads.
 std::vector<std::vector<float>> eventful(int threads, OptimizerKind kind) {
   constexpr std::size_t kSize = 3 * Team::kLeastPart + 77;
   WorkerSettings settings;

@@ -22,7 +22,7 @@ WorkerSettings settings_of(std::size_t dimension, OptimizerKind kind, Mixing mix
   return settings;
 }
 
-/// All vectors of a worker that have elements; buffers too.
+/// All vectors of a worker that have elements, with buffers.
 std::vector<std::span<float>> vectors_of(Worker& worker) {
   std::vector<std::span<float>> list;
   worker.for_each_vector([&](std::string_view, std::span<float> vector) {

@@ -38,7 +38,7 @@ struct Workers {
     }
   }
 
-  /// Σᵢ of element k of x, all workers mixed to t.
+  /// The sum over workers of element k of x, all mixed to time t.
   double sum_at(double t, std::size_t k) const {
     double sum = 0, value = 0;
     for (const BasicWorker<double>& worker : list) {

@@ -11,7 +11,7 @@ bool lies_on_device(const float* memory) {
   if (cuda.isPinnedPtr(address)) return false;
   try {
     return cuda.getDeviceFromPtr(address).is_cuda();
-  } catch (const c10::Error&) {  // how LibTorch says that CUDA does not know it
+  } catch (const c10::Error&) {  // LibTorch's way to say that CUDA does not know the address
     return false;
   }
 }

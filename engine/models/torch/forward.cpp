@@ -130,7 +130,7 @@ class Interpreter {
   const std::vector<at::Tensor>& parameters_;
   const std::vector<at::Tensor>& buffers_;
   const bool training_;
-  c10::SmallVector<at::Tensor, 256> values_;  // without an allocation for every catalogued model
+  c10::SmallVector<at::Tensor, 256> values_;  // large enough for every catalogued model
   at::Tensor input_;
   bool in_place_ = false;
 };

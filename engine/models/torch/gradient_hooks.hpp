@@ -23,18 +23,18 @@ class GradientHooks {
   GradientHooks(const GradientHooks&) = delete;
   GradientHooks& operator=(const GradientHooks&) = delete;
 
-  /// Watches leaf tensors from here on; `parts` says where each lies in the flat vector. No work
-  /// when it does so already.
+  /// Watches leaf tensors from here on; `parts` says where each is in the flat vector. Costs
+  /// nothing if it watches them already.
   void watch(const std::vector<at::Tensor>& parameters, const std::vector<LayoutTensor>& parts);
   /// Watches no tensor any more.
   void forget() { accumulators_.clear(); }
-  /// loss.backward(), telling `ready`, if there is one, of every watched tensor.
+  /// loss.backward(), calling `ready`, if it is set, for every watched tensor.
   void backward(const at::Tensor& loss, const GradientReady& ready);
 
  private:
   class Hook;
-  const GradientReady* ready_ = nullptr;  // while a backward() is under way
-  // Autograd itself keeps these nodes, and the hooks they own, no longer than a graph.
+  const GradientReady* ready_ = nullptr;  // set during a backward()
+  // Autograd itself keeps these nodes, with their hooks, only as long as a graph lives.
   std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;
 };
 

@@ -10,7 +10,7 @@
 namespace acid {
 namespace {
 
-/// A tensor over memory that its user keeps alive. LibTorch has no read-only tensors: what is given
+/// A tensor over memory that its user keeps alive. LibTorch has no read-only tensors: memory given
 /// as const is only read.
 at::Tensor view(const float* data, at::IntArrayRef shape, at::Device device) {
   return at::from_blob(const_cast<float*>(data), shape,

@@ -15,8 +15,8 @@
 namespace acid {
 
 /// A Network run by LibTorch. Parameters, buffers and gradients are LibTorch tensors over the
-/// caller's arrays, not copies of them. On a GPU that takes arrays in its memory; one that lies in
-/// the host's is copied there, and back where it changes, at every call.
+/// caller's arrays, not copies. On a GPU this needs arrays in its memory; an array in the host's
+/// memory is copied there, and back if it changes, at every call.
 class TorchModel : public Model {
  public:
   TorchModel(Network network, const DataShape& shape, at::Device device);
@@ -33,10 +33,10 @@ class TorchModel : public Model {
     at::Tensor device_array;  // undefined until needed
     std::vector<at::Tensor> tensors;
   };
-  /// Makes bound.tensors show `values`; true when they are new ones. No work when they already do:
-  /// a caller that keeps its arrays pays for this once.
+  /// Makes bound.tensors show `values`; true when the tensors are new. Costs nothing when they
+  /// already do: a caller that keeps its arrays pays for this once.
   bool bind(Bound& bound, std::span<const float> values, const std::vector<LayoutTensor>& parts);
-  /// Where LibTorch finds `values`, or a copy that is still to be made.
+  /// The address of `values` for LibTorch, or of a copy that is still to be made.
   float* reach(Bound& bound, std::span<const float> values);
   void bind_buffers(std::span<const float> buffers);
   void bind_parameters(std::span<const float> x);
@@ -50,13 +50,13 @@ class TorchModel : public Model {
   const DataShape shape_;
   const at::Device device_;
   Bound parameters_, buffers_, gradients_;
-  GradientHooks hooks_;  // CPU only: elsewhere the caller's g is filled once all of it is there
+  GradientHooks hooks_;  // CPU only: elsewhere g is filled after backward()
 };
 
 /// The mean cross-entropy of a gradient's batch, its labels smoothed as it says.
 inline at::Tensor training_loss(const at::Tensor& logits, const at::Tensor& labels,
                                 const Batch& batch) {
-  constexpr std::int64_t kIgnored = -100;  // a label that LibTorch passes over; there is none
+  constexpr std::int64_t kIgnored = -100;  // the label that LibTorch ignores; no example has it
   return at::cross_entropy_loss(logits, labels, /*weight=*/{}, at::Reduction::Mean, kIgnored,
                                 batch.label_smoothing);
 }

@@ -20,8 +20,8 @@ at::Device parse_device(const std::string& name) {
         "this LibTorch has no CUDA, or this machine no GPU that it can use; set execution.device = "
         "\"cpu\", or build acid with a CUDA LibTorch in CMAKE_PREFIX_PATH");
   }
-  // Atomic additions in the backward kernels would make a run irreproducible. Warnings only: what
-  // has no deterministic kernel still runs. The workspace setting is cuBLAS's condition for it.
+  // Atomic additions in the backward kernels would make a run irreproducible. Warnings only:
+  // operations without a deterministic kernel still run. cuBLAS needs this workspace setting.
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   at::globalContext().setDeterministicCuDNN(true);
   at::globalContext().setBenchmarkCuDNN(false);

@@ -24,8 +24,8 @@ std::vector<std::string> parts_of(const std::string& name) {
   return parts;
 }
 
-/// How a method of the outermost module refers to a tensor. Numbers are names of modules, as in
-/// torch's Sequential, but not words of the language.
+/// The expression by which a method of the outermost module refers to a tensor. Numbers are names
+/// of modules, as in torch's Sequential, but not identifiers of the language.
 std::string reference(const std::string& name) {
   std::string expression = "self";
   for (const std::string& part : parts_of(name)) {
@@ -48,7 +48,7 @@ def attention(self, input: Tensor, heads: int) -> Tensor:
 )";
 
 /// Writes forward() in TorchScript, a line for each step. operator() is one overload per Operation,
-/// the same expression as in forward.cpp, but nothing is overwritten.
+/// with the expression of forward.cpp, but no value is overwritten.
 class ForwardSource {
  public:
   explicit ForwardSource(const Network& network) : layout_(network.layout) {
@@ -171,8 +171,8 @@ class ForwardSource {
 
   const Layout& layout_;
   std::string source_;
-  std::string input_;  // of the step being written
-  int made_ = 0;       // values so far
+  std::string input_;  // of the step
+  int made_ = 0;       // number of values
 };
 
 /// The modules that the names of the tensors imply, all types in one unit of compilation.
@@ -181,7 +181,7 @@ class ModuleTree {
   ModuleTree() : root_(make("Model")) {}
   jit::Module& root() { return root_; }
 
-  /// The module that holds a tensor of this name; made, with those above it, when it is not there.
+  /// The module that holds a tensor of this name; made, with the modules above it, when missing.
   jit::Module holder(const std::vector<std::string>& parts) {
     jit::Module module = root_;
     std::string type;
@@ -196,7 +196,8 @@ class ModuleTree {
  private:
   jit::Module make(const std::string& type) {
     jit::Module module("__torch__.acid." + type, unit_, /*shouldMangle=*/true);
-    // torch's train() and eval() set it in every module; a file is read to be evaluated.
+    // torch's train() and eval() set the attribute in every module; a loaded file is for
+    // evaluation.
     module.register_attribute("training", c10::BoolType::get(), false);
     return module;
   }

@@ -22,7 +22,7 @@ namespace jit = torch::jit;
 
 constexpr const char* kElsewhere = "model = { kind = \"python\" } takes any module of your PyTorch";
 
-/// The first lines of what LibTorch says, which may be hundreds.
+/// The first lines of LibTorch's message, which may have hundreds.
 std::string first_lines(const std::string& text, int most) {
   std::istringstream stream(text);
   std::string lines;
@@ -39,7 +39,7 @@ std::string said_by(const std::exception& error) {
   return torch_error == nullptr ? error.what() : torch_error->what_without_backtrace();
 }
 
-/// "10", or "unknown".
+/// The format's version, "10", or "unknown".
 std::string format_version(const std::string& path) {
   try {
     return std::to_string(caffe2::serialize::PyTorchStreamReader(path).version());
@@ -90,7 +90,7 @@ void append(std::vector<LayoutTensor>& tensors, const std::string& name, const a
   tensors.push_back({{name, tensor.sizes().vec(), offset, tensor.numel()}, Init::zeros, 1});
 }
 
-// In names of operators that draw random numbers.
+// Parts of the names of operators that draw random numbers.
 constexpr const char* kRandom[] = {"dropout",     "::rand",  "::normal", "bernoulli",   "uniform",
                                    "multinomial", "poisson", "rrelu",    "exponential_"};
 
@@ -103,7 +103,7 @@ void note_random(jit::Block* block, std::set<std::string>& names) {
   }
 }
 
-/// What in the file may draw random numbers, whether forward() comes there or not.
+/// The file's operators that may draw random numbers, whether forward() reaches them or not.
 std::string random_operators(const jit::Module& module) {
   std::set<std::string> names;
   for (jit::Function* const function : module._ivalue()->compilation_unit()->get_functions()) {
@@ -130,8 +130,8 @@ at::Tensor rows_of(std::int64_t rows, const DataShape& shape, const float* featu
                   path, parameter));
 }
 
-/// Two examples, a gradient in training mode and an evaluation: what is wrong with the module shows
-/// before there is anything to lose.
+/// Tries two examples, a gradient in training mode and an evaluation, so that a fault of the module
+/// shows before anything can be lost.
 void try_out(ScriptFile& file, const DataShape& shape) {
   std::vector<float> numbers(static_cast<std::size_t>(2 * shape.features()));
   for (std::size_t k = 0; k < numbers.size(); ++k)
@@ -200,7 +200,7 @@ class ScriptedModel final : public Model {
   }
 
  private:
-  /// Where a parameter lies, and how often it was written to in place.
+  /// The address of a parameter, and how often it was written in place.
   using Look = std::pair<const void*, std::int64_t>;
   std::vector<Look> looks() const {
     std::vector<Look> all;
@@ -235,7 +235,7 @@ class ScriptedModel final : public Model {
   ScriptFile file_;
   const Layout layout_;
   const DataShape shape_;
-  const float* bound_ = nullptr;  // what the parameters are views of
+  const float* bound_ = nullptr;  // the array that the parameters are views of
 };
 
 }  // namespace
@@ -273,7 +273,7 @@ ScriptFile::ScriptFile(const std::string& of) : path(of), module(loaded(of)) {
 }
 
 at::Tensor ScriptFile::logits(const at::Tensor& features, std::int64_t classes) {
-  // Without it kernels would be fused after a few calls, and the bits with them.
+  // Without this, kernels would be fused after a few calls, which changes bits.
   const jit::GraphOptimizerEnabledGuard plain(false);
   c10::IValue made;
   try {

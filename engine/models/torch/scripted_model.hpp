@@ -10,14 +10,14 @@
 
 namespace acid {
 
-/// A TorchScript file, loaded, and where its tensors are.
+/// A loaded TorchScript file, and the places of its tensors.
 struct ScriptFile {
-  /// Trained: each tensor once, under its first name.
+  /// A trained tensor: each once, under its first name.
   struct Parameter {
     std::string name;
     at::Tensor tensor;
   };
-  /// Buffers and what is not trained; forward() may replace them.
+  /// A buffer or an untrained parameter; forward() may replace it.
   struct State {
     std::string name, key;
     torch::jit::Module owner;
@@ -29,16 +29,16 @@ struct ScriptFile {
   std::vector<Parameter> parameters;
   std::vector<State> states;
 
-  /// Throws UsageError for a file that this LibTorch cannot load, or that has nothing to train.
+  /// Throws UsageError for a file that this LibTorch cannot load, or that has no trained tensors.
   explicit ScriptFile(const std::string& path);
-  /// forward() of rows of features; throws UsageError where the result is not rows × classes.
+  /// forward() of rows of features; throws UsageError when the result is not rows × classes.
   at::Tensor logits(const at::Tensor& features, std::int64_t classes);
   Layout layout() const;
 };
 
 /// ModelRuntime::read(): tries a gradient, and refuses a module that draws random numbers.
 StoredModel read_script(const std::string& path, const DataShape& shape);
-/// The file with other values, in evaluation mode.
+/// The bytes of the file with these values, in evaluation mode.
 std::string script_with(const std::string& path, std::span<const float> x,
                         std::span<const float> buffers, const std::string& about);
 std::unique_ptr<Model> make_scripted_model(const std::string& path, const DataShape& shape);

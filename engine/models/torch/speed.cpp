@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kSize = 256;  // rows and columns; all three matrices fit into a core's cache
 
-/// Of the calling thread, so that other programs on the core do not count.
+/// Processor time of the calling thread, so that other programs on the core do not count.
 double cpu_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -31,7 +31,7 @@ double seconds_of(F&& f) {
   return cpu_seconds() - start;
 }
 
-/// c = a b, as anybody would write it who lets the compiler do the rest.
+/// c = a b, written simply; the compiler does the rest.
 void plain_product(const float* a, const float* b, float* c) {
   for (std::int64_t i = 0; i < kSize; ++i) {
     float* row = c + i * kSize;
@@ -54,7 +54,7 @@ nlohmann::json library_speed() {
   const c10::InferenceMode inference;
   const at::Tensor a = at::full({kSize, kSize}, 0.5F), b = at::full({kSize, kSize}, 0.25F);
   at::Tensor product = at::empty({kSize, kSize}), loop = at::empty({kSize, kSize});
-  // The best of several, in turns: whatever disturbs makes things slower only.
+  // The best of several rounds, in turns: a disturbance can only make a round slower.
   double product_seconds = std::numeric_limits<double>::infinity(), loop_seconds = product_seconds;
   for (int round = 0; round < 7; ++round) {
     product_seconds = std::min(product_seconds, seconds_of([&] { at::mm_out(product, a, b); }));

@@ -17,7 +17,7 @@ namespace acid {
 namespace {
 
 /// The library whose sgemm_ LibTorch's matrix products call. Asking OpenBLAS for its own name is
-/// not enough: it can be loaded and yet not be the one that provides sgemm_.
+/// not enough: OpenBLAS can be loaded and yet not be the library that provides sgemm_.
 struct Blas {
   std::string path;  // empty: sgemm_ is inside LibTorch
   void* library = nullptr;
@@ -40,14 +40,15 @@ const Blas& blas() {
   return found;
 }
 
-/// A function of the BLAS library or of what it depends on; null when it has none such.
+/// A function of the BLAS library or of its dependencies; null when there is none.
 template <typename Function>
 Function* blas_function(const char* name) {
   if (blas().library == nullptr) return nullptr;
   return reinterpret_cast<Function*>(dlsym(blas().library, name));
 }
 
-/// Of the OpenMP runtime in use, if any; looked up because official LibTorch brings its own.
+/// A function of the OpenMP runtime in use, if any; looked up because official LibTorch has its
+/// own.
 template <typename Function>
 Function* openmp_function(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
@@ -81,7 +82,7 @@ std::string string_or_empty(char* (*function)()) {
 
 void pin_library_threads(int threads) {
   ACID_ASSERT(threads >= 1, "{} threads", threads);
-  static std::mutex mutex;  // the counts of OpenBLAS and of LibTorch are the whole process's
+  static std::mutex mutex;  // the counts of OpenBLAS and LibTorch hold for the process
   const std::lock_guard<std::mutex> lock(mutex);
 
   at::init_num_threads();
