@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
@@ -61,7 +62,7 @@ struct Method {
   int server_of(int worker, int workers) const {
     return static_cast<int>(std::int64_t{worker} * servers(workers) / workers);
   }
-  std::optional<Codec> codec = {};  // of the vectors of messages; part of the rules
+  std::shared_ptr<const Codec> codec = {};  // of the vectors of messages; part of the rules
   /// The method's own numbers: the value of each that its entry shows. They are recorded with the
   /// options, from which and from the graph they follow.
   std::vector<std::pair<std::string_view, double>> derived = {};
@@ -88,13 +89,9 @@ struct Method {
     return peers == Peers::all || std::find(turns.begin(), turns.end(), Peers::all) != turns.end();
   }
   /// Where all workers are heard, what they say cannot be summed on its way: everybody gets it all.
-  bool gathers() const { return codec.has_value(); }
+  bool gathers() const { return codec != nullptr; }
   /// Whether exchanges differ in what is sent, or to whom: all, or others.
   bool varies() const { return !turns.empty() || rules.floats->varies(); }
-  /// Whether what does not fit the codec is sent once more.
-  bool sends_again() const { return codec && codec->sends_again(); }
-  /// To a worker with these numbers, beside messages: of those that did not fit their codec.
-  std::int64_t bytes_sent_again(std::span<const double> scalars) const;
   /// As it travels.
   PackedMessage packed_message(std::size_t dimension, std::uint64_t seed = 0) const {
     return {rules.floats, dimension, codec, seed};

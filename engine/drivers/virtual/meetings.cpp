@@ -89,13 +89,13 @@ Outcome VirtualAsync::execute() {
   }
   player_.pool().wait_all();
   if (sampler_.diverged() || player_.diverged()) {
-    totals_.position.bytes += player_.take_sent_again();
+    totals_.position.bytes += player_.take_extra_bytes();
     player_.log().flush();
     return diverged(sampler_, notes_, totals_.position);
   }
   drain();
   player_.pool().wait_all();
-  totals_.position.bytes += player_.take_sent_again();
+  totals_.position.bytes += player_.take_extra_bytes();
   return finish();
 }
 
@@ -218,7 +218,7 @@ void VirtualAsync::commit(int w, bool begins_next) {
                   .begins_next = begins_next,
                   .is_first = !std::exchange(s.measured, true)},
                  s.loss, notes_.emplace_back());
-  if (position.gradients % 16 == 0) run_.recorder.progress(position);
+  if (position.gradients % 16 == 0) player_.tell_progress(position);
 }
 
 // So many commits between two samples need not be kept one by one.
@@ -267,16 +267,13 @@ void VirtualAsync::count_exchange() {
   if (!consensus_only()) return;  // commits tell how far the run is
   totals_.position.normalised_time = timetable_.time();
   totals_.position.seconds = timetable_.seconds();
-  if (totals_.exchanges % kExchangesPerReport == 0) run_.recorder.progress(totals_.position);
+  if (totals_.exchanges % kExchangesPerReport == 0) player_.tell_progress(totals_.position);
   budget_spent();
 }
 
 bool VirtualAsync::budget_spent() {
   const Budget& budget = spec_.budget;
-  if (budget.bytes < kNever && spec_.method.sends_again()) {
-    player_.pool().wait_light();
-    totals_.position.bytes += player_.take_sent_again();
-  }
+  if (budget.bytes < kNever) totals_.position.bytes += player_.take_extra_bytes();
   const bool counted = budget.normalised_time == kNever;
   ended_ = ended_ || (counted && totals_.position.gradients >= budget.gradients) ||
            static_cast<double>(totals_.position.bytes) >= budget.bytes;
@@ -286,7 +283,7 @@ bool VirtualAsync::budget_spent() {
 void VirtualAsync::take_sample(double time) {
   player_.pool().wait_light();
   if (player_.diverged()) return;
-  totals_.position.bytes += player_.take_sent_again();
+  totals_.position.bytes += player_.take_extra_bytes();
   totals_.position.normalised_time = time;
   totals_.position.seconds = timetable_.seconds();
   const Ensemble& ensemble = player_.ensemble();

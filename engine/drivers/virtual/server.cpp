@@ -80,7 +80,7 @@ Outcome VirtualServer::execute() {
   player_.pool().wait_all();
   if (!sampler_.diverged() && !player_.diverged()) drain();
   player_.pool().wait_all();
-  totals_.position.bytes += player_.take_sent_again();
+  totals_.position.bytes += player_.take_extra_bytes();
   if (!sampler_.diverged() && !player_.diverged()) return finish();
   player_.log().flush();
   return diverged(sampler_, notes_, totals_.position);
@@ -197,7 +197,7 @@ void VirtualServer::gradient_done(int w) {
   ++at.phase;
   ended_ = budget_spent();
   go_on(w);
-  if (position.gradients % 16 == 0) run_.recorder.progress(position);
+  if (position.gradients % 16 == 0) player_.tell_progress(position);
 }
 
 void VirtualServer::commit(int w) {
@@ -276,10 +276,7 @@ void VirtualServer::hear(int w) {
 
 bool VirtualServer::budget_spent() {
   const Budget& budget = spec_.budget;
-  if (budget.bytes < kNever && spec_.method.sends_again()) {
-    player_.pool().wait_light();
-    totals_.position.bytes += player_.take_sent_again();
-  }
+  if (budget.bytes < kNever) totals_.position.bytes += player_.take_extra_bytes();
   return (budget.normalised_time == kNever && totals_.position.gradients >= budget.gradients) ||
          static_cast<double>(totals_.position.bytes) >= budget.bytes;
 }
@@ -287,7 +284,7 @@ bool VirtualServer::budget_spent() {
 void VirtualServer::take_sample(double time) {
   player_.pool().wait_light();
   if (player_.diverged()) return;
-  totals_.position.bytes += player_.take_sent_again();
+  totals_.position.bytes += player_.take_extra_bytes();
   totals_.position.normalised_time = time;
   totals_.position.seconds = timetable_.seconds();
   const Ensemble& ensemble = player_.ensemble();
