@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "store/utc.hpp"
@@ -203,7 +204,11 @@ std::uint32_t WriteQueue::series_index(const Value& value) {
 
 // Reports of several threads may arrive out of order.
 void WriteQueue::advance(const Position& position) {
-  if (position.gradients >= furthest_.gradients) furthest_ = position;
+  if (position.gradients >= furthest_.gradients) {
+    const std::int64_t told = furthest_.bytes;  // by a thread that was at fewer gradients
+    furthest_ = position;
+    furthest_.bytes = std::max(told, position.bytes);
+  }
   pending_.progress = furthest_;
   pending_.progressed = true;
 }

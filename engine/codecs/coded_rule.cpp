@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <type_traits>
 #include <vector>
 
@@ -35,15 +36,17 @@ std::vector<float> floats_of(std::span<const double> values) {
 }  // namespace
 
 template <class T>
-CodedRule<T>::CodedRule(std::shared_ptr<const Rule<T>> inner, const Codec& codec)
+CodedRule<T>::CodedRule(std::shared_ptr<const Rule<T>> inner, std::shared_ptr<const Codec> codec,
+                        bool error_feedback)
     : inner_(std::move(inner)),
-      codec_(codec),
+      codec_(std::move(codec)),
+      error_feedback_(error_feedback),
       slots_(inner_->slots().begin(), inner_->slots().end()),
       scalars_(inner_->scalars().begin(), inner_->scalars().end()) {
   ACID_ASSERT(message().vectors <= kErrors.size(), "{} vectors in a message", message().vectors);
-  if (codec.error_feedback)
+  if (error_feedback_)
     for (std::size_t k = 0; k < message().vectors; ++k) slots_.push_back({.name = kErrors[k]});
-  if (codec.sends_again()) scalars_.push_back({"sent_again"});
+  if (codec_->has_gaps()) scalars_.push_back({"extra_floats"});
   scalars_.push_back({"said"});
 }
 
@@ -59,9 +62,9 @@ void CodedRule<T>::say(const WorkerView<T>& worker, T* out) const {
     if ((extent.vectors >> k & 1) == 0) continue;
     T* const vector = out + extent.vector_at(k);
     T* const error =
-        codec_.error_feedback ? worker.slot(inner_->slots().size() + k) + extent.first : nullptr;
+        error_feedback_ ? worker.slot(inner_->slots().size() + k) + extent.first : nullptr;
     for (std::size_t i = 0; error != nullptr && i < size; ++i) vector[i] = error[i] += vector[i];
-    project(codec_,
+    project(*codec_,
             draw_of(worker.settings.codec_seed, static_cast<int>(worker.number),
                     static_cast<std::uint64_t>(said), k, vectors),
             vector, size);
@@ -72,45 +75,35 @@ void CodedRule<T>::say(const WorkerView<T>& worker, T* out) const {
 
 template <class T>
 void CodedRule<T>::hear(const WorkerView<T>& worker, const Heard<T>& heard) const {
-  if (codec_.sends_again()) count_sent_again(worker, heard);
+  if (codec_->has_gaps()) count_gaps(worker, heard);
   inner_->hear(worker, heard);
   if (!changes_when_saying()) ++worker.scalars[scalars_.size() - 1];
 }
 
 template <class T>
-void CodedRule<T>::count_sent_again(const WorkerView<T>& worker, const Heard<T>& heard) const {
+void CodedRule<T>::count_gaps(const WorkerView<T>& worker, const Heard<T>& heard) const {
   const auto number = static_cast<std::int64_t>(worker.scalars[scalars_.size() - 1]) -
                       (changes_when_saying() ? 1 : 0);
   const Extent extent = inner_->extent(number, worker.settings.dimension);
   if (extent.vectors == 0) return;
   const T* const own = heard.mean != nullptr ? heard.own : heard.sources[0].x;
-  const auto vector = [&](const T* message, std::size_t k) {
-    return floats_of(std::span(message + extent.vector_at(k), extent.size()));
+  const auto vectors = [&](const T* said) {
+    return floats_of(std::span(said, extent.vector_at(32)));
   };
+  double& floats = worker.scalars[*extra_floats()];
   const auto count = [&](const T* other) {
-    for (std::size_t k = 0; k < message().vectors; ++k)
-      if ((extent.vectors >> k & 1) != 0)
-        for (const auto& [first, last] : codec_.sent_again(vector(own, k), vector(other, k)))
-          worker.scalars[scalars_.size() - 2] += static_cast<double>(last - first);
+    for (const auto& [first, last] : gaps_of(*codec_, extent, vectors(own), vectors(other)))
+      std::atomic_ref(floats).store(floats + static_cast<double>(last - first));
   };
-  if (!codec_.needs_own()) return count(own);
+  if (!codec_->needs_own()) return count(own);
   for (const T* const other : heard.all)
     if (other != own) count(other);
   for (std::size_t i = 1; i < heard.sources.size(); ++i) count(heard.sources[i].x);
 }
 
-std::int64_t floats_sent_again(const Codec& codec, std::span<const double> scalars) {
-  if (!codec.sends_again()) return 0;
-  return static_cast<std::int64_t>(scalars[scalars.size() - 2]);
-}
-
-std::uint64_t message_on_its_way(const Rules& coded, std::span<const double> scalars) {
-  return static_cast<std::uint64_t>(scalars.back()) - (coded.floats->changes_when_saying() ? 1 : 0);
-}
-
-Rules coded(const Rules& rules, const Codec& codec) {
-  return {std::make_shared<const CodedRule<float>>(rules.floats, codec),
-          std::make_shared<const CodedRule<double>>(rules.doubles, codec)};
+Rules coded(const Rules& rules, const std::shared_ptr<const Codec>& codec, bool error_feedback) {
+  return {std::make_shared<const CodedRule<float>>(rules.floats, codec, error_feedback),
+          std::make_shared<const CodedRule<double>>(rules.doubles, codec, error_feedback)};
 }
 
 template class CodedRule<float>;

@@ -14,10 +14,15 @@ namespace acid {
 template <class T>
 class CodedRule final : public Rule<T> {
  public:
-  CodedRule(std::shared_ptr<const Rule<T>> inner, const Codec& codec);
+  CodedRule(std::shared_ptr<const Rule<T>> inner, std::shared_ptr<const Codec> codec,
+            bool error_feedback);
 
   std::span<const Slot> slots() const override { return slots_; }
   std::span<const ScalarSlot> scalars() const override { return scalars_; }
+  std::optional<std::size_t> extra_floats() const override {
+    if (!codec_->has_gaps()) return std::nullopt;
+    return scalars_.size() - 2;
+  }
   Message message() const override { return inner_->message(); }
   Extent extent(std::int64_t number, std::size_t dimension) const override {
     return inner_->extent(number, dimension);
@@ -26,7 +31,7 @@ class CodedRule final : public Rule<T> {
   bool drifts() const override { return inner_->drifts(); }
   bool point_is_x() const override { return inner_->point_is_x(); }
   bool changes_when_saying() const override {
-    return codec_.error_feedback || inner_->changes_when_saying();
+    return error_feedback_ || inner_->changes_when_saying();
   }
   bool changes_gradient() const override { return inner_->changes_gradient(); }
   bool steps_by_optimizer() const override { return inner_->steps_by_optimizer(); }
@@ -49,25 +54,19 @@ class CodedRule final : public Rule<T> {
   }
 
  private:
-  void count_sent_again(const WorkerView<T>& worker, const Heard<T>& heard) const;
+  void count_gaps(const WorkerView<T>& worker, const Heard<T>& heard) const;
 
   const std::shared_ptr<const Rule<T>> inner_;
-  const Codec codec_;
+  const std::shared_ptr<const Codec> codec_;
+  const bool error_feedback_;
   std::vector<Slot> slots_;
-  std::vector<ScalarSlot> scalars_;  // the last: messages said before; see also floats_sent_again
+  std::vector<ScalarSlot> scalars_;  // the last: messages said before
 };
 
 extern template class CodedRule<float>;
 extern template class CodedRule<double>;
 
-/// Floats that a worker with these numbers has heard once more, as they are (Codec::sent_again): in
-/// graphs of one-way edges only the sum over all workers is what they have sent.
-std::int64_t floats_sent_again(const Codec& codec, std::span<const double> scalars);
-
-/// The number of the message, from 0, that a worker with these numbers has said and not heard yet.
-std::uint64_t message_on_its_way(const Rules& coded, std::span<const double> scalars);
-
-/// The same methods with a codec.
-Rules coded(const Rules& rules, const Codec& codec);
+/// The same methods with a codec. `error_feedback`: what is not sent is added to the next message.
+Rules coded(const Rules& rules, const std::shared_ptr<const Codec>& codec, bool error_feedback);
 
 }  // namespace acid

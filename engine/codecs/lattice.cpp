@@ -1,107 +1,150 @@
-#include "engine/codecs/lattice.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 
-#include "engine/codecs/bits.hpp"
+#include "engine/codecs/catalog.hpp"
 
 namespace acid {
 namespace {
 
-std::size_t checks(std::size_t size) { return (size + Lattice::kChecked - 1) / Lattice::kChecked; }
+constexpr Field kLatticeFields[] = {
+    {"bits", FieldType::integer, "8",
+     "of an element; what two say may differ by spacing · (2^bits − 1) / 2", 2, 16},
+    {"spacing",
+     FieldType::number,
+     {},
+     "of neighbouring numbers; an element is off by half of it at most",
+     0,
+     1e6,
+     true}};
 
-double drawn_shift(Stream& dither, double spacing) {
-  return ((static_cast<double>(dither.next32()) + 0.5) * 0x1p-32 - 0.5) * spacing;
+constexpr std::size_t kChecked = 4096;  // elements in a row that share a check
+constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();  // no receiver finds it
+
+std::size_t checks(std::size_t size) { return (size + kChecked - 1) / kChecked; }
+
+Stream dither_of(const Codec::Draw& draw, std::uint64_t message) {
+  return Stream(Stream(draw.seed, ~std::uint64_t{draw.sender}).next64(), message);
 }
 
 /// Of the integers of one block.
-class Hash {
- public:
+struct Hash {
+  std::uint64_t state = 0x243f6a8885a308d3u;
   void add(std::int64_t number) {
-    state_ = std::rotl(state_ ^ static_cast<std::uint64_t>(number), 23) * 0x9e3779b97f4a7c15u;
+    state = std::rotl(state ^ static_cast<std::uint64_t>(number), 23) * 0x9e3779b97f4a7c15u;
   }
   std::uint32_t value() const {
-    return static_cast<std::uint32_t>((state_ ^ state_ >> 29) * 0xbf58476d1ce4e5b9u >> 32);
+    return static_cast<std::uint32_t>((state ^ state >> 29) * 0xbf58476d1ce4e5b9u >> 32);
+  }
+};
+
+/// The nearest of the numbers s·m − u of all integers m: s apart, and shifted by a dither u in
+/// [−s/2, s/2) that both ends draw for each element (Davies et al., arXiv 2002.09268; used by
+/// SwarmSGD, arXiv 1910.12308). The lowest bits of m travel, and a receiver takes, of all m that
+/// end in them, the one nearest to a key, its own vector: that is right where the two differ by no
+/// more than radius_, however large they are. A receiver without a vector of that kind takes 0 for
+/// one. For every kChecked elements a hash of the m travels too: ⌈d·bits/8⌉ + 4⌈d/4096⌉ + 4 bytes,
+/// and where the check fails or the two are too far apart there is a gap.
+///
+/// All arithmetic is in double precision, so a value is off by s/2 at most, and by what single
+/// precision rounds it by. What single precision cannot tell apart as finely stays as it is, and
+/// does not travel like this.
+class LatticeCodec final : public Codec {
+ public:
+  LatticeCodec(const nlohmann::json& options, bool has_keys)
+      : bits_(static_cast<unsigned>(integer(options, "bits"))),
+        spacing_(number(options, "spacing")),
+        has_keys_(has_keys),
+        radius_(spacing_ * ((1 << bits_) - 1) / 2) {}
+  bool leaves_out() const override { return false; }
+  bool has_gaps() const override { return true; }
+  bool needs_own() const override { return has_keys_; }
+  std::size_t packed_floats(std::size_t size) const override {
+    return 1 + checks(size) + floats_of_bits(bits_ * size);
+  }
+  void project(const Draw& draw, std::span<float> values) const override {
+    Stream dither = dither_of(draw, draw.message);
+    for (float& value : values) {
+      const double shift = drawn_shift(dither);
+      if (holds(value))
+        value = static_cast<float>(spacing_ * std::nearbyint((value + shift) / spacing_) - shift);
+    }
+  }
+  Gaps gaps(std::span<const float> a, std::span<const float> b) const override {
+    Gaps gaps;
+    for (std::size_t first = 0; first < a.size(); first += kChecked) {
+      const std::size_t last = std::min(first + kChecked, a.size());
+      bool near = true;
+      for (std::size_t k = first; k < last && near; ++k) {
+        const double key = has_keys_ ? b[k] : 0;
+        near = holds(a[k]) && holds(key) && std::abs(a[k] - key) <= radius_;
+      }
+      if (!near) gaps.emplace_back(first, last);
+    }
+    return gaps;
+  }
+  void pack(const Draw& draw, std::span<const float> values, std::span<float> out) const override {
+    const auto message = static_cast<std::uint32_t>(draw.message);
+    out[0] = std::bit_cast<float>(message);
+    Stream dither = dither_of(draw, message);
+    const std::span<float> hashes = out.subspan(1, checks(values.size()));
+    BitWriter writer(out.subspan(1 + hashes.size()));
+    for (std::size_t block = 0; block < hashes.size(); ++block) {
+      Hash hash;
+      for (const float value : values.subspan(block * kChecked)
+                                   .first(std::min(kChecked, values.size() - block * kChecked))) {
+        const double shift = drawn_shift(dither);
+        const auto number = holds(value) ? std::llrint((value + shift) / spacing_) : kNone;
+        hash.add(number);
+        writer.add(static_cast<std::uint64_t>(number) & ((1u << bits_) - 1), bits_);
+      }
+      hashes[block] = std::bit_cast<float>(hash.value());
+    }
+  }
+  // Where a check fails its elements are NaN.
+  void unpack(const Draw& draw, std::span<const float> packed, std::span<const float> key,
+              std::span<float> out) const override {
+    Stream dither = dither_of(draw, std::bit_cast<std::uint32_t>(packed[0]));
+    const double period = 1 << bits_;
+    const std::span<const float> hashes = packed.subspan(1, checks(out.size()));
+    BitReader reader(packed.subspan(1 + hashes.size()));
+    for (std::size_t block = 0; block < hashes.size(); ++block) {
+      const std::size_t first = block * kChecked, last = std::min(first + kChecked, out.size());
+      Hash hash;
+      for (std::size_t k = first; k < last; ++k) {
+        const double shift = drawn_shift(dither);
+        const auto lowest = static_cast<double>(reader.take(bits_));
+        const double near = has_keys_ ? key[k] : 0;
+        const double wanted = holds(near) ? (near + shift) / spacing_ : 0;
+        const double number = lowest + period * std::nearbyint((wanted - lowest) / period);
+        hash.add(std::llrint(number));
+        out[k] = static_cast<float>(spacing_ * number - shift);
+      }
+      if (std::bit_cast<std::uint32_t>(hashes[block]) != hash.value())
+        std::ranges::fill(out.subspan(first, last - first),
+                          std::numeric_limits<float>::quiet_NaN());
+    }
   }
 
  private:
-  std::uint64_t state_ = 0x243f6a8885a308d3u;
-};
+  double drawn_shift(Stream& dither) const {
+    return ((static_cast<double>(dither.next32()) + 0.5) * 0x1p-32 - 0.5) * spacing_;
+  }
+  // With four numbers of single precision between two of the lattice, rounding one of these to
+  // single precision leaves no doubt about which it is.
+  bool holds(double value) const { return std::abs(value) <= spacing_ * 0x1p22; }
 
-constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();  // no receiver finds it
+  const unsigned bits_;
+  const double spacing_;
+  const bool has_keys_;  // receivers have a vector of their own, unlike a server
+  const double radius_;
+};
 
 }  // namespace
 
-double Lattice::radius() const { return spacing * ((1 << bits) - 1) / 2; }
-
-// With four numbers of single precision between two of the lattice, rounding one of these to single
-// precision leaves no doubt about which it is.
-bool Lattice::holds(double value) const { return std::abs(value) <= spacing * 0x1p22; }
-
-std::size_t Lattice::packed_floats(std::size_t size) const {
-  return checks(size) + floats_of_bits(bits * size);
-}
-
-void Lattice::project(Stream dither, std::span<float> values) const {
-  for (float& value : values) {
-    const double shift = drawn_shift(dither, spacing);
-    if (holds(value))
-      value = static_cast<float>(spacing * std::nearbyint((value + shift) / spacing) - shift);
-  }
-}
-
-void Lattice::pack(Stream dither, std::span<const float> values, std::span<float> out) const {
-  BitWriter writer(out.subspan(checks(values.size())));
-  for (std::size_t block = 0; block < checks(values.size()); ++block) {
-    Hash hash;
-    for (const float value : values.subspan(block * kChecked)
-                                 .first(std::min(kChecked, values.size() - block * kChecked))) {
-      const double shift = drawn_shift(dither, spacing);
-      const auto number = holds(value) ? std::llrint((value + shift) / spacing) : kNone;
-      hash.add(number);
-      writer.add(static_cast<std::uint64_t>(number) & ((1u << bits) - 1), bits);
-    }
-    out[block] = std::bit_cast<float>(hash.value());
-  }
-}
-
-void Lattice::unpack(Stream dither, std::span<const float> packed, std::span<const float> key,
-                     std::span<float> out) const {
-  const double period = 1 << bits;
-  BitReader reader(packed.subspan(checks(out.size())));
-  for (std::size_t block = 0; block < checks(out.size()); ++block) {
-    const std::size_t first = block * kChecked, last = std::min(first + kChecked, out.size());
-    Hash hash;
-    for (std::size_t k = first; k < last; ++k) {
-      const double shift = drawn_shift(dither, spacing);
-      const auto lowest = static_cast<double>(reader.take(bits));
-      const double near = without_keys ? 0 : key[k];
-      const double wanted = holds(near) ? (near + shift) / spacing : 0;
-      const double number = lowest + period * std::nearbyint((wanted - lowest) / period);
-      hash.add(std::llrint(number));
-      out[k] = static_cast<float>(spacing * number - shift);
-    }
-    if (std::bit_cast<std::uint32_t>(packed[block]) != hash.value())
-      std::ranges::fill(out.subspan(first, last - first), std::numeric_limits<float>::quiet_NaN());
-  }
-}
-
-std::vector<Lattice::Block> Lattice::too_far_apart(std::span<const float> a,
-                                                   std::span<const float> b) const {
-  std::vector<Block> blocks;
-  for (std::size_t first = 0; first < a.size(); first += kChecked) {
-    const std::size_t last = std::min(first + kChecked, a.size());
-    bool near = true;
-    for (std::size_t k = first; k < last && near; ++k) {
-      const double key = without_keys ? 0 : b[k];
-      near = holds(a[k]) && holds(key) && std::abs(a[k] - key) <= radius();
-    }
-    if (!near) blocks.emplace_back(first, last);
-  }
-  return blocks;
-}
+const CodecEntry lattice_codec{"lattice",
+                               "few bits around what the receiver has; around 0 at a server",
+                               kLatticeFields, &make_codec<LatticeCodec>};
 
 }  // namespace acid

@@ -30,9 +30,8 @@ class CodecReader {
     }
     if (kind == "none") return {};
     json codec{{"kind", kind}};
-    std::vector<Field> fields(entry->fields.begin(), entry->fields.end());
-    fields.insert(fields.end(), codec_fields().begin(), codec_fields().end());
-    for (const Field& field : fields) read_key(field, codec);
+    for (const std::span<const Field> fields : {entry->fields, codec_fields()})
+      for (const Field& field : fields) read_key(field, codec);
     for (const auto& [key, value] : given_.items())
       if (!codec.contains(key))
         report(fmt::format("codec.{}", key),

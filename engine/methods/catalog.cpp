@@ -107,9 +107,8 @@ Method method_of(const AlgorithmEntry& entry, const nlohmann::json& options,
     method.reduces_gradients = false;
   }
   method.kind = entry.name;
-  method.codec = codec_of(*found);
-  method.codec->lattice.without_keys = entry.peers == Peers::server;
-  method.rules = coded(method.rules, *method.codec);
+  method.codec = codec_of(*found, entry.peers != Peers::server);
+  method.rules = coded(method.rules, method.codec, found->at("error_feedback").get<bool>());
   return method;
 }
 
@@ -119,10 +118,6 @@ void Method::set_pace(std::span<const double> slow_factors) {
   const double fastest = *std::ranges::min_element(slow_factors);
   for (const double factor : slow_factors)
     paces.push_back({fastest / factor, round_at(fastest / factor)});
-}
-
-std::int64_t Method::bytes_sent_again(std::span<const double> scalars) const {
-  return codec ? static_cast<std::int64_t>(sizeof(float)) * floats_sent_again(*codec, scalars) : 0;
 }
 
 void require_schedule_fits(const Method& method, const Topology& topology) {

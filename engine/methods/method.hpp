@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
@@ -63,9 +64,9 @@ struct Method {
   int server_of(int worker, int workers) const {
     return static_cast<int>(std::int64_t{worker} * servers(workers) / workers);
   }
-  std::optional<Codec> codec = {};  // packs the vectors of messages; part of the rules
-  /// The values of the method's own numbers that its entry shows. They follow from the options and
-  /// the graph, and are recorded with the options.
+  std::shared_ptr<const Codec> codec = {};  // of the vectors of messages; part of the rules
+  /// The method's own numbers: the value of each that its entry shows. They are recorded with the
+  /// options, from which and from the graph they follow.
   std::vector<std::pair<std::string_view, double>> derived = {};
 
   bool has_meetings() const { return meets(peers); }
@@ -91,14 +92,9 @@ struct Method {
   }
   /// Whether messages to all workers are packed and so cannot be summed on the way: each worker
   /// then gets all of them.
-  bool gathers() const { return codec.has_value(); }
+  bool gathers() const { return codec != nullptr; }
   /// Whether exchanges differ in what is sent, or to whom.
   bool varies() const { return !turns.empty() || rules.floats->varies(); }
-  /// Whether values that do not fit the codec are sent again, raw.
-  bool sends_again() const { return codec && codec->sends_again(); }
-  /// Bytes that are sent again to a worker with these numbers, for values that did not fit the
-  /// codec.
-  std::int64_t bytes_sent_again(std::span<const double> scalars) const;
   /// The messages as they travel.
   PackedMessage packed_message(std::size_t dimension, std::uint64_t seed = 0) const {
     return {rules.floats, dimension, codec, seed};

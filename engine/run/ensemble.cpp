@@ -190,9 +190,10 @@ double Ensemble::latest_event() const {
   return servers_ ? std::max(latest, servers_->latest_event()) : latest;
 }
 
-std::int64_t Ensemble::bytes_sent_again(const Method& method) const {
+std::int64_t Ensemble::extra_bytes() const {
+  if (!settings_.rules.floats->extra_floats()) return 0;
   std::int64_t bytes = 0;
-  for (const Worker& worker : workers_) bytes += method.bytes_sent_again(worker.scalars());
+  for (const Worker& worker : workers_) bytes += worker.extra_bytes();
   return bytes;
 }
 

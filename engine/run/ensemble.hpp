@@ -100,9 +100,8 @@ class Ensemble {
   std::vector<StateVectors> vectors() const;
   /// Fills them from a checkpoint. The gradients in flight will be computed anew.
   void restore(const CheckpointFile& file);
-  /// What has been sent once more, since the run began, of messages that did not fit a codec; 0 for
-  /// most codecs.
-  std::int64_t bytes_sent_again(const Method& method) const;
+  /// Bytes that have come to the workers beside their messages, since the run began; any thread.
+  std::int64_t extra_bytes() const;
   /// What hubs and the server above them have sent each other; any thread.
   std::int64_t bytes_of_visits() const { return servers_ ? servers_->bytes_of_visits() : 0; }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -125,6 +126,9 @@ class Rule {
   /// Those that are shared come first.
   virtual std::span<const Slot> slots() const { return {}; }
   virtual std::span<const ScalarSlot> scalars() const { return {}; }
+  /// Which of them counts the floats that have come beside the worker's messages, of what did not
+  /// fit a codec. The rule adds to it as an atomic, for others may look at it. None: all fits.
+  virtual std::optional<std::size_t> extra_floats() const { return std::nullopt; }
   virtual Message message() const { return {}; }
   /// Of messages of a model of `dimension`, what exchange `number` carries, from 0: the same for
   /// all workers. Where nothing is said of it, all.

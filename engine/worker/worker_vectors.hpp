@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -33,6 +34,11 @@ class WorkerVectors {
   }
   std::size_t slots() const { return settings_->slots.size(); }
   std::span<const double> scalars() const { return {scalars_, settings_->scalars}; }
+  /// Bytes that have come to the worker beside its messages (Rule::extra_floats). Any thread.
+  std::int64_t extra_bytes() const {
+    const auto count = settings_->rules.template of<T>().extra_floats();
+    return count ? static_cast<std::int64_t>(4 * std::atomic_ref(scalars_[*count]).load()) : 0;
+  }
   /// Where the gradient in flight is computed: x() itself where none is kept. Empty in a run
   /// without gradients.
   std::span<const T> snapshot() const {

@@ -7,12 +7,15 @@
 #include <vector>
 
 #include "engine/base/rng.hpp"
+#include "engine/codecs/packed_message.hpp"
 #include "engine/methods/listed.hpp"
 #include "engine/worker/worker.hpp"
 #include "tests/catch.hpp"
+#include "tests/codecs/made.hpp"
 
 using namespace acid;
 using nlohmann::json;
+using test::made;
 
 namespace {
 
@@ -25,18 +28,20 @@ std::vector<float> random_vector(std::size_t size, std::uint64_t seed) {
   return values;
 }
 
-std::vector<Codec> codecs() {
-  return {{.kind = CodecKind::bf16},
-          {.kind = CodecKind::sign},
-          {.kind = CodecKind::top_k, .share = 0.1},
-          {.kind = CodecKind::top_k, .share = 0.25, .chunk = 10},
-          {.kind = CodecKind::random_k, .share = 0.3},
-          {.kind = CodecKind::random_k, .share = 0.3, .common = true}};
+/// By what they are: every kind of the catalog, and some with other options.
+std::vector<std::pair<std::string, std::shared_ptr<const Codec>>> codecs() {
+  std::vector<std::pair<std::string, std::shared_ptr<const Codec>>> all;
+  for (const CodecEntry& entry : codec_catalog())
+    if (entry.make != nullptr) all.emplace_back(entry.name, made(entry.name));
+  all.emplace_back("top-k, 0.1", made("top-k", {{"share", 0.1}}));
+  all.emplace_back("top-k in chunks", made("top-k", {{"share", 0.25}, {"chunk", 10}}));
+  all.emplace_back("common random-k", made("random-k", {{"common", true}}));
+  return all;
 }
 
-std::vector<float> projected(const Codec& codec, std::vector<float> values,
+std::vector<float> projected(const std::shared_ptr<const Codec>& codec, std::vector<float> values,
                              const Codec::Draw& draw = kDraw) {
-  codec.project(draw, values);
+  codec->project(draw, values);
   return values;
 }
 
@@ -47,9 +52,10 @@ bool same_bits(std::span<const float> a, std::span<const float> b) {
 }  // namespace
 
 TEST_CASE("what is unpacked is what the sender has, to the bit") {
-  for (const Codec& codec : codecs())
+  const std::vector<float> infinite{std::numeric_limits<float>::infinity()};
+  for (const auto& [name, codec] : codecs())
     for (const std::size_t size : {1, 2, 7, 31, 32, 33, 100, 1000}) {
-      INFO("kind " << static_cast<int>(codec.kind) << " of " << size);
+      INFO(name << " of " << size);
       std::vector<float> values = random_vector(size, size);
       if (size > 30) {
         values[3] = -0.0f;
@@ -58,44 +64,55 @@ TEST_CASE("what is unpacked is what the sender has, to the bit") {
         std::fill(values.begin() + 8, values.begin() + 28, 0.0f);
       }
       const std::vector<float> sent = projected(codec, values);
-      std::vector<float> packed(codec.packed_floats(size), 3.0f), got(size, 5.0f);
-      codec.pack(kDraw, sent, packed);
-      codec.unpack({.seed = kDraw.seed, .sender = kDraw.sender}, packed, {}, got);
+      std::vector<float> packed(codec->packed_floats(size)), got(size, 5.0f);
+      codec->pack(kDraw, sent, packed);
+      codec->unpack({.seed = kDraw.seed, .sender = kDraw.sender}, packed, sent, got);
+      for (const auto& [first, last] : codec->gaps(sent, got))  // these travel as they are
+        std::copy(sent.begin() + static_cast<std::ptrdiff_t>(first),
+                  sent.begin() + static_cast<std::ptrdiff_t>(last),
+                  got.begin() + static_cast<std::ptrdiff_t>(first));
       CHECK(same_bits(got, sent));
+      CHECK(codec->has_gaps() == !codec->gaps(infinite, infinite).empty());
     }
 }
 
 TEST_CASE("CORRECTNESS 37: every codec's bytes are those of its form") {
-  CHECK(Codec{.kind = CodecKind::bf16}.packed_floats(1001) == 501);
-  CHECK(Codec{.kind = CodecKind::sign}.packed_floats(1000) == 1 + 32);
-  CHECK(Codec{.kind = CodecKind::random_k, .share = 0.1}.packed_floats(1000) == 101);
-  // Ten bits number one of a thousand.
-  CHECK(Codec{.kind = CodecKind::top_k, .share = 0.1}.packed_floats(1000) == 100 + 32);
-  CHECK(Codec{.kind = CodecKind::top_k, .share = 0.5, .chunk = 4}.packed_floats(10) == 5 + 1);
+  CHECK(made("bf16")->packed_floats(1001) == 501);
+  CHECK(made("sign")->packed_floats(1000) == 1 + 32);
+  CHECK(made("random-k", {{"share", 0.1}})->packed_floats(1000) == 101);
+  // Ten bits name one of a thousand.
+  CHECK(made("top-k", {{"share", 0.1}})->packed_floats(1000) == 100 + 32);
+  CHECK(made("top-k", {{"share", 0.5}, {"chunk", 4}})->packed_floats(10) == 5 + 1);
+}
+
+TEST_CASE("a message of no elements has no bytes, whatever packs it") {
+  for (const auto& [name, codec] : codecs()) {
+    INFO(name);
+    const PackedMessage form(std::make_shared<const Rule<float>>(), 0, codec, 7);
+    CHECK(form.bytes() == 0);
+  }
 }
 
 TEST_CASE("top-k keeps the largest magnitudes, ties to the lower index") {
   const std::vector<float> values{1, -3, 2, 3, -1, 0.5f};
-  CHECK(projected({.kind = CodecKind::top_k, .share = 1.0 / 3}, values) ==
+  CHECK(projected(made("top-k", {{"share", 1.0 / 3}}), values) ==
         std::vector<float>{0, -3, 0, 3, 0, 0});
-  CHECK(projected({.kind = CodecKind::top_k, .share = 0.5, .chunk = 2}, values) ==
+  CHECK(projected(made("top-k", {{"share", 0.5}, {"chunk", 2}}), values) ==
         std::vector<float>{0, -3, 0, 3, -1, 0});
-  CHECK(projected({.kind = CodecKind::top_k, .share = 1e-9}, {2, 2, 2}) ==
-        std::vector<float>{2, 0, 0});
+  CHECK(projected(made("top-k", {{"share", 1e-9}}), {2, 2, 2}) == std::vector<float>{2, 0, 0});
 }
 
 TEST_CASE("sign sends the mean magnitude, bf16 the nearest of its numbers") {
-  CHECK(projected({.kind = CodecKind::sign}, {1, -2, 3, -0.0f}) ==
-        std::vector<float>{1.5, -1.5, 1.5, -1.5});
+  CHECK(projected(made("sign"), {1, -2, 3, -0.0f}) == std::vector<float>{1.5, -1.5, 1.5, -1.5});
   const std::vector<float> rounded =
-      projected({.kind = CodecKind::bf16}, {1.0f, 1.00390625f, 1.01171875f, -3.14159274f});
+      projected(made("bf16"), {1.0f, 1.00390625f, 1.01171875f, -3.14159274f});
   CHECK(rounded == std::vector<float>{1.0f, 1.0f, 1.015625f, -3.140625f});
 }
 
 TEST_CASE("random-k draws anew for each message and sender, unless it is common to all") {
   const std::vector<float> ones(1000, 1.0f);
   const auto drawn = [&](bool common, std::uint32_t sender, std::uint64_t message) {
-    return projected({.kind = CodecKind::random_k, .share = 0.1, .common = common}, ones,
+    return projected(made("random-k", {{"share", 0.1}, {"common", common}}), ones,
                      {.seed = 1, .sender = sender, .message = message});
   };
   CHECK(std::ranges::count(drawn(false, 0, 0), 1.0f) == 100);

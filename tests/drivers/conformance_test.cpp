@@ -10,6 +10,7 @@
 #include "engine/topology/spectral.hpp"
 #include "engine/worker/direction.hpp"
 #include "tests/catch.hpp"
+#include "tests/codecs/made.hpp"
 #include "tests/drivers/mpi_fixture.hpp"
 #include "tests/drivers/replay_fixture.hpp"
 
@@ -106,19 +107,19 @@ std::vector<Form> forms() {
 
 /// Every method with one of the codecs, in turn.
 std::vector<Form> coded_forms() {
-  const nlohmann::json codecs[] = {
-      {{"kind", "top-k"}, {"share", 0.4}, {"chunk", 0}, {"error_feedback", true}},
-      {{"kind", "bf16"}, {"error_feedback", false}},
-      {{"kind", "random-k"}, {"share", 0.5}, {"common", false}, {"error_feedback", false}},
-      {{"kind", "sign"}, {"error_feedback", true}},
+  std::vector<nlohmann::json> codecs = {
       {{"kind", "random-k"}, {"share", 0.5}, {"common", true}, {"error_feedback", true}}};
+  for (const CodecEntry& entry : codec_catalog()) {
+    if (entry.name == "none" || entry.name == "lattice") continue;
+    codecs.push_back(codec_options(entry, {{"error_feedback", codecs.size() % 2 == 0}}));
+  }
   // Most messages do not fit at first, and most do later.
   const nlohmann::json lattice = {
       {"kind", "lattice"}, {"bits", 4}, {"spacing", 0.05}, {"error_feedback", false}};
   std::vector<Form> all;
   for (const AlgorithmEntry* const entry : entries()) {
     all.push_back({entry, with_fallbacks(entry->fields, nlohmann::json::object())});
-    all.back().options["codec"] = codecs[all.size() % std::size(codecs)];
+    all.back().options["codec"] = codecs[all.size() % codecs.size()];
     all.push_back(all.back());
     all.back().options["codec"] = lattice;
   }

@@ -1,4 +1,7 @@
-// What is sent again of messages that do not fit a lattice, under every driver.
+// What does not fit a lattice is sent beside the messages, under every driver.
+#include <algorithm>
+#include <map>
+
 #include "tests/catch.hpp"
 #include "tests/drivers/fixture.hpp"
 #include "tests/drivers/mpi_fixture.hpp"
@@ -20,6 +23,52 @@ void on_lattice(Setup& setup, double spacing, double latency) {
   setup.spec.budget.gradients = 80;
 }
 
+/// What a run tells of its progress, by whichever thread.
+class Told {
+ public:
+  explicit Told(MemoryRecorder& recorder) {
+    recorder.when_progress = [this](const Position& here) {
+      MutexLock lock(mutex_);
+      positions_.push_back(here);
+    };
+  }
+  std::vector<Position> positions() EXCLUDES_LOCK(mutex_) {
+    MutexLock lock(mutex_);
+    return positions_;
+  }
+
+ private:
+  Mutex mutex_;
+  std::vector<Position> positions_ GUARDED_BY(mutex_);
+};
+
+struct Course {
+  std::vector<Position> told;
+  Outcome outcome;
+};
+
+/// The setup under a driver, and what it tells meanwhile.
+Course course_of(Setup& setup, const std::string& driver) {
+  setup.on_threads = driver == "threads";
+  Course course;
+  if (driver != "mpi") {
+    Told told(setup.recorder);
+    course.outcome = setup.run();
+    course.told = told.positions();
+    return course;
+  }
+  setup.run();  // fills in what a run is
+  const Topology graph = make_topology(setup.workers, setup.topology);
+  setup.spec.topology = &graph;
+  Processes processes{.spec = setup.spec, .task = setup.task};
+  MemoryRecorder recorder;
+  Told told(recorder);
+  course.outcome = processes.run(recorder);
+  check_no_errors(processes);
+  course.told = told.positions();
+  return course;
+}
+
 std::int64_t exchanges(const Outcome& outcome) {
   std::int64_t all = 0;
   for (const EdgeUse& edge : outcome.edges) all += edge.count;
@@ -28,8 +77,7 @@ std::int64_t exchanges(const Outcome& outcome) {
 
 }  // namespace
 
-TEST_CASE(
-    "CORRECTNESS 26: bytes of a lattice are those of its messages and of what is sent again") {
+TEST_CASE("CORRECTNESS 26: bytes of a lattice are those of its messages and of what does not fit") {
   for (const double latency : {0.0, 0.2})
     for (const bool on_threads : {false, true}) {
       INFO((on_threads ? "threads" : "virtual") << ", latency " << latency);
@@ -51,7 +99,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("a budget in bytes has what is sent again, on any number of threads") {
+TEST_CASE("a budget in bytes has what does not fit, on any number of threads") {
   std::vector<Outcome> outcomes;
   for (const int threads : {0, 3}) {
     Setup setup;
@@ -156,7 +204,44 @@ TEST_CASE("CORRECTNESS 26: a server hears a lattice around 0, under every driver
   }
 }
 
-TEST_CASE("in rounds a budget in bytes has what is sent again, on any number of threads") {
+TEST_CASE("in rounds all drivers tell the same bytes of every leg while it goes on") {
+  for (const char* const order : {"combine-while-adapt", "adapt-then-combine"}) {
+    std::map<std::int64_t, std::int64_t> bytes{{0, 0}};  // by gradients
+    for (const char* const driver : {"virtual", "threads", "mpi"}) {
+      INFO(order << " on " << driver);
+      Setup setup;
+      setup.algorithm = "d-psgd";
+      setup.options["order"] = order;
+      on_lattice(setup, 0.008, 0.2);
+      const Course course = course_of(setup, driver);
+      if (driver == std::string("virtual"))
+        for (const Position& here : course.told) bytes[here.gradients] = here.bytes;
+      for (const Position& here : course.told) CHECK(here.bytes == bytes.at(here.gradients));
+      REQUIRE(course.told.size() >= 20);
+      CHECK(course.told.back().gradients == 80);
+      CHECK(course.told.back().bytes == course.outcome.position.bytes);
+    }
+  }
+}
+
+TEST_CASE("a run without rounds tells bytes that never fall and come near those of its end") {
+  for (const char* const algorithm : {"ad-psgd", "a-psgd"})
+    for (const char* const driver : {"virtual", "threads", "mpi"}) {
+      INFO(algorithm << " on " << driver);
+      Setup setup;
+      setup.algorithm = algorithm;
+      on_lattice(setup, 1e-30, 0.2);  // nothing fits
+      const Course course = course_of(setup, driver);
+      REQUIRE(!course.told.empty());
+      const std::int64_t last = course.told.back().bytes, end = course.outcome.position.bytes;
+      CHECK(last > end / 2);
+      CHECK(std::ranges::max(course.told, {}, &Position::bytes).bytes <= end);
+      if (driver != std::string("threads"))  // these tell in another order than they commit
+        CHECK(std::ranges::is_sorted(course.told, {}, &Position::bytes));
+    }
+}
+
+TEST_CASE("in rounds a budget in bytes has what does not fit, on any number of threads") {
   for (const int threads : {0, 3, -1}) {  // the last: a thread of each worker
     Setup setup;
     setup.algorithm = "d-psgd";

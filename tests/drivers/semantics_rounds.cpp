@@ -32,7 +32,7 @@ class RoundsLoop {
       }
       result_.gradients = end.gradients;
       result_.exchanges = exchange;
-      result_.bytes = end.bytes + ensemble_.bytes_sent_again(method_);
+      result_.bytes = end.bytes + ensemble_.extra_bytes();
     }
     const double end = ensemble_.latest_event();
     for (int w = 0; w < run_.spec.workers; ++w) {

@@ -35,7 +35,7 @@ class ServerLoop {
       ensemble_.worker(w).finish(end);
       result_.digests.push_back(sha256_hex(std::span<const float>(ensemble_.worker(w).x())));
     }
-    result_.bytes += ensemble_.bytes_sent_again(method_);
+    result_.bytes += ensemble_.extra_bytes();
     return result_;
   }
 

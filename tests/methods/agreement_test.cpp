@@ -76,7 +76,7 @@ TEST_CASE("what an exchange leaves is said only where it is known") {
   const AlgorithmEntry& plain = *find_algorithm("d-psgd");
   Method sent = plain.make(with_fallbacks(plain.fields, nlohmann::json::object()), nullptr);
   CHECK(left_by_exchange(plain, sent, drawn) == drawn.rho);
-  sent.codec = Codec{};
+  sent.codec = codec_of({{"kind", "bf16"}}, true);
   CHECK_FALSE(left_by_exchange(plain, sent, drawn).has_value());
   const Topology pushes = changing_graph("epidemic", {{"form", "push"}});
   CHECK(std::isnan(mixing_numbers(schedule_numbers(*pushes.schedule(), 6)).rho));

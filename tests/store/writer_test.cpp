@@ -122,6 +122,18 @@ TEST_CASE("several threads record at once and nothing is lost") {
   CHECK(run_detail(recording.store, recording.run.id).log.size() == 5 * kThreads);
 }
 
+TEST_CASE("progress does not go back where threads tell it in another order") {
+  Recording recording;
+  RunWriter writer(recording.temp.store(), recording.run.id, recording.attempt);
+  for (const Position& here :
+       {Position{10, 2, 3, 400}, Position{11, 2.2, 3.1, 380}, Position{9, 1.8, 2.9, 500}})
+    writer.progress(here);
+  writer.flush();
+  const Position told = run_summaries(recording.store, {recording.run.id}).at(0).progress;
+  CHECK(told.gradients == 11);
+  CHECK(told.bytes == 400);
+}
+
 TEST_CASE("flush returns when everything is committed, also when there is nothing") {
   Recording recording;
   RunWriter writer(recording.temp.store(), recording.run.id, recording.attempt);

@@ -28,7 +28,7 @@ void Collector::deliver(const Mail& mail) {
   switch (reader.kind()) {
     case MailKind::events: {
       Events events;
-      reader(events.first, seen_[w].life.sent_again, events.list);
+      reader(events.first, seen_[w].life.extra_bytes, events.list);
       take_events(std::move(events), w);
       break;
     }
@@ -104,7 +104,7 @@ std::optional<Life> Collector::lose(int worker, Life known) {
   seen.life.gradients = std::max(seen.life.gradients, known.gradients);
   if (!keeps_events_) {
     seen.life.exchanges = known.exchanges;
-    seen.life.sent_again = known.sent_again;
+    seen.life.extra_bytes = known.extra_bytes;
   }
   open_[w].clear();
   const std::int64_t whole = seen.marks_taken + drop_broken_marks(queues_[w]);
@@ -171,7 +171,7 @@ Gathered Collector::take_mark() {
       gathered.worker_gradients.push_back(life.gradients);
       WorkerReport& report = gathered.reports.emplace_back();
       report.exchanges = life.exchanges;
-      report.sent_again = life.sent_again;
+      report.extra_bytes = life.extra_bytes;
       gathered.numbers.emplace_back();
       gathered.vectors.emplace_back();
       continue;

@@ -43,7 +43,7 @@ void Coordinator::begin(const std::vector<Life>& lives, std::int64_t cut, double
 void Coordinator::note_life(int worker, const Life& life) {
   Life& known = own(worker).life;
   gradients_.fetch_add(life.gradients - known.gradients);
-  sent_again_.fetch_add(life.sent_again - known.sent_again);
+  extra_bytes_.fetch_add(life.extra_bytes - known.extra_bytes);
   halves_[server_of(worker)] += life.exchanges - known.exchanges;
   exchanges_.store(std::accumulate(halves_.begin(), halves_.end(), std::int64_t{0}) / 2);
   known = life;
@@ -63,7 +63,7 @@ Position Coordinator::position() const {
   const std::int64_t gradients = gradients_.load();
   Position here = spec_.after_exchanges(gradients, run_.clock.seconds() - started_seconds_,
                                         exchanges_.load(), run_.objective.dimension());
-  here.bytes += sent_again_.load() + ensemble_->bytes_of_visits();
+  here.bytes += extra_bytes_.load() + ensemble_->bytes_of_visits();
   return here;
 }
 
@@ -98,7 +98,7 @@ void Coordinator::deliver(const Mail& mail) {
 void Coordinator::progress(int from, MailReader& reader) {
   Life life;
   bool diverged = false;
-  reader(life.gradients, life.exchanges, life.sent_again, diverged);
+  reader(life.gradients, life.exchanges, life.extra_bytes, diverged);
   note_life(from, life);
   run_.recorder.progress(position());
   if (diverged) diverged_.store(true);

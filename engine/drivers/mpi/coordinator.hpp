@@ -96,7 +96,7 @@ class Coordinator {
   };
   Asked asked_;
   std::int64_t highest_known_ = 0;  // gradients of all, by any worker that has closed
-  std::atomic<std::int64_t> gradients_{0}, exchanges_{0}, sent_again_{0}, waiting_{0};
+  std::atomic<std::int64_t> gradients_{0}, exchanges_{0}, extra_bytes_{0}, waiting_{0};
   std::atomic<int> lost_{0};
   std::atomic<bool> was_stopped_{false}, diverged_{false}, ending_{false};
 };

@@ -51,7 +51,7 @@ void Evaluator::begin() {
     for (std::size_t w = 0; w < lives.size(); ++w) {
       const WorkerReport& report = kept_.reports[w];
       lives[w] = {ensemble_.worker(static_cast<int>(w)).gradients(), report.exchanges,
-                  report.sent_again};
+                  report.extra_bytes};
     }
   }
   coordinator_.begin(lives, resumed == nullptr ? -1 : kept_.count, started_seconds_, ensemble_);
@@ -117,7 +117,7 @@ Position Evaluator::position(const Gathered& gathered) const {
           .normalised_time = gathered.time,
           .seconds = run_.clock.seconds() - started_seconds_,
           .bytes = spec_.bytes_per_exchange(ensemble_.dimension()) * gathered.exchanges() +
-                   gathered.bytes_sent_again() + bytes_of_visits_};
+                   gathered.extra_bytes() + bytes_of_visits_};
 }
 
 Totals Evaluator::totals(const Gathered& gathered) const {

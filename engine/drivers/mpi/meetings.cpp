@@ -92,7 +92,7 @@ void MpiAsync::deliver(const Mail& mail) {
     case MailKind::go:
     case MailKind::answer:
     case MailKind::offer:
-    case MailKind::again:
+    case MailKind::rest:
     case MailKind::lent:
     case MailKind::returned:
       return exchange_.deliver(mail);

@@ -3,15 +3,11 @@
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <map>
 #include <memory>
-#include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
-#include "engine/codecs/packed_message.hpp"
-#include "engine/drivers/mpi/post.hpp"
+#include "engine/drivers/mpi/incoming.hpp"
 #include "engine/drivers/shared/peer_schedule.hpp"
 #include "engine/worker/arena.hpp"
 
@@ -23,8 +19,8 @@ namespace acid {
 ///
 /// Cost per round and process: one vector, packed as `form` says, and one message to each receiver,
 /// one hop; room for what has arrived and is not heard. Where a message is understood by the
-/// receiver's own, it is unpacked once that is published; what does not fit is sent once more. Of a
-/// receiver that it does not hear a sender must be told what that is, and the round waits for it.
+/// receiver's own, it is decoded once that is published, and the rest of it follows. Of a receiver
+/// that it does not hear a sender must be told the gaps, and the round waits for that.
 ///
 /// The communication thread's, but for the vectors: published() may change between the end of a
 /// round and the next publish(), and received() may be read from the end of a round until then.
@@ -38,31 +34,18 @@ class NeighbourExchange {
   std::span<float> published() { return published_.span(); }
   /// Sends what that exchange carries of published(). Numbers ascend.
   void publish(std::int64_t round);
-  /// Takes a message of the kinds parameters, lacking and again.
+  /// Takes a message of the kinds parameters, gaps and rest.
   void deliver(const Mail& mail);
   /// Of the last round, by worker; null for those that are not heard in it.
   const std::vector<const float*>& received() const { return received_; }
 
  private:
   struct Arrival {
-    Arena<float> vector, packed;  // the latter: as it travels, unless that is as it is
+    Incoming message;
     std::int64_t round = 0;
     int from = 0;
-    bool is_there = false;  // as it travels
-    bool is_whole = false;  // as the worker hears it
-    /// What does not fit the own message, where that is needed, once it is unpacked.
-    std::optional<std::vector<Lattice::Block>> sent_again;
   };
-  Arrival& room();
-  /// Whether what this process says in the round goes to that one.
-  bool is_heard_by(int worker) const;
-  void unpack_with_own(Arrival& arrival);
-  /// The parts of the own vector, …
-  void send_again(int to, const std::vector<Lattice::Block>& parts);
-  /// … as a receiver that is not heard asks for them.
-  void fetch_lacking(const Mail& mail);
-  void fetch_again(const Mail& mail);
-  void fill_in(Arrival& arrival);
+  void decode(Arrival& arrival);
   void check_over();
 
   Post& post_;
@@ -72,12 +55,11 @@ class NeighbourExchange {
   const Backend& memory_;
   Arena<float> published_, packed_;
   std::list<Arrival> arrivals_, unused_;  // of this round and later ones; room of earlier ones
-  std::map<std::pair<std::int64_t, int>, std::vector<float>> again_;  // by round and sender
   std::vector<const float*> received_;
   bool in_flight_ = false;  // published, not over
   std::int64_t round_ = 0;
   std::shared_ptr<const PeerSchedule::Exchange> exchange_;  // of round_
-  std::size_t leaving_ = 0, unasked_ = 0;  // receivers: it is on its way to, may ask for parts
+  std::size_t leaving_ = 0, unasked_ = 0;  // receivers: it is on its way to, may have gaps
 };
 
 }  // namespace acid

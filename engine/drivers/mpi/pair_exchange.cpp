@@ -1,11 +1,9 @@
 #include "engine/drivers/mpi/pair_exchange.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "engine/base/error.hpp"
-#include "engine/codecs/coded_rule.hpp"
 
 namespace acid {
 namespace {
@@ -32,9 +30,8 @@ PairExchange::PairExchange(const Run& run, const MpiOptions& options, Post& post
       form_(run.spec.method.packed_message(run.objective.dimension(),
                                            run.spec.seeds.derived(Purpose::dither))),
       own_offer_(form_.floats(), offer_memory(run.spec, options)),
-      partner_offer_(form_.floats(), offer_memory(run.spec, options)),
       own_packed_(form_.is_packed() ? form_.packed_floats() : 0),
-      partner_packed_(own_packed_.size()) {}
+      partner_offer_(post, form_, offer_memory(run.spec, options)) {}
 
 // The offers' memory must outlive what the device does with it.
 PairExchange::~PairExchange() {
@@ -78,9 +75,8 @@ void PairExchange::deliver(const Mail& mail) {
     case MailKind::answer:
       return answer(mail);
     case MailKind::offer:
+    case MailKind::rest:
       return fetch_offer(mail);
-    case MailKind::again:
-      return fetch_again(mail);
     case MailKind::lent:
       return exchange(mail);
     case MailKind::returned:
@@ -187,18 +183,14 @@ void PairExchange::offer(std::int64_t count) {
   worker_.time().lift(count);
   offered_ = count;
   worker_.offer(own_offer_.span());
-  if (form_.is_packed())
-    said_ = message_on_its_way(run_.spec.method.rules, worker_.state().scalars());
-  sent_again_.reset();
-  heard_again_.reset();
+  said_ = form_.number_said(worker_.state().scalars());
   stage_ = Stage::in_flight;
 }
 
 void PairExchange::send_offer(MailKind kind) {
   leaving_ = true;
-  if (form_.is_packed()) form_.pack(rank_, said_, own_offer_.span(), own_packed_.span());
   post_.send(partner(), mail_header(kind, edge_.number, offered_),
-             form_.is_packed() ? own_packed_.span() : own_offer_.span(),
+             form_.pack(rank_, said_, own_offer_.span(), own_packed_.span()),
              [this] { leaving_ = false; });
 }
 
@@ -207,45 +199,16 @@ void PairExchange::fetch_offer(const Mail& mail) {
   std::uint64_t number = 0;
   reader(number);
   expect(Stage::in_flight, number, mail);
-  const bool packed = form_.is_packed();
-  post_.fetch(mail, packed ? partner_packed_.span() : partner_offer_.span(), [this, packed] {
-    if (packed) return unpack_offer();
-    apply();
+  partner_offer_.fetch(mail, static_cast<std::int64_t>(number), [this] {
+    partner_offer_.decode(own_offer_.span(), true);
+    if (partner_offer_.is_whole()) apply();
   });
-}
-
-void PairExchange::unpack_offer() {
-  form_.unpack(partner(), 0, partner_packed_.span(), own_offer_.span(), partner_offer_.span());
-  sent_again_ = form_.sent_again(0, own_offer_.span(), partner_offer_.span());
-  if (sent_again_->empty()) return apply();
-  post_.send(partner(), mail_header(MailKind::again, edge_.number),
-             parts_of(own_offer_.span(), *sent_again_));
-  fill_in();
-}
-
-// The partner knows of the same ranges by itself, and may be first.
-void PairExchange::fetch_again(const Mail& mail) {
-  MailReader reader(mail);
-  std::uint64_t number = 0;
-  reader(number);
-  expect(Stage::in_flight, number, mail);
-  const auto parts = std::make_shared<std::vector<float>>(mail.body_size);
-  post_.fetch(mail, *parts, [this, parts] {
-    heard_again_ = std::move(*parts);
-    fill_in();
-  });
-}
-
-void PairExchange::fill_in() {
-  if (!sent_again_ || !heard_again_) return;
-  put_parts(*heard_again_, *sent_again_, partner_offer_.span());
-  apply();
 }
 
 // The partner does the same: it is between its offer and its apply too.
 void PairExchange::swap_offers() {
   swapping_ = true;  // even if swap() throws: it may have begun
-  options_.link->swap(partner(), own_offer_.span(), partner_offer_.span());
+  options_.link->swap(partner(), own_offer_.span(), partner_offer_.message());
 }
 
 void PairExchange::finish_swap() {
@@ -256,7 +219,8 @@ void PairExchange::finish_swap() {
 
 void PairExchange::apply() {
   MutexLock lock(worker_.mutex);
-  worker_.apply(worker_.time().time_of(offered_), own_offer_.span(), partner_offer_.span(), began_);
+  worker_.apply(worker_.time().time_of(offered_), own_offer_.span(), partner_offer_.message(),
+                began_);
   stage_ = Stage::none;
 }
 

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <optional>
 #include <set>
 #include <span>
-#include <vector>
 
+#include "engine/drivers/mpi/incoming.hpp"
 #include "engine/drivers/mpi/mpi.hpp"
 #include "engine/drivers/mpi/progress.hpp"
 #include "engine/drivers/mpi/shared_worker.hpp"
@@ -27,7 +26,7 @@ class PairExchange {
 
   /// Begins the exchange of the worker's next due edge, unless one is on its way.
   void begin();
-  /// Takes a message of the kinds ready, go, answer, offer, again, lent and returned.
+  /// Takes a message of the kinds ready, go, answer, offer, rest, lent and returned.
   void deliver(const Mail& mail);
   /// Where the offers go from device to device, nothing wakes for their arrival: looks for it.
   void finish_swap();
@@ -48,13 +47,10 @@ class PairExchange {
   void exchange(const Mail& mail);
   void take_back(const Mail& mail);
   void fetch_offer(const Mail& mail);
-  void fetch_again(const Mail& mail);
 
   void lend(std::int64_t count);
   void offer(std::int64_t count) REQUIRES_LOCK(worker_.mutex);
   void send_offer(MailKind kind);
-  void unpack_offer();
-  void fill_in();
   void swap_offers();
   void apply();
   void expect(Stage stage, std::uint64_t number, const Mail& mail) const;
@@ -77,11 +73,9 @@ class PairExchange {
   const bool by_link_;
   const PackedMessage form_;
   std::uint64_t said_ = 0;  // number of the message that our offer is
-  Arena<float> own_offer_, partner_offer_;
-  Arena<float> own_packed_, partner_packed_;  // as they travel, unless that is as they are
-  // What both send again, as it is: ranges, once the partner's offer is unpacked; what came of it.
-  std::optional<std::vector<Lattice::Block>> sent_again_;
-  std::optional<std::vector<float>> heard_again_;
+  Arena<float> own_offer_;
+  Arena<float> own_packed_;  // as it travels, unless that is as it is
+  Incoming partner_offer_;
   std::set<std::uint64_t> ready_partners_;  // exchanges for which the partner is ready
 };
 

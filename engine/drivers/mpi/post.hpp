@@ -48,7 +48,7 @@ enum class MailKind : std::uint8_t {
   offer,
   lent,
   returned,
-  again,  // of both calendars
+  rest,  // of both calendars
   // Between workers and a server (server.hpp).
   said,
   reply,
@@ -57,7 +57,7 @@ enum class MailKind : std::uint8_t {
   slice,
   slice_mean,
   parameters,
-  lacking,
+  gaps,
   directive,
   round_ready,
 };

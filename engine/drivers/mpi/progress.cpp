@@ -25,7 +25,7 @@ void Progress::send(SharedWorker& worker) {
     post_.send_submitted();
   }
   post_.send(0, mail_header(MailKind::progress, worker.gradients(), worker.report().exchanges,
-                            worker.report().sent_again, worker.diverged()));
+                            worker.state().extra_bytes(), worker.diverged()));
   told_gradients_ = worker.gradients();
   told_diverged_ = worker.diverged();
   told_seconds_ = clock_.seconds();

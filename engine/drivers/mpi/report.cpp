@@ -62,11 +62,11 @@ Reporter::Reporter(const Run& run, Post& post, const Worker& worker)
     : run_(run),
       rank_(post.rank()),
       post_(post),
-      forward_(run.spec.method, post, worker),
+      forward_(post, worker),
       log_(run.spec.workers, run.spec.keep_events, forward_) {}
 
 void Reporter::Forward::events(int, std::int64_t first, std::span<const Event> events) {
-  post_.submit(0, mail_header(MailKind::events, first, method_.bytes_sent_again(worker_.scalars()),
+  post_.submit(0, mail_header(MailKind::events, first, worker_.extra_bytes(),
                               std::vector<Event>(events.begin(), events.end())));
 }
 
@@ -77,6 +77,7 @@ void Reporter::mark(MarkKind kind, double time, Worker& worker, WorkerReport rep
               worker);
   log_.flush();  // so that the log of a worker that is lost has the marks that were taken of it
   report.events = log_.handed_over(rank_);
+  report.extra_bytes = worker.extra_bytes();
   std::vector<std::vector<float>> vectors =
       kind == MarkKind::measured ? measured_state(time, worker) : whole_state(worker);
   ArchiveWriter numbers;
@@ -95,9 +96,9 @@ std::int64_t Gathered::exchanges() const {
   return halves / 2;
 }
 
-std::int64_t Gathered::bytes_sent_again() const {
+std::int64_t Gathered::extra_bytes() const {
   std::int64_t bytes = 0;
-  for (const WorkerReport& report : reports) bytes += report.sent_again;
+  for (const WorkerReport& report : reports) bytes += report.extra_bytes;
   return bytes;
 }
 

@@ -33,8 +33,8 @@ struct WorkerReport {
   GradientRecords
       notes;  // since the last mark that was measured, in commit order; sent in portions
   double idle_seconds = 0;
-  std::int64_t exchanges = 0;   // of this worker
-  std::int64_t sent_again = 0;  // bytes, to this worker: of messages that did not fit
+  std::int64_t exchanges = 0;    // of this worker
+  std::int64_t extra_bytes = 0;  // to this worker, beside messages; filled in by the Reporter
   std::int64_t holds = 0;
   bool computing = false;         // a gradient has begun and is not committed
   std::int64_t events = 0;        // logged so far; filled in by the Reporter
@@ -42,13 +42,13 @@ struct WorkerReport {
   std::vector<EdgeUse> left_out;  // exchanges with lost workers, due and not applied; likewise
   template <class Archive>
   void persist(Archive& archive) {
-    archive(notes, idle_seconds, exchanges, sent_again, holds, computing, events, spans, left_out);
+    archive(notes, idle_seconds, exchanges, extra_bytes, holds, computing, events, spans, left_out);
   }
 };
 
 /// How far a worker has come, as rank 0 knows it.
 struct Life {
-  std::int64_t gradients = 0, exchanges = 0, sent_again = 0;  // as WorkerReport
+  std::int64_t gradients = 0, exchanges = 0, extra_bytes = 0;  // as WorkerReport
 };
 
 /// Adds a portion of notes to those that came before it.
@@ -75,12 +75,10 @@ class Reporter {
   /// Sends portions of the log on.
   class Forward final : public NullRecorder {
    public:
-    Forward(const Method& method, Post& post, const Worker& worker)
-        : method_(method), post_(post), worker_(worker) {}
+    Forward(Post& post, const Worker& worker) : post_(post), worker_(worker) {}
     void events(int worker, std::int64_t first, std::span<const Event> events) override;
 
    private:
-    const Method& method_;
     Post& post_;
     const Worker& worker_;
   };
@@ -107,7 +105,7 @@ struct Gathered {
   std::int64_t gradients = 0;                  // their sum
   bool complete() const { return std::ranges::find(absent, true) == absent.end(); }
   std::int64_t exchanges() const;
-  std::int64_t bytes_sent_again() const;
+  std::int64_t extra_bytes() const;
   double idle_seconds() const;
   /// How each worker spent its time.
   void tell_times(Outcome& outcome) const;

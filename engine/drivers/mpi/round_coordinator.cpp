@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "engine/run/ensemble.hpp"
@@ -28,8 +27,6 @@ RoundCoordinator::RoundCoordinator(const Run& run, Post& post, const Sampler& sa
       first_round_(round),
       first_seconds_(run.clock.seconds()),
       sample_times_(sampler),
-      committed_(static_cast<std::size_t>(run.spec.workers), round),
-      sent_again_(committed_.size()),
       whole_(round) {
   directive_.allowed = round;
 }
@@ -43,7 +40,7 @@ void RoundCoordinator::deliver(const Mail& mail) {
   MutexLock lock(mutex_);
   switch (reader.kind()) {
     case MailKind::progress:
-      return progress(mail.from, reader);
+      return progress(reader);
     case MailKind::stop:
       stop_ = true;
       return;
@@ -55,15 +52,21 @@ void RoundCoordinator::deliver(const Mail& mail) {
   }
 }
 
-void RoundCoordinator::progress(int from, MailReader& reader) {
+// Every worker tells of each of its rounds.
+void RoundCoordinator::progress(MailReader& reader) {
+  std::int64_t committed = 0, extra_bytes = 0;
   bool diverged = false;
-  const auto w = static_cast<std::size_t>(from);
-  reader(committed_[w], sent_again_[w], diverged);
+  reader(committed, extra_bytes, diverged);
   if (diverged) diverged_ = true;
-  const std::int64_t whole = *std::min_element(committed_.begin(), committed_.end());
-  if (whole == whole_) return;
-  whole_ = whole;
-  run_.recorder.progress(position(whole));
+  auto& [workers, extra_bytes_of_all] = reached_[committed];
+  extra_bytes_of_all += extra_bytes;
+  if (++workers < spec_.workers) return;
+  whole_ = committed;
+  extra_bytes_ = extra_bytes_of_all;
+  reached_.erase(committed);
+  Position here = position(whole_);
+  here.bytes += extra_bytes_;
+  run_.recorder.progress(here);
 }
 
 void RoundCoordinator::act() {
@@ -80,7 +83,8 @@ bool RoundCoordinator::must_end(const Position& here) const {
 
 std::int64_t RoundCoordinator::rounds_ahead() const {
   const std::int64_t done = whole_ - first_round_;
-  if (done == 0) return 1;
+  // With a codec the bytes of a round may be known only when all have come through it.
+  if (done == 0 || (spec_.method.codec != nullptr && spec_.budget.bytes < kNever)) return 1;
   const double each = (run_.clock.seconds() - first_seconds_) / static_cast<double>(done);
   return std::max<std::int64_t>(
       1, static_cast<std::int64_t>(std::min(kMostRoundsAhead, kAheadSeconds / each)));
@@ -90,7 +94,7 @@ std::int64_t RoundCoordinator::rounds_ahead() const {
 bool RoundCoordinator::decide() {
   const std::int64_t round = directive_.allowed;
   Position here = position(round);
-  here.bytes = std::accumulate(sent_again_.begin(), sent_again_.end(), here.bytes);
+  here.bytes += extra_bytes_;
   // By the clock one does not wait for the evaluation of the sample before.
   const bool by_clock = spec_.cadence.every_seconds < kNever;
   const bool sample = sample_times_.sample_times().due(here) && !(by_clock && evaluating_);
@@ -222,7 +226,7 @@ Totals RoundEvaluator::totals(const Gathered& gathered) const {
   Totals totals;
   totals.position = coordinator_.position(std::llround(gathered.time));
   totals.learning_rate = spec_.learning_rate(totals.position);
-  totals.position.bytes += gathered.bytes_sent_again();
+  totals.position.bytes += gathered.extra_bytes();
   totals.idle_seconds = gathered.idle_seconds();
   return totals;
 }

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "engine/base/clock.hpp"
@@ -46,7 +48,7 @@ class RoundCoordinator {
   void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
   /// Decides what can be decided now and tells everybody.
   void act() EXCLUDES_LOCK(mutex_);
-  /// Where the run stands once so many legs are committed, now; without what is sent again.
+  /// Where the run stands once so many legs are committed, now; without extra bytes.
   Position position(std::int64_t legs) const;
 
   // The calling thread's.
@@ -58,7 +60,7 @@ class RoundCoordinator {
   bool diverged() EXCLUDES_LOCK(mutex_);     // a loss was not finite
 
  private:
-  void progress(int from, MailReader& reader) REQUIRES_LOCK(mutex_);
+  void progress(MailReader& reader) REQUIRES_LOCK(mutex_);
   bool decide() REQUIRES_LOCK(mutex_);
   void end(bool over) REQUIRES_LOCK(mutex_);
   bool must_end(const Position& here) const REQUIRES_LOCK(mutex_);
@@ -76,11 +78,12 @@ class RoundCoordinator {
   Mutex mutex_;
   Sampler sample_times_ GUARDED_BY(mutex_);
   Directive directive_ GUARDED_BY(mutex_);
-  std::vector<std::int64_t> committed_ GUARDED_BY(mutex_);   // rounds, by worker
-  std::vector<std::int64_t> sent_again_ GUARDED_BY(mutex_);  // bytes, by worker, as it said last
-  std::int64_t whole_ GUARDED_BY(mutex_) = 0;                // rounds committed by all
-  std::int64_t asked_ GUARDED_BY(mutex_) = -1;  // last round for which a cut was considered
-  bool cut_due_ GUARDED_BY(mutex_) = false;     // before the round that is considered
+  /// By rounds that some workers have committed: how many, and their extra bytes until then.
+  std::map<std::int64_t, std::pair<int, std::int64_t>> reached_ GUARDED_BY(mutex_);
+  std::int64_t whole_ GUARDED_BY(mutex_) = 0;        // rounds committed by all
+  std::int64_t extra_bytes_ GUARDED_BY(mutex_) = 0;  // until then
+  std::int64_t asked_ GUARDED_BY(mutex_) = -1;       // last round for which a cut was considered
+  bool cut_due_ GUARDED_BY(mutex_) = false;          // before the round that is considered
   bool cutting_ GUARDED_BY(mutex_) = false, evaluating_ GUARDED_BY(mutex_) = false;
   bool stop_ GUARDED_BY(mutex_) = false, enough_ GUARDED_BY(mutex_) = false;
   bool diverged_ GUARDED_BY(mutex_) = false, stopped_ GUARDED_BY(mutex_) = false;

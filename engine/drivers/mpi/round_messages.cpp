@@ -146,7 +146,7 @@ std::span<const float> RoundMessages::direction() {
 
 void RoundMessages::deliver(const Mail& mail) {
   const MailKind kind = MailReader(mail).kind();
-  if (kind == MailKind::parameters || kind == MailKind::lacking || kind == MailKind::again)
+  if (kind == MailKind::parameters || kind == MailKind::gaps || kind == MailKind::rest)
     neighbours_->deliver(mail);
   else
     sum_of(AllReduce::size_of(mail)).reduce.deliver(mail);

@@ -47,8 +47,7 @@ class RoundMessages {
   std::span<const float> direction() EXCLUDES_LOCK(mutex_);
 
   // The communication thread's.
-  /// Takes a message of the kinds slice, slice_mean, round_ready, parameters, again and
-  /// lacking.
+  /// Takes a message of the kinds slice, slice_mean, round_ready, parameters, gaps and rest.
   void deliver(const Mail& mail);
   void send_handed_over() EXCLUDES_LOCK(mutex_);
 

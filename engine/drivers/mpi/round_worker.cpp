@@ -55,7 +55,8 @@ void RoundWorker::train() {
             run_.spec.method, leg, [&] { return may_commit(leg); },
             [this](Phase phase, std::int64_t exchange) { return act(phase, exchange); }))
       return;
-    post_.submit(0, mail_header(MailKind::progress, worker_.gradients(), sent_again(), diverged_));
+    post_.submit(
+        0, mail_header(MailKind::progress, worker_.gradients(), worker_.extra_bytes(), diverged_));
   }
   may_commit(last);
 }
@@ -104,7 +105,6 @@ bool RoundWorker::may_commit(std::int64_t leg) {
   while (true) {
     const Next next = wait_for_directive(leg);
     const double t = worker_.last_event();
-    report_.sent_again = sent_again();
     switch (next) {
       case Next::abandoned:
         return false;

@@ -37,7 +37,6 @@ class RoundWorker {
   bool may_commit(std::int64_t leg);
   RoundDirectives::Next wait_for_directive(std::int64_t leg);
   bool wait_for_exchange();
-  std::int64_t sent_again() const { return run_.spec.method.bytes_sent_again(worker_.scalars()); }
   /// What the worker has done since then, by the clock, ends now. Returns how long that was.
   double end_span(SpanKind kind, double since);
 

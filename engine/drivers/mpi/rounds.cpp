@@ -42,8 +42,8 @@ void MpiSync::deliver(const Mail& mail) {
     case MailKind::slice_mean:
     case MailKind::round_ready:
     case MailKind::parameters:
-    case MailKind::lacking:
-    case MailKind::again:
+    case MailKind::gaps:
+    case MailKind::rest:
       return worker_.messages().deliver(mail);
     case MailKind::directive:
       return directives_.deliver(mail);

@@ -63,20 +63,9 @@ void MpiServer::act() {
   }
 }
 
-// What did not fit the codec stands behind the message, as it is.
-void MpiServer::unpack(const Waiting& one, std::span<float> said) {
-  if (!form_.is_packed()) {
-    std::ranges::copy(one.body, said.begin());
-    return;
-  }
-  const std::span body = one.body;
-  form_.unpack(one.from, 0, body.first(form_.packed_floats()), {}, said);
-  put_parts(body.subspan(form_.packed_floats()), form_.sent_again(0, said, {}), said);
-}
-
 void MpiServer::hear(const Waiting& one) {
   const std::span<float> said = messages_.said(one.from), reply = messages_.reply(one.from);
-  unpack(one, said);
+  form_.decode(one.from, one.body, said);
   const int h = servers_.of(one.from);
   const StepSize arrival = servers_.arrive(one.from, one.learning_rate);
   serve(servers_.server(h), one.time, said, reply, arrival);

@@ -63,7 +63,6 @@ class MpiServer {
   };
   bool holds() EXCLUDES_LOCK(mutex_);
   void hear(const Waiting& one);
-  void unpack(const Waiting& one, std::span<float> said);
 
   const RunSpec& spec_;
   Post& post_;

@@ -71,16 +71,10 @@ void ServerVisits::say(double t) {
   worker_.say(t, own);
   std::vector<float> message(own.size());
   spec_.backend->kernels<float>().copy(own.data(), message.data(), own.size());
-  if (form_.is_packed()) {
-    std::vector<float> packed(form_.packed_floats());
-    form_.pack(rank_, message_on_its_way(spec_.method.rules, worker_.state().scalars()), message,
-               packed);
-    const std::vector<float> parts = parts_of(message, form_.sent_again(0, message, {}));
-    packed.insert(packed.end(), parts.begin(), parts.end());
-    message = std::move(packed);
-  }
   awaiting_ = true;
-  post_.submit(0, mail_header(MailKind::said, t, learning_rate_), std::move(message));
+  post_.submit(
+      0, mail_header(MailKind::said, t, learning_rate_),
+      form_.encode(rank_, form_.number_said(worker_.state().scalars()), std::move(message)));
 }
 
 bool ServerVisits::hear(double t) {

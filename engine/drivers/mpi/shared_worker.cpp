@@ -63,7 +63,6 @@ bool SharedWorker::commit(const Position& here, double loss, const Commit& more)
   what.gradient = what.direction = worker_.gradient();
   what.is_first = report_.notes.empty();
   report_.computing = what.begins_next;
-  report_.sent_again = run_.spec.method.bytes_sent_again(worker_.scalars());
   diverged_ = !acid::commit(what, worker_, reporter_.log(), report_.notes.emplace_back());
   return !diverged_;
 }
@@ -121,7 +120,6 @@ void SharedWorker::exchanged(double since) {
 }
 
 void SharedWorker::mark(MarkKind kind, double t) {
-  report_.sent_again = run_.spec.method.bytes_sent_again(worker_.scalars());
   if (kind == MarkKind::end) {
     report_.spans = timeline_.take().front();
     report_.left_out = edges_.left_out();

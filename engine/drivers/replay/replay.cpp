@@ -67,6 +67,11 @@ class Replay {
   }
   Position position() const { return position(order_.commits(), order_.exchanges()); }
   std::size_t offer_size() const { return spec_.method.message().floats(ensemble_.dimension()); }
+  /// With what was sent beside the messages that exchanges count.
+  Position with_extra_bytes(Position here) const {
+    here.bytes += ensemble_.extra_bytes() + ensemble_.bytes_of_visits();
+    return here;
+  }
   Position position_at_mark(double time) const;
   Totals totals(const Position& here, std::int64_t exchanges) const;
 
@@ -206,7 +211,7 @@ void Replay::commit(const ReplayStep& step) {
                   .logs_staleness = messages_.has_value()},
                  losses_[index], note);
   if (step.computes) compute(w);
-  if (order_.commits() % 16 == 0) run_.recorder.progress(position());
+  if (order_.commits() % 16 == 0) run_.recorder.progress(with_extra_bytes(position()));
 }
 
 void Replay::offer(const ReplayStep& step) {
@@ -313,8 +318,7 @@ Position Replay::position(std::int64_t gradients, std::int64_t exchanges) const 
 Position Replay::position_at_mark(double time) const {
   Position here = position(order_.last_mark().commits, order_.last_mark().exchanges);
   here.normalised_time = time;
-  here.bytes += ensemble_.bytes_sent_again(spec_.method) + ensemble_.bytes_of_visits();
-  return here;
+  return with_extra_bytes(here);
 }
 
 Totals Replay::totals(const Position& here, std::int64_t exchanges) const {
@@ -345,7 +349,7 @@ void Replay::measure(double time) {
                                       {}, order_.last_mark().absent);
   sampler_.take(mean, totals(position_at_mark(time), order_.last_mark().exchanges),
                 collect_notes());
-  run_.recorder.progress(position());
+  run_.recorder.progress(with_extra_bytes(position()));
 }
 
 void Replay::save_cut(double time) {
@@ -364,7 +368,7 @@ void Replay::save_cut(double time) {
 
 Outcome Replay::finish(const GradientRecords& notes) {
   Totals end = totals(position(), order_.exchanges());
-  end.position.bytes += ensemble_.bytes_sent_again(spec_.method) + ensemble_.bytes_of_visits();
+  end.position = with_extra_bytes(end.position);
   std::vector<bool> lost;
   for (int w = 0; w < spec_.workers; ++w) lost.push_back(order_.is_lost(w));
   Outcome outcome = conclude(ensemble_, sampler_, end.position.normalised_time, end, notes, lost);

@@ -23,7 +23,8 @@ class Player {
   /// `keeps_events`: reports them. `gradients`: false when the run has none.
   Player(const Run& run, int threads, bool keeps_events, bool gradients = true)
       : objective_(run.objective),
-        method_(run.spec.method),
+        recorder_(run.recorder),
+        has_extra_bytes_(run.spec.method.rules.floats->extra_floats().has_value()),
         workers_(run.spec.workers),
         ensemble_(run.spec, run.objective, gradients),
         log_(workers_, keeps_events, run.recorder),
@@ -33,15 +34,22 @@ class Player {
   const Ensemble& ensemble() const { return ensemble_; }
   EventLog& log() { return log_; }
   ChainPool& pool() { return pool_; }
-  /// Bytes that workers have sent once more since it was asked last, of messages that did not fit
-  /// their codec. No light task may be unfinished.
-  std::int64_t take_sent_again() {
-    const std::int64_t all = ensemble_.bytes_sent_again(method_);
-    return all - std::exchange(sent_again_, all);
+  /// Ensemble::extra_bytes() since it was asked last. Where there may be any, it first waits for
+  /// all light tasks.
+  std::int64_t take_extra_bytes() {
+    if (!has_extra_bytes_) return 0;
+    pool_.wait_light();
+    const std::int64_t all = ensemble_.extra_bytes();
+    return all - std::exchange(extra_bytes_, all);
+  }
+  /// Tells how far the run is: `here`, and extra bytes that are known by now and not taken.
+  void tell_progress(Position here) {
+    here.bytes += ensemble_.extra_bytes() - extra_bytes_;
+    recorder_.progress(here);
   }
   template <class Archive>
   void persist(Archive& archive) {
-    archive(ensemble_, log_, sent_again_);
+    archive(ensemble_, log_, extra_bytes_);
   }
   /// A commit that was carried out had a loss that is not finite.
   bool diverged() const { return diverged_.load(std::memory_order_relaxed); }
@@ -126,8 +134,9 @@ class Player {
   int chain_of(int server) const { return 2 * workers_ + server; }
 
   Objective& objective_;
-  const Method& method_;
-  std::int64_t sent_again_ = 0;  // bytes, taken
+  Recorder& recorder_;
+  const bool has_extra_bytes_;
+  std::int64_t extra_bytes_ = 0;  // taken
   const int workers_;
   Ensemble ensemble_;
   EventLog log_;  // worker i's: chain i

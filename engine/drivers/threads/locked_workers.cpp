@@ -15,7 +15,7 @@ LockedWorkers::LockedWorkers(const Run& run)
 Position LockedWorkers::position(std::int64_t gradients) const {
   Position here =
       spec_.after_exchanges(gradients, seconds(), exchanges_.load(), ensemble_.dimension());
-  here.bytes += sent_again_.load() + ensemble_.bytes_of_visits();
+  here.bytes += ensemble_.extra_bytes() + ensemble_.bytes_of_visits();
   return here;
 }
 
@@ -66,11 +66,8 @@ void LockedWorkers::exchange(const DueEdge& edge) {
   MutexLock lock_i(own(edge.i).mutex);
   MutexLock lock_j(own(edge.j).mutex);
   const double t = now(), since = seconds();
-  const std::int64_t before_i = bytes_sent_again(edge.i), before_j = bytes_sent_again(edge.j);
   Worker::exchange(ensemble_.worker(edge.i), ensemble_.worker(edge.j), t);
   exchanges_.fetch_add(1);
-  count_sent_again(edge.i, before_i);
-  count_sent_again(edge.j, before_j);
   log_.add(edge.i, EventKind::exchange, t, ensemble_.worker(edge.i), edge.number);
   log_.add(edge.j, EventKind::exchange, t, ensemble_.worker(edge.j), edge.number);
   const double until = seconds();

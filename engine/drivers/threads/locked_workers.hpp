@@ -68,14 +68,6 @@ class LockedWorkers {
   /// Since then a server has heard and answered it, or been with the one above, until now.
   double add_visit(int w, double since);
 
-  /// So many bytes had been sent to the worker again before what it has just heard.
-  void count_sent_again(int w, std::int64_t before) {
-    sent_again_.fetch_add(bytes_sent_again(w) - before);
-  }
-  std::int64_t bytes_sent_again(int w) {
-    return spec_.method.bytes_sent_again(ensemble_.worker(w).scalars());
-  }
-
   // Whoever holds no mutex.
   void exchange(const DueEdge& edge);
   /// The throttle has held worker w since then, by seconds(), until now.
@@ -99,7 +91,6 @@ class LockedWorkers {
     if constexpr (Archive::kReads) {
       commits_.store(commits);
       exchanges_.store(exchanges);
-      sent_again_.store(ensemble_.bytes_sent_again(spec_.method));
       trained_seconds_.store(spent);
       started_seconds_ -= spent;
     }
@@ -116,7 +107,6 @@ class LockedWorkers {
   std::atomic<std::int64_t> commits_{0};  // changes only under a worker's mutex
   std::atomic<std::int64_t> exchanges_{
       0};  // changes only under two workers' mutexes, or a server's
-  std::atomic<std::int64_t> sent_again_{0};  // bytes; under a worker's mutex
   std::atomic<double> trained_seconds_{0};
 };
 

@@ -24,7 +24,7 @@ std::span<float> MessageBoard::message(int w, std::int64_t exchange) {
 }
 
 bool MessageBoard::wait_for_place(int w, std::int64_t exchange) {
-  if (exchange < 2 || (spec_.method.hears_all_in(exchange - 2) && !peers_.form().needs_own()))
+  if (exchange < 2 || (spec_.method.hears_all_in(exchange - 2) && !spec_.method.gathers()))
     return true;
   const auto before = peers_.exchange(exchange - 2);
   for (const int receiver : before->receivers[static_cast<std::size_t>(w)])

@@ -69,7 +69,7 @@ void RoundSamples::complete(std::int64_t leg, const Position& here) {
   Sample sample = std::move(open_.extract(leg).mapped());
   sample.totals.position = here;
   sample.totals.learning_rate = spec_.learning_rate(here);
-  sample.totals.position.bytes += sample.sent_again;
+  sample.totals.position.bytes += sample.extra_bytes;
   if (awaited_) times_.pass(here, spec_.workers);
   awaited_ = false;
   whole_.push_back(std::move(sample));

@@ -23,9 +23,9 @@ class RoundSamples {
     std::vector<std::vector<float>> x, buffers;  // by worker
     std::vector<std::int64_t> gradients;         // by worker
     Totals totals;
-    GradientRecords notes;        // of the gradients since the last sample
-    std::int64_t sent_again = 0;  // bytes
-    int models = 0;               // that are there
+    GradientRecords notes;         // of the gradients since the last sample
+    std::int64_t extra_bytes = 0;  // that have come beside messages
+    int models = 0;                // that are there
     bool evaluates = false, has_room = false;
   };
 
@@ -47,7 +47,7 @@ class RoundSamples {
     sample->notes.insert(sample->notes.end(), notes.begin(), notes.end());
     notes.clear();
     sample->totals.idle_seconds += idle_seconds;
-    sample->sent_again += spec_.method.bytes_sent_again(worker.scalars());
+    sample->extra_bytes += worker.extra_bytes();
     if (++sample->models == spec_.workers) complete(leg, position_of());
     return true;
   }

@@ -19,15 +19,13 @@ class RoundWorkers {
   explicit RoundWorkers(const Run& run);
 
   double seconds() const { return run_.clock.seconds() - started_seconds_; }  // spent on the run
-  /// After so many legs, now; without what is sent again.
+  /// After so many legs, now; without extra bytes.
   Position position(std::int64_t legs) const { return peers_.after_legs(legs, seconds()); }
-  std::int64_t bytes_sent_again(int w) const {
-    return run_.spec.method.bytes_sent_again(ensemble_.worker(w).scalars());
-  }
-  /// With it, while no worker hears anything.
+  /// With those that have come by now, which are those of so many legs while no worker hears
+  /// anything.
   Position position_of_all(std::int64_t legs) const {
     Position here = position(legs);
-    here.bytes += ensemble_.bytes_sent_again(run_.spec.method);
+    here.bytes += ensemble_.extra_bytes();
     return here;
   }
   const PeerSchedule& peers() const { return peers_; }

@@ -1,7 +1,6 @@
 #include "engine/drivers/threads/rounds.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace acid {
 
@@ -11,7 +10,6 @@ ThreadsSync::ThreadsSync(const Run& run, const ThreadsOptions& options)
       pace_(options, run.stop),
       workers_(run),
       barrier_(run.spec.workers),
-      sent_again_(static_cast<std::size_t>(run.spec.workers)),
       samples_(run.spec, run.objective.dimension()),
       sampler_(run.spec, run.objective, run.recorder, sequential_for(run.spec.workers)) {
   if (run.checkpointing.resume != nullptr) {
@@ -123,19 +121,20 @@ bool ThreadsSync::may_go_on(int w, std::int64_t leg) {
 
 ThreadsSync::Decision ThreadsSync::decide(int w, std::int64_t leg) {
   MutexLock lock(decisions_mutex_);
-  sent_again_[static_cast<std::size_t>(w)] = workers_.bytes_sent_again(w);
   const auto [found, is_first] = decisions_.try_emplace(leg);
+  Decision& decision = found->second;
   if (is_first) {
-    Position here = workers_.position(leg);
-    here.bytes = std::accumulate(sent_again_.begin(), sent_again_.end(), here.bytes);
-    found->second.meet = must_meet(leg, here);
-    found->second.sample = samples_.take(leg, here);
+    const Position here = workers_.position_of_all(leg);
+    decision.meet = must_meet(leg, here);
+    decision.sample = samples_.take(leg, here);
   }
-  const Decision decision = found->second;
-  if (++found->second.passed < spec_.workers) return decision;
-  decisions_.erase(found);
-  if (!decision.meet) run_.recorder.progress(workers_.position(leg));
-  return decision;
+  decision.extra_bytes += workers_.ensemble().worker(w).extra_bytes();
+  if (++decision.passed < spec_.workers) return decision;
+  const Decision last = decisions_.extract(found).mapped();
+  Position here = workers_.position(leg);
+  here.bytes += last.extra_bytes;
+  if (!last.meet) run_.recorder.progress(here);
+  return last;
 }
 
 bool ThreadsSync::must_meet(std::int64_t leg, const Position& here) {

@@ -37,7 +37,8 @@ class ThreadsSync {
   /// Of a leg: what the first worker that came to it has decided for all.
   struct Decision {
     bool meet = false, sample = false;
-    int passed = 0;  // workers that know of it
+    int passed = 0;                // workers that know of it
+    std::int64_t extra_bytes = 0;  // theirs, before the leg
   };
 
   void work(int w);
@@ -83,8 +84,6 @@ class ThreadsSync {
   Mutex decisions_mutex_;
   std::map<std::int64_t, Decision> decisions_ GUARDED_BY(decisions_mutex_);  // by leg
   std::int64_t cut_due_ GUARDED_BY(decisions_mutex_) = -1;                   // before this leg
-  std::vector<std::int64_t> sent_again_
-      GUARDED_BY(decisions_mutex_);  // bytes, by worker, till then
 
   RoundSamples samples_;
   GradientRecords unsampled_;  // of samples after the run diverged; the calling thread's

@@ -87,9 +87,7 @@ void ThreadsServer::arrive(int w, int h, double t, double begun) {
 
 void ThreadsServer::hear(int w, double t) {
   Worker& worker = workers_.ensemble().worker(w);
-  const std::int64_t before = workers_.bytes_sent_again(w);
   hear_reply(worker, t, messages_.said(w), messages_.reply(w));
-  workers_.count_sent_again(w, before);
   const auto arrival = static_cast<std::uint64_t>(walks_[static_cast<std::size_t>(w)].arrival);
   workers_.log().add(w, EventKind::apply, t, worker, arrival >> kExchangeBits);
 }

@@ -32,7 +32,7 @@ void EventState::count_gradient() {
   totals.position.normalised_time = timetable.time();
   totals.position.seconds = timetable.seconds();
   totals.learning_rate = spec.learning_rate(totals.position);
-  if (totals.position.gradients % 16 == 0) run.recorder.progress(totals.position);
+  if (totals.position.gradients % 16 == 0) player.tell_progress(totals.position);
 }
 
 void EventState::commit(Commit what) {
@@ -45,10 +45,7 @@ void EventState::commit(Commit what) {
 
 void EventState::look_for_end() {
   const Budget& budget = spec.budget;
-  if (budget.bytes < kNever && spec.method.sends_again()) {
-    player.pool().wait_light();
-    totals.position.bytes += player.take_sent_again();
-  }
+  if (budget.bytes < kNever) totals.position.bytes += player.take_extra_bytes();
   const bool counted = budget.normalised_time == kNever;
   ended = ended || (counted && totals.position.gradients >= budget.gradients) ||
           static_cast<double>(totals.position.bytes) >= budget.bytes;
@@ -98,7 +95,7 @@ Outcome VirtualEvents::execute() {
   player.pool().wait_all();
   if (!diverged()) drain();
   player.pool().wait_all();
-  position.bytes += player.take_sent_again();
+  position.bytes += player.take_extra_bytes();
   player.log().flush();
   if (diverged()) return acid::diverged(state_.sampler, state_.notes, position);
   return finish();
@@ -148,7 +145,7 @@ void VirtualEvents::take_sample(double time) {
   Totals& totals = state_.totals;
   player.pool().wait_light();
   if (player.diverged()) return;
-  totals.position.bytes += player.take_sent_again();
+  totals.position.bytes += player.take_extra_bytes();
   totals.position.normalised_time = time;
   totals.position.seconds = state_.timetable.seconds();
   const bool with_workers = state_.sampler.sample_times().evaluates_workers();

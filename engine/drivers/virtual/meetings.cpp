@@ -163,7 +163,7 @@ void MeetingCalendar::count_exchange() {
   if (!consensus_only()) return;  // commits tell how far the run is
   totals.position.normalised_time = state_.timetable.time();
   totals.position.seconds = state_.timetable.seconds();
-  if (totals.exchanges % kExchangesPerReport == 0) state_.run.recorder.progress(totals.position);
+  if (totals.exchanges % kExchangesPerReport == 0) state_.player.tell_progress(totals.position);
   state_.look_for_end();
 }
 

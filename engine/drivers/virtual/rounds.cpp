@@ -123,7 +123,7 @@ void VirtualSync::go_through(const Leg& leg) {
     }
     pool_.wait_all();
   }
-  totals_.position.bytes += ensemble_.bytes_sent_again(spec_.method);
+  totals_.position.bytes += ensemble_.extra_bytes();
 }
 
 std::span<float> VirtualSync::message(int w) {
