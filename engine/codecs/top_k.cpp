@@ -92,6 +92,7 @@ class TopKCodec final : public Codec {
 
 }  // namespace
 
-const CodecEntry top_k_codec{"top-k", "the largest magnitudes", kTopKFields, &make_codec<TopKCodec>};
+const CodecEntry top_k_codec{"top-k", "the largest magnitudes", kTopKFields,
+                             &make_codec<TopKCodec>};
 
 }  // namespace acid

@@ -277,3 +277,16 @@ TEST_CASE("sample times pass any number of multiples at once") {
     }
   }
 }
+
+TEST_CASE("a run all of whose workers are paused ends at its limit in seconds") {
+  for (const char* algorithm : {"ad-psgd", "async-diloco"}) {
+    Setup setup;
+    setup.algorithm = algorithm;
+    setup.virtual_time.compute.pauses = {{0, 3, 100}, {1, 3, 100}};
+    setup.workers = 2;
+    setup.spec.budget.gradients = 100;
+    setup.spec.budget.seconds = 5;
+    INFO(algorithm);
+    CHECK(setup.run().position.seconds == 5);
+  }
+}

@@ -387,16 +387,3 @@ TEST_CASE("a run that ends at a sample records that position once") {
     CHECK(setup.recorder.series("consensus_distance").size() == 1);
   }
 }
-
-TEST_CASE("a run all of whose workers are paused ends at its limit in seconds") {
-  for (const char* algorithm : {"ad-psgd", "async-diloco"}) {
-    Setup setup;
-    setup.algorithm = algorithm;
-    setup.virtual_time.compute.pauses = {{0, 3, 100}, {1, 3, 100}};
-    setup.spec.workers = 2;
-    setup.spec.budget.gradients = 100;
-    setup.spec.budget.seconds = 5;
-    INFO(algorithm);
-    CHECK(setup.run().position.seconds == 5);
-  }
-}
