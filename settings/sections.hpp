@@ -4,14 +4,11 @@
 
 namespace acid {
 
-// For this folder alone: JSON sections → members. They throw nlohmann::json::exception and
-// std::logic_error.
+// For this folder alone.
 
+/// The table [execution] of a recipe.
+extern const FieldTable execution_table;
+/// Its members, of so many workers. Throws nlohmann::json::exception and std::logic_error.
 ExecutionSettings execution_of(const nlohmann::json& section, int workers);
-
-template <class T>
-std::optional<T> optional_of(const nlohmann::json& value) {
-  return value.is_null() ? std::nullopt : std::optional<T>(value.get<T>());
-}
 
 }  // namespace acid
