@@ -20,6 +20,7 @@ using Kind = FieldTable::Kind;
 /// "at least 0 and below 1"; empty: any number.
 std::string bounds_of(const Field& field);
 std::vector<std::string> names_of(std::span<const Field> fields);
+
 /// Checks TOML values against Fields and completes them to resolved JSON. Everything wrong is
 /// reported at its place; what it returns then is only good for checking further.
 class Checker {

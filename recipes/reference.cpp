@@ -44,6 +44,7 @@ constexpr Fields kTop = fields<Plan>(
                   "the outcome that the verdict is about and what counts as equal, chosen before "
                   "the data")
          .said("a table", "", "comparison = { primary = \"eval_loss\" }")});
+
 /// What a type is called, with its bounds at the braces, and a value of it.
 struct TypeWords {
   FieldType type;

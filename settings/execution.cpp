@@ -3,6 +3,7 @@
 #include "settings/run_settings.hpp"
 #include "settings/schema.hpp"
 #include "settings/sections.hpp"
+#include "settings/use.hpp"
 
 namespace acid {
 namespace {
@@ -83,9 +84,11 @@ void read_edges(Virtual& options, const json& section, const Field&) {
 
 constexpr Fields kNetwork = fields<Virtual>(
     {key<&Virtual::network, &NetworkModel::link, &LinkCost::latency_seconds>(
-         "latency_seconds", "0.0", "of a message", at_least(0)),
+         "latency_seconds", "0.0", "of a message", at_least(0))
+         .unused(&use::without_messages),
      key<&Virtual::network, &NetworkModel::link, &LinkCost::bytes_per_second>(
-         kBandwidth, "null", kBandwidthHelp, above(0)),
+         kBandwidth, "null", kBandwidthHelp, above(0))
+         .unused(&use::without_messages),
      key<&Virtual::compute, &Compute::gradient_seconds>(
          "gradient_seconds", "1.0", "mean duration of one gradient of a nominal worker", above(0)),
      choice<&Virtual::network, &NetworkModel::all_reduce>(
@@ -93,16 +96,19 @@ constexpr Fields kNetwork = fields<Virtual>(
          "how its messages go: ring (2(n-1) pieces of a vector, each sent as soon as it has come), "
          "tree, recursive-doubling, blocking (a ring whose every step waits for all)",
          Values<AllReduceKind::ring, AllReduceKind::tree, AllReduceKind::recursive_doubling,
-                AllReduceKind::blocking>{}),
+                AllReduceKind::blocking>{})
+         .unused(&use::simulated_all_reduce),
      key_of<Virtual>("edges", FieldType::sections, "[]", "links that differ from the others", {},
                      &read_edges)
-         .of(kTableOf<kEdge>),
+         .of(kTableOf<kEdge>)
+         .unused(&use::without_links),
      section<kHubLink, &Virtual::network, &NetworkModel::hubs>(
          "hubs",
          "the links between hubs and the server above them, where a method has such; absent: as "
          "the others",
          "null")
-         .later()});
+         .later()
+         .unused(&use::without_hubs)});
 
 // Finer buckets than this cost more to simulate than they can tell.
 constexpr Bounds kBucketBytes = at_least(1024).at_most(1e15);
@@ -110,7 +116,8 @@ constexpr Fields kCost = fields<CostModel>(
     {key<&CostModel::forward_share>(
          "forward_share", "0.3333333333333333",
          "the forward pass's share of a gradient; the backward pass is the rest",
-         at_least(0).at_most(1)),
+         at_least(0).at_most(1))
+         .unused(&use::without_buckets),
      key<&CostModel::optimizer_share>(
          "optimizer_share", "0.0",
          "the optimiser's time in gradient durations, on top of the gradient, for every algorithm",
@@ -127,7 +134,8 @@ constexpr Fields kCost = fields<CostModel>(
          kBucketBytes)
          .as(FieldType::integer),
      key<&CostModel::buckets>("buckets", "null", "as many equal pieces instead",
-                              at_least(1).at_most(1e6))});
+                              at_least(1).at_most(1e6))
+         .unused(&use::without_buckets)});
 
 // Read where the number of workers is known.
 template <class T>
@@ -150,7 +158,8 @@ constexpr Fields kVirtual = fields<Virtual>(
          "gradient_clock", "duration,poisson,none", "\"duration\"",
          "duration: gradients take time; poisson: unit-rate events, as in the theory; none: "
          "exchanges alone",
-         Values<GradientClock::duration, GradientClock::poisson, GradientClock::none>{}),
+         Values<GradientClock::duration, GradientClock::poisson, GradientClock::none>{})
+         .unused(&use::gradient_clock),
      section<kCompute, &Virtual::compute>("compute", "how long gradients take"),
      slow_workers<Virtual>("worker = factor by which its gradients take longer", above(0),
                            "worker = a number above 0"),
@@ -167,7 +176,8 @@ constexpr Fields kThreads = fields<ThreadsSettings>(
     {key<&ThreadsSettings::exchange_threads>(
          "exchange_threads", "null",
          "threads that carry out exchanges; absent: chosen from cores and workers",
-         at_least(1).at_most(1024)),
+         at_least(1).at_most(1024))
+         .unused(&use::without_exchanges),
      really_slow_workers<ThreadsSettings>()});
 
 constexpr Fields kMpi = fields<MpiSettings>(
@@ -186,7 +196,8 @@ constexpr Fields kMpi = fields<MpiSettings>(
      choice<&MpiSettings::library_sum>(
          "all_reduce", "ordered,library", "\"ordered\"",
          "ordered: the same bits everywhere; library: MPI's own, which no replay can match",
-         Values<false, true>{}),
+         Values<false, true>{})
+         .unused(&use::without_all_reduce),
      key<&MpiSettings::transport, &MpiTransportOptions::ports>(
          "ports", "null",
          "\"20000-20100\": where processes listen for each other; absent: anywhere")
@@ -206,7 +217,8 @@ constexpr Fields kMpi = fields<MpiSettings>(
          "without it, where MPI is fault tolerant",
          Values<false, true>{})
          .added()
-         .placement(),
+         .placement()
+         .unused(&use::on_loss),
      key<&MpiSettings::hosts>("hosts", "[]", "where the processes run; else here")
          .apart()
          .said("", "", "hosts = [\"node1\", \"node2\"]")
@@ -236,16 +248,21 @@ constexpr Fields kExecution = fields<Execution>(
          "max_backlog", "4",
          "due edges that may wait, times max(1, worker rate), before gradients hold",
          at_least(1).at_most(1e6))
-         .as(FieldType::integer),
+         .as(FieldType::integer)
+         .unused(&use::max_backlog),
      key<&Execution::max_restarts>("max_restarts", "3",
                                    "how often acid run starts a worker again whose process died",
                                    at_least(0).at_most(1e6))
          .added()
          .placement(),
      section<kVirtual, &Execution::simulation>("virtual",
-                                               "simulated time: what gradients and messages take"),
-     section<kThreads, &Execution::threads>("threads", "a thread per worker"),
-     section<kMpi, &Execution::mpi>("mpi", "a process per worker").added()});
+                                               "simulated time: what gradients and messages take")
+         .unused(&use::without_simulation),
+     section<kThreads, &Execution::threads>("threads", "a thread per worker")
+         .unused(&use::without_threads),
+     section<kMpi, &Execution::mpi>("mpi", "a process per worker")
+         .added()
+         .unused(&use::without_mpi)});
 
 std::vector<double> per_worker(const json& section, int workers) {
   const json& factors = section.at("slow_workers");

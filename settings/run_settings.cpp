@@ -5,10 +5,10 @@
 #include "engine/base/error.hpp"
 #include "engine/data/analytic.hpp"
 #include "engine/data/dataset.hpp"
-#include "engine/methods/listed.hpp"
 #include "engine/models/layout.hpp"
 #include "settings/schema.hpp"
 #include "settings/sections.hpp"
+#include "settings/use.hpp"
 
 namespace acid {
 namespace {
@@ -16,7 +16,6 @@ namespace {
 using nlohmann::json;
 using Run = RunSettings;
 using Task = TaskSettings;
-using Optimizer = OptimizerSettings;
 using Streams = StreamSettings;
 using Checkpoint = CheckpointSettings;
 using Record = RecordSettings;
@@ -43,7 +42,8 @@ constexpr Fields kTask = fields<Task>(
          "buffers", "average,local", "\"average\"",
          "batch-norm statistics: averaged with the parameters, or each worker's own: then the mean "
          "is evaluated with every worker's, its result is the mean of these, and its file has none",
-         Values<true, false>{}),
+         Values<true, false>{})
+         .unused(&use::without_buffers),
      entry<&Task::dataset>("dataset", "the data; a bare name stands for its kind", kDataset)
          .apart(),
      entry<&Task::model>("model", "the network; analytic tasks (quadratic, logistic) have none",
@@ -52,7 +52,8 @@ constexpr Fields kTask = fields<Task>(
      key<&Task::batch_size>("batch_size", "32", "examples per gradient and worker",
                             at_least(1).at_most(1e9))
          .apart()
-         .ranked(1),
+         .ranked(1)
+         .unused(&use::without_gradients),
      entry<&Task::partition>("partition", "who has which examples", kPartition).apart().ranked(1),
      key<&Task::validation>("validation", "null",
                             "examples held out: how many or, below 1, which share",
@@ -90,110 +91,6 @@ constexpr Fields kTask = fields<Task>(
                   })
          .of(kAugmentation)
          .later()});
-
-constexpr Key<Run> momentum(std::string_view fallback) {
-  return key<&Run::optimizer, &Optimizer::momentum>(
-      "momentum", fallback, "share of the last step that is kept; each worker has its own",
-      at_least(0).below(1));
-}
-constexpr Key<Run> nesterov(std::string_view fallback) {
-  return key<&Run::optimizer, &Optimizer::nesterov>("nesterov", fallback,
-                                                    "look ahead along the momentum");
-}
-constexpr Fields kSgd = fields<Run>({momentum("0.0"), nesterov("false")});
-constexpr Fields kAdam = fields<Run>(
-    {key<&Run::optimizer, &Optimizer::beta1>("beta1", "0.9", "decay of the gradient's mean",
-                                             at_least(0).below(1)),
-     key<&Run::optimizer, &Optimizer::beta2>(
-         "beta2", "0.999", "decay of the gradient's second moment", at_least(0).below(1)),
-     key<&Run::optimizer, &Optimizer::epsilon>(
-         "epsilon", "1e-8", "added to the root of the second moment", above(0))});
-// Defaults of the public description; the learning rate it takes is 0.02.
-constexpr Fields kMuon = fields<Run>(
-    {momentum("0.95"), nesterov("true"),
-     key<&Run::optimizer, &Optimizer::sgd_tensors>(
-         "sgd_tensors", "[]",
-         "matrices whose names contain one of these take SGD's step, as all that are no matrices: "
-         "embeddings and the last layer had better"),
-     key<&Run::optimizer, &Optimizer::sgd_scale>(
-         "sgd_scale", "1.0", "SGD's step takes the learning rate times this", at_least(0))});
-
-constexpr Fields kStep = fields<Run>(
-    {key<&Run::schedule, &Schedule::milestones>(
-         "milestones", "[0.5, 0.75]",
-         "ascending shares of the budget at which the learning rate drops, or epochs or gradients, "
-         "which are sums over all workers",
-         above(0).below(1))
-         .as(FieldType::moments),
-     key<&Run::schedule, &Schedule::gamma>("gamma", "0.1", "factor at each milestone", above(0))});
-constexpr Fields kCosine = fields<Run>({key<&Run::schedule, &Schedule::minimum>(
-    "minimum", "0.0", "final factor", at_least(0).at_most(1))});
-constexpr KindedFields kSchedule = kinded(
-    fields<Run>(
-        {key<&Run::schedule, &Schedule::warmup>(
-             "warmup", "0.0",
-             "share of the budget over which the learning rate rises linearly, or so many epochs "
-             "or gradients",
-             at_least(0).below(1))
-             .as(FieldType::moment),
-         key<&Run::schedule, &Schedule::warmup_from>(
-             "warmup_from", "null",
-             "share of the learning rate at which it begins to rise; else 0, or with linear "
-             "scaling the unscaled rate",
-             at_least(0).at_most(1))
-             .later(),
-         choice<&Run::scales_with_workers>(
-             "scale_with_workers", "none,linear", "\"none\"",
-             "linear: times batch_size x workers / reference_batch (Goyal et al. 2017)",
-             Values<false, true>{}),
-         key_of<Run>("reference_batch", FieldType::integer, "256",
-                     "total batch at which the learning rate is meant, for linear scaling",
-                     at_least(1))}),
-    "constant",
-    {kind<kNoKeys<Run>, &Run::schedule, &Schedule::kind>(
-         "constant", "the same at all times, after the warm-up", Values<ScheduleKind::constant>{}),
-     kind<kStep, &Run::schedule, &Schedule::kind>("step", "drops at milestones",
-                                                  Values<ScheduleKind::step>{}),
-     kind<kCosine, &Run::schedule, &Schedule::kind>(
-         "cosine", "falls along half a cosine over the budget", Values<ScheduleKind::cosine>{}),
-     kind<kNoKeys<Run>, &Run::schedule, &Schedule::kind>(
-         "inverse-sqrt",
-         "falls with the square root of progress, after the warm-up or 1 % of the budget",
-         Values<ScheduleKind::inverse_sqrt>{})});
-
-constexpr KindedFields kOptimizer = kinded(
-    fields<Run>(
-        {key<&Run::schedule, &Schedule::learning_rate>(
-             "learning_rate", "0.05", "step size before schedule and scaling", above(0)),
-         key<&Run::optimizer, &Optimizer::weight_decay>(
-             "weight_decay", "0.0", "L2 penalty (sgd, adam) or decoupled decay (adamw, muon)",
-             at_least(0)),
-         key<&Run::optimizer, &Optimizer::decay_one_dimensional>(
-             "decay_one_dimensional", "true", "false spares biases and norms from weight decay"),
-         key<&Run::optimizer, &Optimizer::no_decay>(
-             "no_decay", "[]",
-             "spares the tensors whose names contain one of these from weight decay")
-             .later(),
-         key<&Run::optimizer, &Optimizer::clip_norm>(
-             "clip_norm", "null",
-             "gradients whose norm, of all tensors together, is larger are scaled down to it",
-             above(0))
-             .later(),
-         section<kSchedule>("schedule", "how the learning rate changes along the budget")}),
-    "sgd",
-    {kind<kSgd, &Run::optimizer, &Optimizer::kind>(
-         "sgd", "stochastic gradient descent, with momentum where asked",
-         Values<OptimizerKind::sgd>{}),
-     kind<kAdam, &Run::optimizer, &Optimizer::kind>("adam", "Adam; weight decay is an L2 penalty",
-                                                    Values<OptimizerKind::adam>{}),
-     kind<kAdam, &Run::optimizer, &Optimizer::kind>(
-         "adamw", "Adam whose weight decay is decoupled from the gradient",
-         Values<OptimizerKind::adamw>{}),
-     kind<kMuon, &Run::optimizer, &Optimizer::kind>(
-         "muon",
-         "momentum whose matrices are made orthogonal (kellerjordan.github.io/posts/muon); a "
-         "learning rate of 0.02 is usual",
-         Values<OptimizerKind::muon>{})});
 
 constexpr Fields kWorkers = fields<Run>({key<&Run::workers>(
     "count", "", "number of workers; 1 is plain SGD", at_least(1).at_most(1e6))});
@@ -278,13 +175,19 @@ constexpr Fields kRecord = fields<Record>(
 
 constexpr Bounds kSeed = at_least(0).at_most(9.2e18);
 constexpr Fields kStreams = fields<Streams>(
-    {key<&Streams::init>("init", "null", "seed of the start point", kSeed).later(),
+    {key<&Streams::init>("init", "null", "seed of the start point", kSeed)
+         .later()
+         .unused(&use::init_seed),
      key<&Streams::data>("data", "null", "seed of partition, data order and gradient noise", kSeed)
-         .later(),
-     key<&Streams::gossip>("gossip", "null", "seed of the edges' clocks", kSeed).later(),
+         .later()
+         .unused(&use::without_gradients),
+     key<&Streams::gossip>("gossip", "null", "seed of the edges' clocks", kSeed)
+         .later()
+         .unused(&use::gossip_seed),
      key<&Streams::compute>("compute", "null", "seed of the compute model and random slowdowns",
                             kSeed)
-         .later()});
+         .later()
+         .unused(&use::compute_seed)});
 
 const FieldTable kCodec{codec_fields(), &kinds_in<&codec_catalog>, "none"};
 constexpr Fields kMethod = fields<Run>(
@@ -308,9 +211,12 @@ constexpr FieldTable kAlgorithm{kMethod.fields, &kinds_in<&algorithm_catalog>};
 
 constexpr Fields kRun = fields<Run>(
     {section<kTask, &Run::task>("task", "what is trained, and on what"),
-     section<kOptimizer>("optimizer", "how a gradient becomes a step, of every algorithm alike"),
+     key_of<Run>("optimizer", FieldType::section, "",
+                 "how a gradient becomes a step, of every algorithm alike", {}, &read_optimizer)
+         .of(optimizer_table)
+         .unused(&use::without_gradients),
      section<kWorkers>("workers", "how many train"),
-     entry<&Run::topology>("topology", "who may talk to whom", kTopology),
+     entry<&Run::topology>("topology", "who may talk to whom", kTopology).unused(&use::topology),
      section<kBudget, &Run::budget>(
          "budget",
          "how long a run is: epochs, gradients or normalised_time; seconds, bytes and target end "

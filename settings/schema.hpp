@@ -52,6 +52,9 @@ struct Key {
   constexpr Key among(std::string_view choices) const { return with(&Field::choices, choices); }
   constexpr Key of(const FieldTable& table) const { return with(&Field::table, &table); }
   constexpr Key placement() const { return with(&Field::placement, true); }
+  constexpr Key unused(const char* (*why)(const RunInUse& run)) const {
+    return with(&Field::unused, why);
+  }
   constexpr Key ranked(int rank) const { return with(&Field::rank, rank); }
   /// What the reference says instead of what it would; an empty text stays as it is.
   constexpr Key said(std::string_view words, std::string_view meaning,

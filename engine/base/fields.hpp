@@ -28,6 +28,7 @@ enum class FieldType {
 };
 
 struct FieldTable;
+struct RunInUse;  // settings/use.hpp
 
 /// One key that a catalog entry (a data set, a model, a topology, an algorithm, …) takes in a
 /// recipe. The recipe compiler checks, completes and documents recipes from these alone, so a key
@@ -50,6 +51,8 @@ struct Field {
   bool added = false;  // settings that an earlier acid stored may lack it
   bool apart = false;  // checked by the code of its table: other keys decide what it is
   const FieldTable* table = nullptr;  // of a section
+  /// Why a run does not look at it, though its recipe has it; nullptr: it does.
+  const char* (*unused)(const RunInUse& run) = nullptr;
   /// For the reference, where it says more than the members above: the type, the meaning, an
   /// example; and where its table has it: keys stand by this number, then as they are declared.
   std::string_view words = {}, meaning = {}, example = {};
