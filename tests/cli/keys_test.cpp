@@ -106,6 +106,7 @@ const std::map<std::string, const char*> kNotExecuted{
     {"task.label_smoothing", "the same: tests/models/torch_gradient_test.cpp"},
     {"task.label_noise", "the same: tests/data/partition_test.cpp"},
     {"task.partition.classes_per_worker", "of two classes one is the only choice: the same"},
+    {"task.model.activation", "changes no tensor: tests/models/torch_gradient_test.cpp"},
     {"task.model.interpreter", "no setting of a run: tests/cli/model_process_test.cpp"},
     {"task.model.timeout", "the same"},
     {"task.dataset.decode_threads", "changes no pixel: tests/data/image_folder_test.cpp"},
