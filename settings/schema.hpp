@@ -276,15 +276,18 @@ struct Owner<Members, first, rest...> {
 template <auto& declared, auto... path>
 constexpr auto section(std::string_view name, std::string_view help,
                        std::string_view fallback = {}) {
-  using T =
-      typename Owner<typename std::remove_cvref_t<decltype(declared)>::Members, path...>::Type;
+  using Members = typename std::remove_cvref_t<decltype(declared)>::Members;
+  using T = typename Owner<Members, path...>::Type;
   return key_of<T>(name, FieldType::section, fallback, help, {},
                    [](T& members, const nlohmann::json& value, const Field&) {
                      auto& member = member_of<path...>(members);
-                     if constexpr (requires { member.emplace(); })
-                       declared.fill(member.emplace(), value);
-                     else
+                     if constexpr (std::is_same_v<decltype(member), Members&>) {
                        declared.fill(member, value);
+                     } else {
+                       Members filled{};
+                       declared.fill(filled, value);
+                       member = std::move(filled);
+                     }
                    })
       .of(kTableOf<declared>);
 }

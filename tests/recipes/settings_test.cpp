@@ -168,7 +168,8 @@ TEST_CASE("every setting but those of catalog entries is read: another form of i
   const json settings =
       resolved("[optimizer.schedule]\nscale_with_workers = \"linear\"\n" + kUnderSrun);
   const json flat = settings.flatten();
-  for (const auto& [key, value] : flat.items()) {
+  for (const auto& item : flat.items()) {
+    const std::string key = item.key();
     const auto is_of_entry = [&](const char* begin) { return key.starts_with(begin); };
     if (is_of_entry("/task/dataset") || is_of_entry("/task/model") ||
         is_of_entry("/task/partition") || is_of_entry("/topology") || is_of_entry("/algorithm"))
