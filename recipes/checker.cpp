@@ -16,30 +16,8 @@ const Field* find_field(std::span<const Field> fields, std::string_view name) {
   return nullptr;
 }
 
-bool is_known(const Shape& shape, std::string_view key) {
-  return find_field(shape.fields, key) != nullptr ||
-         std::find(shape.elsewhere.begin(), shape.elsewhere.end(), key) != shape.elsewhere.end();
-}
-
-void add_names(std::vector<std::string>& names, std::span<const Field> fields) {
-  for (const Field& field : fields) names.emplace_back(field.name);
-}
-
-std::vector<std::string> names_of(const Shape& shape) {
-  std::vector<std::string> names;
-  add_names(names, shape.fields);
-  names.insert(names.end(), shape.elsewhere.begin(), shape.elsewhere.end());
-  return names;
-}
-
 nlohmann::json fallback_of(const Field& field) {
   return field.fallback.empty() ? nlohmann::json() : nlohmann::json::parse(field.fallback);
-}
-
-const Kind* find_kind(std::span<const Kind> kinds, std::string_view name) {
-  for (const Kind& kind : kinds)
-    if (kind.name == name) return &kind;
-  return nullptr;
 }
 
 // "adam and adamw": the kinds that take a key.
@@ -53,51 +31,53 @@ std::string owners_of(std::span<const Kind> kinds, std::string_view key) {
 
 }  // namespace
 
+std::vector<std::string> names_of(std::span<const Field> fields) {
+  std::vector<std::string> names;
+  for (const Field& field : fields) names.emplace_back(field.name);
+  return names;
+}
+
 void Checker::fill(nlohmann::json& out, const Node* node, std::string_view path,
                    std::span<const Field> fields, const Place& where, bool usable) {
   for (const Field& field : fields) {
+    if (field.apart) continue;
     const std::string name(field.name);
-    const std::string full = path.empty() ? name : fmt::format("{}.{}", path, name);
-    const Node* given = node == nullptr ? nullptr : node->find(field.name);
-    if (given == nullptr && field.fallback.empty() && usable)
-      diagnostics_->error(where, fmt::format("{} is required", full),
+    const bool given = node != nullptr && node->find(field.name) != nullptr;
+    if (!given && usable && field.fallback.empty() && field.type != FieldType::section)
+      diagnostics_->error(where, fmt::format("{}.{} is required", path, name),
                           fmt::format("{}: {}", name, field.help));
-    out[name] = fallback_of(field);
-    if (given != nullptr)
-      if (auto checked = value(*given, field, full)) out[name] = std::move(*checked);
+    out[name] = member(node, path, field);
     if (field.later && out[name] == fallback_of(field)) out.erase(name);
   }
 }
 
-nlohmann::json Checker::value_or_fallback(const Node* node, const Field& field,
-                                          std::string_view table) {
-  seen_({table, nullptr, &field});
-  const auto given =
-      node == nullptr ? std::nullopt : value(*node, field, fmt::format("{}.{}", table, field.name));
-  return given ? *given : fallback_of(field);
+nlohmann::json Checker::member(const Node* table, std::string_view path, const Field& field) {
+  const Node* const given = table == nullptr ? nullptr : table->find(field.name);
+  const std::string full = fmt::format("{}.{}", path, field.name);
+  if (given == nullptr && field.type == FieldType::section && field.fallback.empty())
+    return this->table(nullptr, full, *field.table);
+  auto checked = given == nullptr ? std::nullopt : value(*given, field, full);
+  return checked ? std::move(*checked) : fallback_of(field);
 }
 
-nlohmann::json Checker::table(const Node* node, std::string_view path, const Shape& shape) {
+nlohmann::json Checker::table(const Node* node, std::string_view path, const FieldTable& table) {
+  if (table.kinds != nullptr)
+    return kinded(node, path, table.kinds(), table.fallback, table.fields);
   const bool usable = is_type(node, Node::Type::table, path, "a table");
   if (!usable) node = nullptr;
   nlohmann::json out = nlohmann::json::object();
-  for (const Field& field : shape.fields) seen_({path, nullptr, &field});
   if (node != nullptr)
     for (const Node& child : node->children)
-      if (!is_known(shape, child.key))
-        unknown(child.key_place, "key", child.key, names_of(shape), fmt::format(" in {}", path));
-  fill(out, node, path, shape.fields, node == nullptr ? Place{} : node->place, usable);
+      if (table.find(child.key) == nullptr)
+        unknown(child.key_place, "key", child.key, names_of(table.fields),
+                fmt::format(" in {}", path));
+  fill(out, node, path, table.fields, node == nullptr ? Place{} : node->place, usable);
   return out;
 }
 
 nlohmann::json Checker::kinded(const Node* node, std::string_view path, std::span<const Kind> kinds,
-                               std::string_view fallback, const Shape& common) {
+                               std::string_view fallback, std::span<const Field> common) {
   nlohmann::json out = nlohmann::json::object();
-  for (const Field& field : common.fields) seen_({path, nullptr, &field});
-  for (const Kind& kind : kinds) {
-    seen_({path, &kind, nullptr, kind.name == fallback});
-    for (const Field& field : kind.fields) seen_({path, &kind, &field});
-  }
   if (node != nullptr && !node->is_table() && !node->is_text()) {
     diagnostics_->error(
         node->place,
@@ -116,8 +96,8 @@ nlohmann::json Checker::kinded(const Node* node, std::string_view path, std::spa
   }
   if (!is_type(given, Node::Type::text, fmt::format("{}.kind", path), "text in quotes")) return out;
   const std::string name = given == nullptr ? std::string(fallback) : given->text();
-  const Kind* kind = find_kind(kinds, name);
-  if (kind == nullptr) {
+  const auto kind = std::ranges::find(kinds, name, &Kind::name);
+  if (kind == kinds.end()) {
     unknown(given->place, path, name, names);
     return out;
   }
@@ -129,20 +109,20 @@ nlohmann::json Checker::kinded(const Node* node, std::string_view path, std::spa
     own = *table;
     std::erase_if(own.children, [&](const Node& child) {
       const bool of_kind = find_field(kind->fields, child.key) != nullptr;
-      return !of_kind && !is_known(common, child.key) && child.origin < origin &&
+      return !of_kind && find_field(common, child.key) == nullptr && child.origin < origin &&
              !owners_of(kinds, child.key).empty();
     });
     check_kind_keys(own, path, kinds, *kind, common);
   }
-  fill(out, table == nullptr ? nullptr : &own, path, common.fields, where);
+  fill(out, table == nullptr ? nullptr : &own, path, common, where);
   fill(out, table == nullptr ? nullptr : &own, path, kind->fields, where);
   return out;
 }
 
 void Checker::check_kind_keys(const Node& table, std::string_view path, std::span<const Kind> kinds,
-                              const Kind& kind, const Shape& common) {
+                              const Kind& kind, std::span<const Field> common) {
   std::vector<std::string> known = names_of(common);
-  add_names(known, kind.fields);
+  for (std::string& name : names_of(kind.fields)) known.push_back(std::move(name));
   known.emplace_back("kind");
   for (const Node& child : table.children) {
     if (std::find(known.begin(), known.end(), child.key) != known.end()) continue;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -16,38 +15,11 @@
 namespace acid {
 
 struct AlgorithmEntry;
-
-/// One alternative of a table that has a "kind", and the keys it takes besides the common ones.
-struct Kind {
-  std::string_view name;
-  std::span<const Field> fields;
-  std::string_view summary = {};
-};
-
-template <class Entry>
-void add_kinds(std::vector<Kind>& kinds, std::span<const Entry> catalog) {
-  for (const Entry& entry : catalog) {
-    kinds.push_back({entry.name, entry.fields});
-    if constexpr (requires { entry.summary; }) kinds.back().summary = entry.summary;
-  }
-}
-template <class Entry>
-std::vector<Kind> kinds_of(std::span<const Entry> catalog) {
-  std::vector<Kind> kinds;
-  add_kinds(kinds, catalog);
-  return kinds;
-}
+using Kind = FieldTable::Kind;
 
 /// "at least 0 and below 1"; empty: any number.
 std::string bounds_of(const Field& field);
-/// Names in a list with commas.
-std::vector<std::string> split_choices(std::string_view choices);
-
-/// The shape of a table. `elsewhere` are keys that the caller reads itself.
-struct Shape {
-  std::span<const Field> fields = {};
-  std::span<const std::string_view> elsewhere = {};
-};
+std::vector<std::string> names_of(std::span<const Field> fields);
 
 /// Checks TOML values against Fields and completes them to resolved JSON. Everything wrong is
 /// reported at its place; what it returns then is only good for checking further.
@@ -62,29 +34,19 @@ class Checker {
   void add_algorithms(std::vector<const AlgorithmEntry*> own) { algorithms_ = std::move(own); }
   std::span<const AlgorithmEntry* const> algorithms() const { return algorithms_; }
 
-  /// A kind that a table can have, or a key: of tables of that kind, or of all.
-  struct Declared {
-    std::string_view path;  // of the table
-    const Kind* kind = nullptr;
-    const Field* field = nullptr;
-    bool is_default = false;  // the kind
-  };
-  /// Is told of all that a recipe could say where it is looked for, from the declarations
-  /// themselves.
-  using Seen = std::function<void(const Declared& declared)>;
-  void tell(Seen seen) { seen_ = std::move(seen); }
-
   /// One value of a field; nothing after reporting what is wrong with it. `path` names it.
   std::optional<nlohmann::json> value(const Node& node, const Field& field, std::string_view path);
-  /// The same of a key that may be left out: then its fallback.
-  nlohmann::json value_or_fallback(const Node* node, const Field& field, std::string_view table);
-  /// A plain table. `node` may be nullptr: every key takes its fallback.
-  nlohmann::json table(const Node* node, std::string_view path, const Shape& shape);
+  /// The value of a key of `table`, which may be left out: then its fallback. `path` is the
+  /// table's, and nullptr stands for a table that is left out.
+  nlohmann::json member(const Node* table, std::string_view path, const Field& field);
+  /// A table, also of a kind. `node` may be nullptr: every key takes its fallback. The keys that
+  /// are checked apart are left to the caller.
+  nlohmann::json table(const Node* node, std::string_view path, const FieldTable& table);
   /// A table with "kind", or its bare name. Keys of other kinds are told apart from unknown ones;
   /// those that an earlier Origin than the kind's gave are dropped, so that a swept kind starts
   /// from its own defaults. Without `fallback` the kind is required.
   nlohmann::json kinded(const Node* node, std::string_view path, std::span<const Kind> kinds,
-                        std::string_view fallback, const Shape& common = {});
+                        std::string_view fallback, std::span<const Field> common);
   /// Of keys that exclude each other, the one that was given last; nullptr when none was.
   const Node* only_one(const Node* node, std::string_view path,
                        std::span<const std::string_view> keys);
@@ -110,14 +72,16 @@ class Checker {
   std::optional<nlohmann::json> moments(const Node& node, const Field& field,
                                         std::string_view path);
   std::optional<nlohmann::json> edges(const Node& node, const Field& field, std::string_view path);
+  std::optional<nlohmann::json> factors(const Node& node, const Field& field,
+                                        std::string_view path);
+  std::optional<nlohmann::json> tables(const Node& node, const Field& field, std::string_view path);
   std::optional<nlohmann::json> plain(const Node& node, std::string_view path);
   void check_kind_keys(const Node& table, std::string_view path, std::span<const Kind> kinds,
-                       const Kind& kind, const Shape& common);
+                       const Kind& kind, std::span<const Field> common);
 
   Diagnostics* diagnostics_;
   std::filesystem::path folder_;
   std::vector<const AlgorithmEntry*> algorithms_;
-  Seen seen_ = [](const Declared&) {};
 };
 
 }  // namespace acid

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "engine/base/names.hpp"
@@ -13,13 +12,29 @@
 #include "engine/recorder/outcomes.hpp"
 #include "recipes/utf8.hpp"
 #include "settings/run_settings.hpp"
+#include "settings/schema.hpp"
 
 namespace acid {
 namespace {
 
-constexpr const char* kPrimary = "primary";
-constexpr const char* kMargin = "margin";
-constexpr const char* kConsensusBaseline = "consensus_baseline";
+constexpr Fields kComparisonKeys = fields<Plan>(
+    {key_of<Plan>(
+         "primary", FieldType::text, "null",
+         "what the verdict is about: eval_accuracy, eval_loss, train_loss_at_mean, "
+         "consensus_distance_mid or, with budget.target, gradients_to_target, time_to_target, "
+         "seconds_to_target or bytes_to_target. Unless said the task decides: with "
+         "budget.target gradients_to_target, else accuracy where it has one, else the loss; "
+         "without gradients consensus_distance_mid")
+         .said("the name of an outcome", "", "primary = \"eval_loss\""),
+     key_of<Plan>("margin", FieldType::table, "{}",
+                  "a difference that does not matter, by outcome, in its own unit or as a share of "
+                  "the baseline's value: algorithms shown to differ by less are equivalent")
+         .said("a table: metric = a number above 0, or a percentage in quotes", "",
+               "margin = { eval_accuracy = 0.01, eval_loss = \"2 %\" }"),
+     key_of<Plan>("consensus_baseline", FieldType::text, "null",
+                  "the algorithm that consensus distances are tested against; else the first of "
+                  "pairwise exchanges by rate")
+         .said("a label or a method", "", "consensus_baseline = \"AD-PSGD, rate 2\"")});
 
 std::vector<std::string> outcome_names() {
   std::vector<std::string> names;
@@ -177,6 +192,8 @@ void check_baseline(const Node& baseline, const Plan& plan, Checker& checker) {
 
 }  // namespace
 
+const FieldTable& comparison_keys() { return kTableOf<kComparisonKeys>; }
+
 bool always_agrees(const PlannedRun& run) {
   const AlgorithmEntry* const entry = find_algorithm(run.algorithm);
   return entry != nullptr &&
@@ -189,15 +206,15 @@ nlohmann::json read_comparison(const Node* comparison, const Plan& plan, Checker
   if (!checker.is_type(comparison, Node::Type::table, "comparison", "a table, [comparison]"))
     return read;
   for (const Node& child : comparison->children) {
-    if (child.key == kMargin) {
+    if (child.key == "margin") {
       if (nlohmann::json margins = read_margins(child, plan, checker); !margins.empty())
         read["margins"] = std::move(margins);
-    } else if (child.key != kPrimary && child.key != kConsensusBaseline) {
-      const std::vector<std::string> known{kPrimary, kMargin, kConsensusBaseline};
-      checker.unknown(child.key_place, "key", child.key, known, " in comparison");
+    } else if (comparison_keys().find(child.key) == nullptr) {
+      checker.unknown(child.key_place, "key", child.key, names_of(kComparisonKeys.fields),
+                      " in comparison");
     } else if (checker.is_type(&child, Node::Type::text, fmt::format("comparison.{}", child.key),
                                "a name in quotes")) {
-      if (child.key == kPrimary)
+      if (child.key == "primary")
         check_outcome(child.place, "the primary outcome", child.text(), plan, checker);
       else
         check_baseline(child, plan, checker);

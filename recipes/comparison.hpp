@@ -7,6 +7,9 @@
 
 namespace acid {
 
+/// The keys of [comparison], for the reference.
+const FieldTable& comparison_keys();
+
 /// The table [comparison] of a recipe whose runs are planned: Plan::comparison, null where there is
 /// no table. It says how the runs are compared and nothing about the runs. Reports what is wrong:
 /// an outcome that some run does not have among it.

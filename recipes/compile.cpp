@@ -25,17 +25,11 @@ namespace {
 // A recipe with this many different mistakes is not helped by looking for more.
 constexpr std::size_t kEnoughErrors = 100;
 
-std::vector<std::string> section_names() {
-  std::vector<std::string> names;
-  for (const Section& section : run_sections()) names.emplace_back(section.name);
-  return names;
-}
-
 class Compiler {
  public:
   Compiler(const std::string& path, Diagnostics& diagnostics)
       : out_(diagnostics),
-        sections_(section_names()),
+        sections_(run_sections()),
         checker_(diagnostics, std::filesystem::path(path).parent_path()) {}
 
   void compile(const Node& root, Plan& plan);

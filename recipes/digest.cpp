@@ -5,7 +5,6 @@
 #include "engine/base/digest.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/models/layout.hpp"
-#include "recipes/execution_mpi.hpp"
 #include "recipes/path_fields.hpp"
 
 namespace acid {
@@ -52,12 +51,8 @@ nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts,
                              std::map<std::string, std::string>* files_read) {
   Content contents(facts, files_read);
   nlohmann::json canonical = settings;
-  // How a run is saved, placed, watched over and proven changes nothing that is computed: a run
-  // stays the same run when these change. What stood in digests before it could be chosen stays in
-  // them.
-  canonical.erase("checkpoint");
-  canonical.at("execution").erase("max_restarts");
-  forget_placement(canonical);
+  // Whether a run keeps its log changes nothing that is computed: what stood in digests before it
+  // could be chosen stays in them.
   canonical.at("record")["events"] = true;
   // Only a data set reads folders; the files that it reads there stand for one.
   const std::vector<std::string> files = facts.dataset(settings.at("task").at("dataset")).files;
@@ -77,7 +72,7 @@ nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts,
     value = content;
   });
   add_imports(canonical, settings.at("task"), facts, contents);
-  forget_placement_fields(canonical);
+  forget_placement(canonical);
   // A listing is what it says, whatever it is called.
   nlohmann::json& algorithm = canonical.at("algorithm");
   if (algorithm.contains("listing")) algorithm.erase("kind");
@@ -86,15 +81,9 @@ nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts,
 
 std::string digest_without_files(const nlohmann::json& settings) {
   nlohmann::json plan = settings;
-  plan.erase("checkpoint");
   plan.at("record").erase("events");
-  nlohmann::json& execution = plan.at("execution");
-  execution.erase("max_restarts");
-  if (execution.contains("mpi"))
-    execution["mpi"] = {{"all_reduce", execution["mpi"].at("all_reduce")},
-                        {"slow_workers", execution["mpi"].at("slow_workers")}};
   for_each_path(plan, [](nlohmann::json& path) { path = nullptr; });
-  forget_placement_fields(plan);
+  forget_placement(plan);
   return sha256_hex(plan.dump());
 }
 

@@ -17,54 +17,6 @@ using nlohmann::json;
 
 constexpr const char* kPath = "execution.mpi";
 
-constexpr std::array kMpi = {
-    Field{.name = "launcher",
-          .type = FieldType::text,
-          .fallback = "\"mpirun\"",
-          .help = "who starts the processes; none: acid itself was started once per worker",
-          .choices = "mpirun,srun,none"},
-    Field{.name = "hostfile",
-          .type = FieldType::text,
-          .fallback = "null",
-          .help = "mpirun's file of hosts and slots; looked for when the run starts",
-          .choices = {}},
-    Field{.name = "processes_per_host",
-          .type = FieldType::integer,
-          .fallback = "null",
-          .help = "workers on one host; absent: as even as can be",
-          .minimum = 1,
-          .maximum = 1e6},
-    Field{
-        .name = "all_reduce",
-        .type = FieldType::text,
-        .fallback = "\"ordered\"",
-        .help = "ordered: the same bits everywhere; library: MPI's own, which no replay can match",
-        .choices = "ordered,library"},
-    Field{.name = "ports",
-          .type = FieldType::text,
-          .fallback = "null",
-          .help = "\"20000-20100\": where processes listen for each other; absent: anywhere",
-          .choices = {}},
-    Field{.name = "start_seconds",
-          .type = FieldType::number,
-          .fallback = "300",
-          .help = "how long to wait for each process to start, before the run begins",
-          .minimum = 1,
-          .maximum = 1e6},
-    Field{.name = "interface",
-          .type = FieldType::text,
-          .fallback = "null",
-          .help = "network interface over which processes find each other; absent: any",
-          .choices = {}},
-    Field{.name = "on_loss",
-          .type = FieldType::text,
-          .fallback = "\"restart\"",
-          .help =
-              "when a process dies: restart from the last checkpoint; go-on: asynchronous methods "
-              "go on without it, where MPI is fault tolerant",
-          .choices = "restart,go-on"},
-};
-constexpr std::array<std::string_view, 3> kMpiElsewhere = {"hosts", "arguments", "slow_workers"};
 constexpr std::array<std::string_view, 2> kHosts = {"hosts", "hostfile"};
 
 // What only some launchers can obey, and what to do instead.
@@ -165,8 +117,7 @@ void check_obedience(Checker& checker, const Node& node, json& section) {
 
 }  // namespace
 
-json check_mpi(Checker& checker, const Node* node) {
-  json section = checker.table(node, kPath, {kMpi, kMpiElsewhere});
+void check_mpi(Checker& checker, const Node* node, json& section) {
   const Node* table = node != nullptr && node->is_table() ? node : nullptr;
   const auto member = [&](std::string_view name) {
     return table == nullptr ? nullptr : table->find(name);
@@ -174,21 +125,12 @@ json check_mpi(Checker& checker, const Node* node) {
   section["hosts"] = hosts_of(checker, member("hosts"));
   section["arguments"] = texts_of(checker, member("arguments"), fmt::format("{}.arguments", kPath),
                                   "[\"--mca\", \"btl\", \"tcp,self\"]");
-  if (table == nullptr) return section;
+  if (table == nullptr) return;
   if (const Node* kept = checker.only_one(table, kPath, kHosts))
     section[kept->key == "hosts" ? "hostfile" : "hosts"] =
         kept->key == "hosts" ? json() : json::array();
   check_texts(checker, *table, section);
   check_obedience(checker, *table, section);
-  return section;
-}
-
-void forget_placement(json& settings) {
-  json& execution = settings.at("execution");
-  if (!execution.contains("mpi")) return;
-  for (const char* key : {"launcher", "hosts", "hostfile", "processes_per_host", "arguments",
-                          "ports", "interface", "start_seconds", "on_loss"})
-    execution["mpi"].erase(key);
 }
 
 void check_room_on_hosts(Diagnostics& diagnostics, const Node& tree, const json& section,

@@ -10,7 +10,8 @@ namespace acid {
 void for_each_path(nlohmann::json& settings,
                    const std::function<void(nlohmann::json& path)>& visit);
 
-/// Removes from a run's settings the keys that say where and how long, not what (Field::placement).
-void forget_placement_fields(nlohmann::json& settings);
+/// Removes from a run's settings the keys that say where and how long, not what (Field::placement):
+/// the run stays the same run when they change.
+void forget_placement(nlohmann::json& settings);
 
 }  // namespace acid

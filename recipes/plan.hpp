@@ -40,22 +40,17 @@ class RecipeError : public UsageError {
 
 /// One fully resolved run.
 ///
-/// `settings` holds every key of a recipe with its value, nothing left to default; settings_from
-/// (settings/run_settings.hpp) makes a struct of it:
-///   algorithm {kind, …, and what is in Method::derived},
-///   budget {gradients, normalised_time (null unless the recipe counts in it), seconds, bytes,
-///   target {metric, value} or null},
-///   checkpoint {every_time, every_seconds, keep; both cadences null: the worker decides itself,
-///   so that saving costs at most 2 % of the time},
-///   evaluation {every_time, consensus_every_time, workers}, all cadences in normalised time,
-///   execution {driver, device, threads_per_worker, max_backlog, max_restarts, virtual {…},
-///   threads {…}; with driver = "mpi" also mpi {launcher, hosts, hostfile, processes_per_host,
-///   arguments, all_reduce, ports, interface, on_loss, slow_workers, start_seconds}},
-///   optimizer {kind, …, schedule {kind, …}}, record {metrics, events: true or false}, seed,
-///   streams (only those held fixed), task {dataset {kind, …}, model {kind, …}, batch_size,
-///   partition {kind, …}, buffers, validation (how many examples; only where some are held out)},
-///   topology {kind, …} or null where the method reads no graph: the run is the same on every one,
-///   workers {count}.
+/// `settings` has every key that run_table() (settings/run_settings.hpp) declares, nothing left to
+/// default, and `seed`; settings_from makes a struct of it. Unlike in a recipe
+///   algorithm has what is in Method::derived, too,
+///   budget counts in gradients; normalised_time is null unless the recipe counts in it,
+///   checkpoint has every_time and every_seconds; both null: the worker decides itself, so that
+///   saving costs at most 2 % of the time,
+///   evaluation has every_time and consensus_every_time, all cadences in normalised time,
+///   execution has mpi {…} with that driver alone,
+///   record.events is true or false, and streams has only those held fixed,
+///   task.validation is how many examples, and keys of task that change nothing are left out,
+///   topology is null where the method reads no graph: the run is the same on every one.
 /// Tables that may be written as a bare name ("cnn") are always objects with "kind" here.
 /// Analytic tasks have task.model = null, and batch_size = partition = null unless they use
 /// batches.

@@ -3,17 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "engine/base/names.hpp"
 #include "recipes/seeds.hpp"
 #include "recipes/utf8.hpp"
 #include "settings/run_settings.hpp"
+#include "settings/schema.hpp"
 
 namespace acid {
 namespace {
 
-constexpr std::array<std::string_view, 2> kReserved{"seeds", "metric"};
+constexpr Fields kSearchKeys = fields<Plan>(
+    {key_of<Plan>("seeds", FieldType::integers, "",
+                  "to choose on, none of them among those of the runs")
+         .said("whole numbers and ranges of them", "", "seeds = \"101-104\""),
+     key_of<Plan>("metric", FieldType::text, "null",
+                  "to choose by, its mean over the seeds: the first of these, unless said")
+         .said("validation_loss or validation_accuracy; eval_loss or train_loss_at_mean for "
+               "tasks without examples",
+               "", "metric = \"validation_accuracy\"")});
 
 // Other settings say what is trained, for how long, and how that is seen: not what to choose among.
 bool may_be_searched(std::string_view key) {
@@ -55,6 +63,8 @@ void refuse_swept(const Node* sweep, const std::vector<SweepPoint>& points, Diag
 
 }  // namespace
 
+const FieldTable& search_keys() { return kTableOf<kSearchKeys>; }
+
 std::optional<SearchTable> read_search(const Node* search, std::span<const std::uint64_t> run_seeds,
                                        const Node* sweep, Diagnostics& out) {
   if (search == nullptr) return std::nullopt;
@@ -76,7 +86,7 @@ std::optional<SearchTable> read_search(const Node* search, std::span<const std::
                 "metric = \"validation_loss\"");
   }
   Node keys = *search;
-  for (const std::string_view name : kReserved) keys.erase(name);
+  for (const Field& key : kSearchKeys.fields) keys.erase(key.name);
   table.points = sweep_points(&keys, out);
   refuse_swept(sweep, table.points, out);
   return table;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/fields.hpp"
 #include "recipes/diagnostics.hpp"
 #include "recipes/plan.hpp"
 #include "recipes/sweep.hpp"
@@ -19,6 +20,9 @@ struct SearchTable {
   std::string metric;  // empty: by the task
   Place place, metric_place;
 };
+
+/// Its keys but those that it varies, for the reference.
+const FieldTable& search_keys();
 
 /// Absent where the recipe has none. Its seeds must not be among those of the runs. Reports what is
 /// wrong.

@@ -1,69 +1,36 @@
 #include "recipes/sections.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "engine/methods/listed.hpp"
-#include "engine/topology/topology.hpp"
+#include "settings/run_settings.hpp"
 
 namespace acid {
+
+using nlohmann::json;
+
 namespace {
 
-constexpr std::array kSections = {
-    Section{"task", &check_task},
-    Section{"optimizer", &check_optimizer},
-    Section{"workers", &check_workers},
-    Section{"topology", &check_topology},
-    Section{"budget", &check_budget},
-    Section{"streams", &check_streams},
-    Section{"execution", &check_execution},
-    Section{"evaluation", &check_evaluation},
-    Section{"checkpoint", &check_checkpoint},
-    Section{"record", &check_record},
+struct Check {
+  std::string_view section;
+  json (*check)(Checker& checker, const Node* node);
 };
-
-constexpr std::array kWorkers = {
-    Field{.name = "count",
-          .type = FieldType::integer,
-          .fallback = {},
-          .help = "number of workers; 1 is plain SGD",
-          .minimum = 1,
-          .maximum = 1e6},
-};
-
-constexpr double kLargestSeed = 9.2e18;
-constexpr std::array kStreams = {
-    Field{.name = "init",
-          .type = FieldType::integer,
-          .fallback = "null",
-          .help = "seed of the start point",
-          .minimum = 0,
-          .maximum = kLargestSeed},
-    Field{.name = "data",
-          .type = FieldType::integer,
-          .fallback = "null",
-          .help = "seed of partition, data order and gradient noise",
-          .minimum = 0,
-          .maximum = kLargestSeed},
-    Field{.name = "gossip",
-          .type = FieldType::integer,
-          .fallback = "null",
-          .help = "seed of the edges' clocks",
-          .minimum = 0,
-          .maximum = kLargestSeed},
-    Field{.name = "compute",
-          .type = FieldType::integer,
-          .fallback = "null",
-          .help = "seed of the compute model and random slowdowns",
-          .minimum = 0,
-          .maximum = kLargestSeed},
+constexpr std::array kChecks = {
+    Check{"task", &check_task},
+    Check{"optimizer", &check_optimizer},
+    Check{"budget", &check_budget},
+    Check{"execution", &check_execution},
+    Check{"evaluation", &check_evaluation},
+    Check{"checkpoint", &check_checkpoint},
+    Check{"record", &check_record},
+    Check{"algorithm", &check_algorithm},
 };
 
 // The recipe's, else the listing's own; settings of messages that travel as they are have none.
-void check_codec(Checker& checker, const Node* node, const AlgorithmEntry& entry,
-                 nlohmann::json& algorithm) {
+void check_codec(Checker& checker, const Node* node, const AlgorithmEntry& entry, json& algorithm) {
   const Node* const given = node->is_table() ? node->find("codec") : nullptr;
-  nlohmann::json codec = checker.kinded(given, "algorithm.codec", kinds_of(codec_catalog()), "none",
-                                        {codec_fields(), {}});
+  json codec = checker.member(node, "algorithm", *table_of("algorithm").find("codec"));
   if (given == nullptr && entry.listing != nullptr && entry.listing->codec.is_object())
     codec = entry.listing->codec;
   if (!codec.contains("kind") || codec["kind"] == "none") return;
@@ -72,30 +39,29 @@ void check_codec(Checker& checker, const Node* node, const AlgorithmEntry& entry
 
 }  // namespace
 
-std::span<const Section> run_sections() { return kSections; }
-
-nlohmann::json check_workers(Checker& checker, const Node* node) {
-  return checker.table(node, "workers", {kWorkers});
+std::vector<std::string> run_sections() {
+  std::vector<std::string> names;
+  for (const Field& section : run_table().fields)
+    if (section.name != "algorithm") names.emplace_back(section.name);
+  return names;
 }
 
-nlohmann::json check_topology(Checker& checker, const Node* node) {
-  return checker.kinded(node, "topology", kinds_of(topology_catalog()), "ring");
-}
+const FieldTable& table_of(std::string_view section) { return *run_table().find(section)->table; }
 
-nlohmann::json check_algorithm(Checker& checker, const Node* node) {
+json check_algorithm(Checker& checker, const Node* node) {
   const Node* const name = node != nullptr && node->is_table() ? node->find("kind") : node;
   if (name != nullptr && name->is_text())
     if (const std::string_view written = written_for(name->text()); !written.empty()) {
       checker.diagnostics().error(name->place,
                                   fmt::format("'{}' is no method of its own", name->text()),
                                   fmt::format("write {}", written));
-      return nlohmann::json::object();
+      return json::object();
     }
-  std::vector<Kind> kinds = kinds_of(algorithm_catalog());
+  const FieldTable& table = table_of("algorithm");
+  std::vector<Kind> kinds(table.kinds().begin(), table.kinds().end());
   for (const AlgorithmEntry* own : checker.algorithms())
     kinds.push_back({own->name, own->fields, own->summary});
-  constexpr std::array<std::string_view, 4> kElsewhere = {"codec", "label", "search", "set"};
-  nlohmann::json algorithm = checker.kinded(node, "algorithm", kinds, "", {{}, kElsewhere});
+  json algorithm = checker.kinded(node, "algorithm", kinds, "", table.fields);
   if (!algorithm.contains("kind")) return algorithm;
   const std::string kind = algorithm["kind"];
   const AlgorithmEntry* entry = find_algorithm(kind);
@@ -106,23 +72,17 @@ nlohmann::json check_algorithm(Checker& checker, const Node* node) {
   return algorithm;
 }
 
-nlohmann::json check_streams(Checker& checker, const Node* node) {
-  const nlohmann::json given = checker.table(node, "streams", {kStreams});
-  nlohmann::json fixed = nlohmann::json::object();
-  for (const auto& [name, seed] : given.items())
-    if (!seed.is_null()) fixed[name] = seed;
-  return fixed;
-}
-
 Draft check_sections(Checker& checker, const Node& tree) {
-  Draft draft{.settings = nlohmann::json::object(), .broken = {}};
-  const auto check = [&](std::string_view name, auto function) {
+  Draft draft{.settings = json::object(), .broken = {}};
+  for (const Field& section : run_table().fields) {
     const int before = checker.diagnostics().reported();
-    draft.settings[std::string(name)] = function(checker, tree.find(name));
-    if (checker.diagnostics().reported() > before) draft.broken.emplace(name);
-  };
-  for (const Section& section : kSections) check(section.name, section.check);
-  check("algorithm", &check_algorithm);
+    const Node* const node = tree.find(section.name);
+    const auto own = std::ranges::find(kChecks, section.name, &Check::section);
+    draft.settings[std::string(section.name)] =
+        own == kChecks.end() ? checker.table(node, section.name, *section.table)
+                             : own->check(checker, node);
+    if (checker.diagnostics().reported() > before) draft.broken.emplace(section.name);
+  }
   return draft;
 }
 

@@ -2,31 +2,26 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "recipes/checker.hpp"
 #include "recipes/node.hpp"
 
 namespace acid {
 
-/// One section of a run's settings. `check` takes the section's node (nullptr when the
-/// recipe leaves it out) and returns it completed. What needs several sections is resolve.hpp's.
-struct Section {
-  std::string_view name;
-  nlohmann::json (*check)(Checker& checker, const Node* node);
-};
+/// The names of the sections that sweeps, --set and an algorithm's `set` can reach, besides
+/// "algorithm".
+std::vector<std::string> run_sections();
+/// Of such a section, or of "algorithm".
+const FieldTable& table_of(std::string_view section);
 
-/// Every section that sweeps, --set and an algorithm's `set` can reach, besides "algorithm".
-std::span<const Section> run_sections();
-
+/// Sections whose keys depend on each other. `node`: nullptr when the recipe leaves the section
+/// out. Returned is the section completed; what needs several of them is resolve.hpp's.
 nlohmann::json check_task(Checker& checker, const Node* node);
 nlohmann::json check_optimizer(Checker& checker, const Node* node);
-nlohmann::json check_workers(Checker& checker, const Node* node);
-nlohmann::json check_topology(Checker& checker, const Node* node);
 nlohmann::json check_algorithm(Checker& checker, const Node* node);
-nlohmann::json check_streams(Checker& checker, const Node* node);
 nlohmann::json check_execution(Checker& checker, const Node* node);
 /// The next three keep the cadence as it was given; resolve turns it into gradients and times.
 nlohmann::json check_budget(Checker& checker, const Node* node);

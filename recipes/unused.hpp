@@ -1,13 +1,13 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <tuple>
 
-#include "engine/methods/method.hpp"
 #include "recipes/diagnostics.hpp"
 #include "recipes/node.hpp"
-#include "settings/run_settings.hpp"
+#include "settings/use.hpp"
 
 namespace acid {
 
@@ -15,16 +15,8 @@ namespace acid {
 /// algorithms, or points of its sweep, use is used. Defaults are nobody's mistake.
 class UnusedKeys {
  public:
-  /// What decides whether a run looks at a key.
-  struct Run {
-    const RunSettings& settings;
-    const AlgorithmEntry& entry;
-    const Method& method;
-    const Topology& topology;
-    bool has_buffers = false;  // batch-norm statistics
-  };
   /// `tree` is what the run was resolved from.
-  void look_at(const Node& tree, const Run& run);
+  void look_at(const Node& tree, const RunInUse& run);
   /// A warning for each of them, once every run has been looked at.
   void warn(Diagnostics& diagnostics) const;
 
@@ -34,6 +26,8 @@ class UnusedKeys {
     bool used = false;
     Problem problem;
   };
+  void look_at(std::span<const Field> fields, const Node& table, const std::string& path,
+               const RunInUse& run);
   void add(const std::string& path, const Place& place, const char* why_not);
 
   // By override, line, column and path: tables that --set creates stand where their keys do.

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <system_error>
 
@@ -20,6 +21,12 @@ bool within_bounds(double value, const Field& field) {
   return above && below;
 }
 
+bool is_index(std::string_view key) {
+  const bool digits =
+      std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return digits && !key.empty() && key.size() < 8 && (key.size() == 1 || key[0] != '0');
+}
+
 }  // namespace
 
 std::string bounds_of(const Field& field) {
@@ -30,17 +37,6 @@ std::string bounds_of(const Field& field) {
     text += fmt::format("{}{} {}", text.empty() ? "" : " and ",
                         field.maximum_excluded ? "below" : "at most", field.maximum);
   return text;
-}
-
-std::vector<std::string> split_choices(std::string_view choices) {
-  std::vector<std::string> names(1);
-  for (const char c : choices) {
-    if (c == ',')
-      names.emplace_back();
-    else if (c != ' ')
-      names.back() += c;
-  }
-  return names;
 }
 
 std::optional<nlohmann::json> Checker::value(const Node& node, const Field& field,
@@ -73,6 +69,12 @@ std::optional<nlohmann::json> Checker::value(const Node& node, const Field& fiel
       if (node.is_table()) return plain(node, path);
       wrong_type(node, field, path, "a table of keys");
       return std::nullopt;
+    case FieldType::factors:
+      return factors(node, field, path);
+    case FieldType::section:
+      return table(&node, path, *field.table);
+    case FieldType::sections:
+      return tables(node, field, path);
   }
   return std::nullopt;
 }
@@ -241,6 +243,30 @@ std::optional<nlohmann::json> Checker::edges(const Node& node, const Field& fiel
     values.push_back(item);
   }
   return good ? std::optional(values) : std::nullopt;
+}
+
+// { "0": 4.0 }: whether the workers exist is known only with their count.
+std::optional<nlohmann::json> Checker::factors(const Node& node, const Field& field,
+                                               std::string_view path) {
+  if (!is_type(&node, Node::Type::table, path, "a table { 0 = 4.0 }")) return std::nullopt;
+  nlohmann::json factors = nlohmann::json::object();
+  for (const Node& child : node.children) {
+    if (!is_index(child.key))
+      unknown(child.key_place, fmt::format("{} worker", path), child.key,
+              std::vector<std::string>{"a worker's number, counted from 0"});
+    else if (auto factor = number(child, field, fmt::format("{}.{}", path, child.key), false))
+      factors[child.key] = *factor;
+  }
+  return factors;
+}
+
+std::optional<nlohmann::json> Checker::tables(const Node& node, const Field& field,
+                                              std::string_view path) {
+  if (!is_type(&node, Node::Type::list, path, "a list of tables")) return std::nullopt;
+  nlohmann::json items = nlohmann::json::array();
+  for (std::size_t i = 0; i < node.children.size(); ++i)
+    items.push_back(table(&node.children[i], fmt::format("{}[{}]", path, i), *field.table));
+  return items;
 }
 
 std::optional<nlohmann::json> Checker::plain(const Node& node, std::string_view path) {

@@ -1,32 +1,56 @@
 #include <algorithm>
-#include <stdexcept>
 
-#include "engine/base/fields.hpp"
+#include "settings/run_settings.hpp"
+#include "settings/schema.hpp"
 #include "settings/sections.hpp"
+#include "settings/use.hpp"
 
 namespace acid {
 namespace {
 
 using nlohmann::json;
+using Compute = ComputeModel;
+using Execution = ExecutionSettings;
+using Virtual = VirtualOptions;
 
-std::vector<double> per_worker(const json& factors, int workers) {
-  if (factors.empty()) return {};
-  std::vector<double> list(static_cast<std::size_t>(workers), 1.0);
-  for (const auto& [worker, factor] : factors.items())
-    list.at(std::stoul(worker)) = factor.get<double>();
-  return list;
-}
+constexpr Fields kShift = fields<Compute>({key<&Compute::parameter>(
+    "shift", "0.5", "share of the mean duration that is constant", at_least(0).below(1))});
+constexpr Fields kSigma = fields<Compute>(
+    {key<&Compute::parameter>("sigma", "0.2", "standard deviation of the logarithm of the duration",
+                              at_least(0).at_most(10))});
+constexpr Fields kShape = fields<Compute>({key<&Compute::parameter>(
+    "shape", "3.0", "tail exponent; the mean is finite above 1", above(1))});
+constexpr KindedFields kCompute = kinded(
+    kNoKeys<Compute>, "constant",
+    {kind<kNoKeys<Compute>, &Compute::kind>("constant", "every gradient takes the mean duration",
+                                            Values<ComputeKind::constant>{}),
+     kind<kNoKeys<Compute>, &Compute::kind>("exponential", "exponentially distributed around it",
+                                            Values<ComputeKind::exponential>{}),
+     kind<kShift, &Compute::kind>("shifted-exponential", "a constant share, the rest exponential",
+                                  Values<ComputeKind::shifted_exponential>{}),
+     kind<kSigma, &Compute::kind>("lognormal", "the logarithm is normally distributed",
+                                  Values<ComputeKind::lognormal>{}),
+     kind<kShape, &Compute::kind>("pareto", "a heavy tail: few gradients take very long",
+                                  Values<ComputeKind::pareto>{})});
+
+constexpr Fields kSlowdown = fields<Compute>(
+    {key<&Compute::slowdown_probability>(
+         "probability", "", "share of the gradients that are slowed down", at_least(0).at_most(1)),
+     key<&Compute::slowdown_factor>("factor", "", "how many times longer they take", above(0))});
+
+constexpr Fields kPause =
+    fields<Pause>({key<&Pause::worker>("worker", "", "who pauses", at_least(0)),
+                   key<&Pause::at_seconds>("at_seconds", "", "when the pause begins", at_least(0)),
+                   key<&Pause::for_seconds>("for_seconds", "", "how long it lasts", above(0))});
 
 // By start time, a worker's overlapping pauses joined into one.
-std::vector<Pause> pauses_of(const json& section) {
-  std::vector<Pause> given, joined;
-  for (const json& pause : section)
-    given.push_back({static_cast<int>(integer(pause, "worker")), number(pause, "at_seconds"),
-                     number(pause, "for_seconds")});
-  std::stable_sort(given.begin(), given.end(),
-                   [](const Pause& a, const Pause& b) { return a.at_seconds < b.at_seconds; });
+void read_pauses(Virtual& options, const json& section, const Field&) {
+  std::vector<Pause> given;
+  for (const json& pause : section) kPause.fill(given.emplace_back(), pause);
+  std::ranges::stable_sort(given, {}, &Pause::at_seconds);
+  std::vector<Pause>& joined = options.compute.pauses;
   for (const Pause& pause : given) {
-    const auto earlier = std::find_if(joined.begin(), joined.end(), [&](const Pause& other) {
+    const auto earlier = std::ranges::find_if(joined, [&](const Pause& other) {
       return other.worker == pause.worker &&
              other.at_seconds + other.for_seconds >= pause.at_seconds;
     });
@@ -36,105 +60,222 @@ std::vector<Pause> pauses_of(const json& section) {
       earlier->for_seconds = std::max(earlier->for_seconds,
                                       pause.at_seconds + pause.for_seconds - earlier->at_seconds);
   }
-  return joined;
 }
 
-ComputeModel compute_of(const json& section, int workers) {
-  ComputeModel model;
-  const json& compute = section.at("compute");
-  const std::string kind = text(compute, "kind");
-  if (kind == "exponential") {
-    model.kind = ComputeKind::exponential;
-  } else if (kind == "shifted-exponential") {
-    model.kind = ComputeKind::shifted_exponential;
-    model.parameter = number(compute, "shift");
-  } else if (kind == "lognormal") {
-    model.kind = ComputeKind::lognormal;
-    model.parameter = number(compute, "sigma");
-  } else if (kind == "pareto") {
-    model.kind = ComputeKind::pareto;
-    model.parameter = number(compute, "shape");
+constexpr const char* kBandwidth = "bandwidth_bytes_per_second";
+constexpr const char* kBandwidthHelp = "of a link, each way; absent: unlimited";
+constexpr Fields kHubLink = fields<LinkCost>(
+    {key<&LinkCost::latency_seconds>(
+         "latency_seconds", "null",
+         "of a message between a hub and the server above; absent: the network's", at_least(0)),
+     key<&LinkCost::bytes_per_second>(kBandwidth, "null", kBandwidthHelp, above(0))});
+constexpr Fields kEdge = fields<LinkCost>(
+    {key_of<LinkCost>("edge", FieldType::integers, "", "the two workers of the link", at_least(0)),
+     key<&LinkCost::latency_seconds>("latency_seconds", "null",
+                                     "of a message; absent: the network's", at_least(0)),
+     key<&LinkCost::bytes_per_second>(kBandwidth, "null", kBandwidthHelp, above(0))});
+
+void read_edges(Virtual& options, const json& section, const Field&) {
+  for (const json& link : section) {
+    const int i = link.at("edge").at(0), j = link.at("edge").at(1);
+    kEdge.fill(options.network.edges[std::minmax(i, j)], link);
   }
-  model.gradient_seconds = number(section.at("network"), "gradient_seconds");
-  model.slow_factors = per_worker(section.at("slow_workers"), workers);
-  model.slowdown_probability = number(section.at("random_slowdown"), "probability");
-  model.slowdown_factor = number(section.at("random_slowdown"), "factor");
-  model.pauses = pauses_of(section.at("pauses"));
-  return model;
 }
 
-LinkCost link_of(const json& section) {
-  return {number(section, "latency_seconds"),
-          optional_of<double>(section.at("bandwidth_bytes_per_second")).value_or(0)};
+constexpr Fields kNetwork = fields<Virtual>(
+    {key<&Virtual::network, &NetworkModel::link, &LinkCost::latency_seconds>(
+         "latency_seconds", "0.0", "of a message", at_least(0))
+         .unused(&use::without_messages),
+     key<&Virtual::network, &NetworkModel::link, &LinkCost::bytes_per_second>(
+         kBandwidth, "null", kBandwidthHelp, above(0))
+         .unused(&use::without_messages),
+     key<&Virtual::compute, &Compute::gradient_seconds>(
+         "gradient_seconds", "1.0", "mean duration of one gradient of a nominal worker", above(0)),
+     choice<&Virtual::network, &NetworkModel::all_reduce>(
+         "all_reduce", "ring,tree,recursive-doubling,blocking", "\"ring\"",
+         "how its messages go: ring (2(n-1) pieces of a vector, each sent as soon as it has come), "
+         "tree, recursive-doubling, blocking (a ring whose every step waits for all)",
+         Values<AllReduceKind::ring, AllReduceKind::tree, AllReduceKind::recursive_doubling,
+                AllReduceKind::blocking>{})
+         .unused(&use::simulated_all_reduce),
+     key_of<Virtual>("edges", FieldType::sections, "[]", "links that differ from the others", {},
+                     &read_edges)
+         .of(kTableOf<kEdge>)
+         .unused(&use::without_links),
+     section<kHubLink, &Virtual::network, &NetworkModel::hubs>(
+         "hubs",
+         "the links between hubs and the server above them, where a method has such; absent: as "
+         "the others",
+         "null")
+         .later()
+         .unused(&use::without_hubs)});
+
+// Finer buckets than this cost more to simulate than they can tell.
+constexpr Bounds kBucketBytes = at_least(1024).at_most(1e15);
+constexpr Fields kCost = fields<CostModel>(
+    {key<&CostModel::forward_share>(
+         "forward_share", "0.3333333333333333",
+         "the forward pass's share of a gradient; the backward pass is the rest",
+         at_least(0).at_most(1))
+         .unused(&use::without_buckets),
+     key<&CostModel::optimizer_share>(
+         "optimizer_share", "0.0",
+         "the optimiser's time in gradient durations, on top of the gradient, for every algorithm",
+         at_least(0).at_most(1e6)),
+     key<&CostModel::bucket_bytes>(
+         "bucket_bytes", "26214400",
+         "size of the pieces in which exchanges overlap the backward pass (PyTorch: 25 MiB)",
+         kBucketBytes)
+         .as(FieldType::integer)
+         .added(),
+     key<&CostModel::first_bucket_bytes>(
+         "first_bucket_bytes", "null",
+         "size of the first of them; absent: 1 MiB (as PyTorch), at most bucket_bytes",
+         kBucketBytes)
+         .as(FieldType::integer),
+     key<&CostModel::buckets>("buckets", "null", "as many equal pieces instead",
+                              at_least(1).at_most(1e6))
+         .unused(&use::without_buckets)});
+
+// Read where the number of workers is known.
+template <class T>
+constexpr Key<T> slow_workers(std::string_view help, Bounds bounds, std::string_view words) {
+  return key_of<T>("slow_workers", FieldType::factors, "{}", help, bounds)
+      .said(words, "factor by which a worker's gradients take longer", "slow_workers = { 0 = 4.0 }")
+      .ranked(-2);
+}
+// What threads and processes compute really takes its time.
+template <class T>
+constexpr Key<T> really_slow_workers() {
+  return slow_workers<T>(
+      "worker = factor by which its gradients take longer; a real gradient cannot be made "
+      "faster: slow the others down instead, or use driver = \"virtual\"",
+      at_least(1), "worker = a number from 1");
 }
 
-NetworkModel network_of(const json& section) {
-  NetworkModel network;
-  network.link = link_of(section);
-  if (section.contains("hubs")) network.hubs = link_of(section.at("hubs"));
-  network.all_reduce = all_reduce_kind(text(section, "all_reduce"));
-  for (const json& override : section.at("edges")) {
-    const int i = override.at("edge").at(0), j = override.at("edge").at(1);
-    network.edges[std::minmax(i, j)] = link_of(override);
-  }
-  return network;
-}
+constexpr Fields kVirtual = fields<Virtual>(
+    {choice<&Virtual::gradient_clock>(
+         "gradient_clock", "duration,poisson,none", "\"duration\"",
+         "duration: gradients take time; poisson: unit-rate events, as in the theory; none: "
+         "exchanges alone",
+         Values<GradientClock::duration, GradientClock::poisson, GradientClock::none>{})
+         .unused(&use::gradient_clock),
+     section<kCompute, &Virtual::compute>("compute", "how long gradients take"),
+     slow_workers<Virtual>("worker = factor by which its gradients take longer", above(0),
+                           "worker = a number above 0"),
+     section<kSlowdown, &Virtual::compute>("random_slowdown",
+                                           "gradients that take longer now and then",
+                                           R"({"probability": 0.0, "factor": 1.0})"),
+     key_of<Virtual>("pauses", FieldType::sections, "[]", "workers that stop for a while", {},
+                     &read_pauses)
+         .of(kTableOf<kPause>),
+     section<kNetwork>("network", "how long messages take"),
+     section<kCost, &Virtual::cost>("cost", "what of a gradient messages can overlap")});
 
-CostModel cost_of(const json& section) {
-  CostModel cost;
-  cost.forward_share = number(section, "forward_share");
-  cost.optimizer_share = number(section, "optimizer_share");
-  if (!section.at("buckets").is_null()) {
-    cost.buckets = static_cast<int>(integer(section, "buckets"));
-  } else {
-    cost.first_bucket_bytes = number(section, "first_bucket_bytes");
-    cost.bucket_bytes = number(section, "bucket_bytes");
-  }
-  return cost;
-}
+constexpr Fields kThreads = fields<ThreadsSettings>(
+    {key<&ThreadsSettings::exchange_threads>(
+         "exchange_threads", "null",
+         "threads that carry out exchanges; absent: chosen from cores and workers",
+         at_least(1).at_most(1024))
+         .unused(&use::without_exchanges),
+     really_slow_workers<ThreadsSettings>()});
 
-VirtualOptions simulation_of(const json& section, int workers) {
-  VirtualOptions options;
-  const std::string clock = text(section, "gradient_clock");
-  options.gradient_clock = clock == "none"      ? GradientClock::none
-                           : clock == "poisson" ? GradientClock::poisson
-                                                : GradientClock::duration;
-  options.compute = compute_of(section, workers);
-  options.network = network_of(section.at("network"));
-  options.cost = cost_of(section.at("cost"));
-  return options;
-}
+constexpr Fields kMpi = fields<MpiSettings>(
+    {key<&MpiSettings::launcher>(
+         "launcher", "\"mpirun\"",
+         "who starts the processes; none: acid itself was started once per worker")
+         .among("mpirun,srun,none")
+         .placement(),
+     key<&MpiSettings::hostfile>("hostfile", "null",
+                                 "mpirun's file of hosts and slots; looked for when the run starts")
+         .placement(),
+     key<&MpiSettings::processes_per_host>("processes_per_host", "null",
+                                           "workers on one host; absent: as even as can be",
+                                           at_least(1).at_most(1e6))
+         .placement(),
+     choice<&MpiSettings::library_sum>(
+         "all_reduce", "ordered,library", "\"ordered\"",
+         "ordered: the same bits everywhere; library: MPI's own, which no replay can match",
+         Values<false, true>{})
+         .unused(&use::without_all_reduce),
+     key<&MpiSettings::transport, &MpiTransportOptions::ports>(
+         "ports", "null",
+         "\"20000-20100\": where processes listen for each other; absent: anywhere")
+         .placement(),
+     key<&MpiSettings::start_seconds>(
+         "start_seconds", "300",
+         "how long to wait for each process to start, before the run begins",
+         at_least(1).at_most(1e6))
+         .added()
+         .placement(),
+     key<&MpiSettings::transport, &MpiTransportOptions::interface>(
+         "interface", "null", "network interface over which processes find each other; absent: any")
+         .placement(),
+     choice<&MpiSettings::go_on>(
+         "on_loss", "restart,go-on", "\"restart\"",
+         "when a process dies: restart from the last checkpoint; go-on: asynchronous methods go on "
+         "without it, where MPI is fault tolerant",
+         Values<false, true>{})
+         .added()
+         .placement()
+         .unused(&use::on_loss),
+     key<&MpiSettings::hosts>("hosts", "[]", "where the processes run; else here")
+         .apart()
+         .said("", "", "hosts = [\"node1\", \"node2\"]")
+         .ranked(-1)
+         .placement(),
+     key<&MpiSettings::arguments>("arguments", "[]", "more words for the launcher")
+         .apart()
+         .said("", "", "arguments = [\"--bind-to\", \"core\"]")
+         .ranked(-1)
+         .placement(),
+     really_slow_workers<MpiSettings>()});
 
-ThreadsSettings threads_of(const json& section, int workers) {
-  return {per_worker(section.at("slow_workers"), workers),
-          optional_of<int>(section.at("exchange_threads"))};
-}
+constexpr Fields kExecution = fields<Execution>(
+    {choice<&Execution::driver>(
+         "driver", "virtual,threads,mpi", "\"virtual\"",
+         "virtual: simulated time; threads, mpi: one thread or process per worker",
+         Values<DriverKind::virtual_time, DriverKind::threads, DriverKind::mpi>{}),
+     choice<&Execution::cuda>(
+         "device", "cpu,cuda", "\"cpu\"",
+         "where workers live and models compute; analytic tasks compute on the CPU",
+         Values<false, true>{}),
+     key<&Execution::threads_per_worker>(
+         "threads_per_worker", "1",
+         "threads inside one gradient; part of the arithmetic, so part of the digest",
+         at_least(1).at_most(1024)),
+     key<&Execution::max_backlog>(
+         "max_backlog", "4",
+         "due edges that may wait, times max(1, worker rate), before gradients hold",
+         at_least(1).at_most(1e6))
+         .as(FieldType::integer)
+         .unused(&use::max_backlog),
+     key<&Execution::max_restarts>("max_restarts", "3",
+                                   "how often acid run starts a worker again whose process died",
+                                   at_least(0).at_most(1e6))
+         .added()
+         .placement(),
+     section<kVirtual, &Execution::simulation>("virtual",
+                                               "simulated time: what gradients and messages take")
+         .unused(&use::without_simulation),
+     section<kThreads, &Execution::threads>("threads", "a thread per worker")
+         .unused(&use::without_threads),
+     section<kMpi, &Execution::mpi>("mpi", "a process per worker")
+         .added()
+         .unused(&use::without_mpi)});
 
-MpiSettings mpi_of(const json& section, int workers) {
-  const auto or_empty = [&](const char* key) {
-    return optional_of<std::string>(section.at(key)).value_or("");
-  };
-  MpiSettings mpi;
-  mpi.launcher = text(section, "launcher");
-  mpi.hosts = section.at("hosts").get<std::vector<std::string>>();
-  mpi.hostfile = or_empty("hostfile");
-  mpi.processes_per_host = optional_of<int>(section.at("processes_per_host"));
-  mpi.arguments = section.at("arguments").get<std::vector<std::string>>();
-  if (section.contains("start_seconds")) mpi.start_seconds = number(section, "start_seconds");
-  mpi.go_on = section.value("on_loss", "") == "go-on";
-  mpi.library_sum = section.at("all_reduce") == "library";
-  mpi.slow_factors = per_worker(section.at("slow_workers"), workers);
-  mpi.transport = {or_empty("ports"), or_empty("interface")};
-  return mpi;
-}
-
-DriverKind driver_of(const std::string& name) {
-  for (const DriverKind kind : {DriverKind::virtual_time, DriverKind::threads, DriverKind::mpi})
-    if (name == driver_name(kind)) return kind;
-  throw std::invalid_argument("there is no driver " + name);
+std::vector<double> per_worker(const json& section, int workers) {
+  const json& factors = section.at("slow_workers");
+  if (factors.empty()) return {};
+  std::vector<double> list(static_cast<std::size_t>(workers), 1.0);
+  for (const auto& [worker, factor] : factors.items())
+    list.at(std::stoul(worker)) = factor.get<double>();
+  return list;
 }
 
 }  // namespace
+
+const FieldTable execution_table = table_of<kExecution>();
 
 const std::vector<double>& slow_factors(const ExecutionSettings& execution) {
   if (execution.driver == DriverKind::virtual_time)
@@ -142,16 +283,21 @@ const std::vector<double>& slow_factors(const ExecutionSettings& execution) {
   return execution.mpi ? execution.mpi->slow_factors : execution.threads.slow_factors;
 }
 
+std::string_view driver_name(DriverKind driver) {
+  static const std::vector<std::string> names =
+      split_choices(execution_table.find("driver")->choices);
+  return names[static_cast<std::size_t>(driver)];
+}
+
 ExecutionSettings execution_of(const json& section, int workers) {
   ExecutionSettings execution;
-  execution.driver = driver_of(text(section, "driver"));
-  execution.cuda = text(section, "device") == "cuda";
-  execution.threads_per_worker = static_cast<int>(integer(section, "threads_per_worker"));
-  execution.max_backlog = number(section, "max_backlog");
-  execution.max_restarts = section.value("max_restarts", execution.max_restarts);
-  execution.simulation = simulation_of(section.at("virtual"), workers);
-  execution.threads = threads_of(section.at("threads"), workers);
-  if (execution.driver == DriverKind::mpi) execution.mpi = mpi_of(section.at("mpi"), workers);
+  kExecution.fill(execution, section);
+  execution.simulation.compute.slow_factors = per_worker(section.at("virtual"), workers);
+  execution.threads.slow_factors = per_worker(section.at("threads"), workers);
+  if (execution.driver != DriverKind::mpi)
+    execution.mpi.reset();
+  else
+    execution.mpi->slow_factors = per_worker(section.at("mpi"), workers);
   return execution;
 }
 

@@ -2,145 +2,243 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <map>
-
 #include "engine/base/error.hpp"
-#include "engine/base/fields.hpp"
-#include "engine/methods/listed.hpp"
+#include "engine/data/analytic.hpp"
+#include "engine/data/dataset.hpp"
+#include "engine/models/layout.hpp"
+#include "settings/schema.hpp"
 #include "settings/sections.hpp"
+#include "settings/use.hpp"
 
 namespace acid {
 namespace {
 
 using nlohmann::json;
+using Run = RunSettings;
+using Task = TaskSettings;
+using Streams = StreamSettings;
+using Checkpoint = CheckpointSettings;
+using Record = RecordSettings;
 
-double or_never(const json& value) { return optional_of<double>(value).value_or(kNever); }
-
-TaskSettings task_of(const json& section) {
-  return {.dataset = section.at("dataset"),
-          .model = section.at("model"),
-          .partition = section.at("partition"),
-          .batch_size = optional_of<int>(section.at("batch_size")),
-          .validation = section.value("validation", std::int64_t{0}),
-          .label_noise = section.value("label_noise", 0.0),
-          .label_smoothing = section.value("label_smoothing", 0.0),
-          .feature_shift = section.value("feature_shift", 0.0),
-          .augmentation = section.contains("augmentation")
-                              ? augmentation_of(section["augmentation"])
-                              : Augmentation{},
-          .average_buffers = section.at("buffers") == "average"};
+/// The kinds that catalogs have.
+template <auto... catalogs>
+std::span<const Kind> kinds_in() {
+  static const std::vector<Kind> kinds = [] {
+    std::vector<Kind> all;
+    (add_kinds(all, catalogs()), ...);
+    return all;
+  }();
+  return kinds;
 }
 
-StreamSettings streams_of(const json& section) {
-  const auto given = section.get<std::map<std::string, std::uint64_t>>();
-  const auto fixed = [&](const char* name) {
-    const auto found = given.find(name);
-    return found == given.end() ? std::nullopt : std::optional(found->second);
-  };
-  return {fixed("init"), fixed("data"), fixed("gossip"), fixed("compute")};
+constexpr FieldTable kDataset{.kinds = &kinds_in<&dataset_catalog, &analytic_catalog>};
+constexpr FieldTable kModel{.kinds = &kinds_in<&model_catalog>};
+constexpr FieldTable kPartition{.kinds = &kinds_in<&partition_catalog>, .fallback = "shared"};
+constexpr FieldTable kTopology{.kinds = &kinds_in<&topology_catalog>, .fallback = "ring"};
+constexpr FieldTable kAugmentation{.fields = kAugmentationFields};
+
+constexpr Fields kTask = fields<Task>(
+    {choice<&Task::average_buffers>(
+         "buffers", "average,local", "\"average\"",
+         "batch-norm statistics: averaged with the parameters, or each worker's own: then the mean "
+         "is evaluated with every worker's, its result is the mean of these, and its file has none",
+         Values<true, false>{})
+         .unused(&use::without_buffers),
+     entry<&Task::dataset>("dataset", "the data; a bare name stands for its kind", kDataset)
+         .apart(),
+     entry<&Task::model>("model", "the network; analytic tasks (quadratic, logistic) have none",
+                         kModel)
+         .apart(),
+     key<&Task::batch_size>("batch_size", "32", "examples per gradient and worker",
+                            at_least(1).at_most(1e9))
+         .apart()
+         .ranked(1)
+         .unused(&use::without_gradients),
+     entry<&Task::partition>("partition", "who has which examples", kPartition).apart().ranked(1),
+     key<&Task::validation>("validation", "null",
+                            "examples held out: how many or, below 1, which share",
+                            above(0).at_most(1e9))
+         .as(FieldType::number)
+         .later()
+         .said("a whole number, or a share below 1",
+               "examples taken out of the training set and never trained on, for validation_loss "
+               "and validation_accuracy; the same for all methods, workers and seeds",
+               "validation = 0.1")
+         .ranked(-1),
+     key<&Task::label_noise>("label_noise", "null",
+                             "share of the training labels replaced by another class, drawn anew "
+                             "for each seed; never those of tests",
+                             at_least(0).at_most(1))
+         .later(),
+     key<&Task::label_smoothing>("label_smoothing", "null",
+                                 "share of each label that all classes have evenly, in the loss of "
+                                 "gradients; evaluations, of training examples too, take labels as "
+                                 "they are",
+                                 at_least(0).below(1))
+         .later(),
+     key<&Task::feature_shift>("feature_shift", "null",
+                               "Gaussian noise on the features of training examples, of this "
+                               "variance with the last of N workers and of i/N of it with worker "
+                               "i; the same in every pass, never on those of tests",
+                               at_least(0).at_most(1e6))
+         .later(),
+     key_of<Task>("augmentation", FieldType::section, "",
+                  "random changes of the images of gradients, drawn by each worker; evaluations "
+                  "see them as they are",
+                  {},
+                  [](Task& task, const json& value, const Field&) {
+                    task.augmentation = augmentation_of(value);
+                  })
+         .of(kAugmentation)
+         .later()});
+
+constexpr Fields kWorkers = fields<Run>({key<&Run::workers>(
+    "count", "", "number of workers; 1 is plain SGD", at_least(1).at_most(1e6))});
+
+// A cadence or a limit, which is as it is given until the recipe is resolved.
+template <class T>
+constexpr Key<T> positive(std::string_view name, std::string_view help) {
+  return key_of<T>(name, FieldType::number, "null", help, above(0));
+}
+constexpr Bounds kCount = at_least(1).at_most(1e15);
+template <class T>
+constexpr Key<T> count(std::string_view name, std::string_view help) {
+  return key_of<T>(name, FieldType::integer, "null", help, kCount);
 }
 
-OptimizerSettings optimizer_of(const json& section) {
-  OptimizerSettings optimizer;
-  optimizer.weight_decay = number(section, "weight_decay");
-  optimizer.decay_one_dimensional = section.at("decay_one_dimensional").get<bool>();
-  optimizer.no_decay = section.value("no_decay", std::vector<std::string>{});
-  if (section.contains("clip_norm")) optimizer.clip_norm = number(section, "clip_norm");
-  const bool muon = section.at("kind") == "muon";
-  if (muon) {
-    optimizer.kind = OptimizerKind::muon;
-    optimizer.sgd_tensors = section.at("sgd_tensors").get<std::vector<std::string>>();
-    optimizer.sgd_scale = number(section, "sgd_scale");
-  }
-  if (muon || section.at("kind") == "sgd") {
-    optimizer.momentum = number(section, "momentum");
-    optimizer.nesterov = section.at("nesterov").get<bool>();
-    return optimizer;
-  }
-  optimizer.kind = section.at("kind") == "adam" ? OptimizerKind::adam : OptimizerKind::adamw;
-  optimizer.beta1 = number(section, "beta1");
-  optimizer.beta2 = number(section, "beta2");
-  optimizer.epsilon = number(section, "epsilon");
-  return optimizer;
-}
+// Those that every driver can check at a sample.
+constexpr Fields kTarget = fields<Budget::Target>(
+    {key<&Budget::Target::metric>("metric", "", "what to watch, such as eval_accuracy")
+         .among("eval_loss,eval_accuracy,train_loss_at_mean,worker_loss,worker_loss_worst,"
+                "worker_accuracy,worker_accuracy_worst,validation_loss,validation_accuracy,"
+                "consensus_distance"),
+     key<&Budget::Target::value>("value", "", "stop when the metric reaches it")});
+constexpr Fields kBudget = fields<Budget>(
+    {positive<Budget>("epochs", "samples over all workers divided by the data set's size"),
+     key<&Budget::gradients>("gradients", "null", "gradients in total, over all workers", kCount),
+     key<&Budget::normalised_time>("normalised_time", "null", "gradients per worker", above(0)),
+     key<&Budget::seconds>("seconds", "null",
+                           "stop after this time, wall clock or simulated, if it comes first",
+                           above(0)),
+     key<&Budget::bytes>("bytes", "null", "stop after this much traffic if it comes first",
+                         above(0)),
+     section<kTarget, &Budget::target>("target", "ends a run as soon as a metric is reached",
+                                       "null")});
 
-Schedule schedule_of(const json& section) {
-  Schedule schedule;
-  schedule.warmup = number(section, "warmup");
-  if (section.contains("warmup_from")) schedule.warmup_from = number(section, "warmup_from");
-  const std::string kind = text(section, "kind");
-  if (kind == "step") {
-    schedule.kind = ScheduleKind::step;
-    schedule.milestones = section.at("milestones").get<std::vector<double>>();
-    schedule.gamma = number(section, "gamma");
-  } else if (kind == "cosine") {
-    schedule.kind = ScheduleKind::cosine;
-    schedule.minimum = number(section, "minimum");
-  } else if (kind == "inverse-sqrt") {
-    schedule.kind = ScheduleKind::inverse_sqrt;
-  }
-  return schedule;
-}
+constexpr Fields kEvaluation = fields<Cadence>(
+    {positive<Cadence>("every_epochs", "evaluate loss and accuracy once per this many epochs"),
+     count<Cadence>("every_gradients", "evaluate once per this many gradients in total"),
+     key<&Cadence::evaluate_every>("every_time", "null",
+                                   "evaluate once per this much normalised time", above(0)),
+     key<&Cadence::every_seconds>("every_seconds", "null",
+                                  "evaluate once per this many seconds, wall clock or simulated",
+                                  above(0))
+         .added(),
+     key<&Cadence::consensus_every>("consensus_every_time", "null",
+                                    "sample the consensus distance, normalised time", above(0)),
+     choice<&Cadence::workers>(
+         "workers", "end,always,never", "\"end\"",
+         "when to evaluate each worker's own model besides the mean, each as dear as the mean; "
+         "always: at every evaluation",
+         Values<WorkerEvaluation::at_end, WorkerEvaluation::always, WorkerEvaluation::never>{})});
 
-Budget budget_of(const json& section) {
-  Budget budget;
-  budget.gradients = integer(section, "gradients");
-  budget.normalised_time = or_never(section.at("normalised_time"));
-  budget.seconds = or_never(section.at("seconds"));
-  budget.bytes = or_never(section.at("bytes"));
-  if (const json& target = section.at("target"); !target.is_null())
-    budget.target = Budget::Target{text(target, "metric"), number(target, "value")};
-  return budget;
-}
+// In every help text of a cadence, since that is shown with the one key that is wrong.
+#define ACID_UNLESS_CADENCE \
+  " (default: as often as costs at most 2 % of the time, and at an interruption)"
+constexpr Fields kCheckpoint = fields<Checkpoint>(
+    {positive<Checkpoint>("every_epochs",
+                          "checkpoint once per this many epochs" ACID_UNLESS_CADENCE),
+     count<Checkpoint>("every_gradients",
+                       "checkpoint once per this many gradients in total" ACID_UNLESS_CADENCE),
+     key<&Checkpoint::every_time>(
+         "every_time", "null", "checkpoint once per this much normalised time" ACID_UNLESS_CADENCE,
+         above(0)),
+     key<&Checkpoint::every_seconds>(
+         "every_seconds", "null",
+         "checkpoint once per this many wall-clock seconds" ACID_UNLESS_CADENCE, above(0)),
+#undef ACID_UNLESS_CADENCE
+     key<&Checkpoint::keep>("keep", "2", "how many checkpoints of a run to keep",
+                            at_least(1).at_most(1e6))});
 
-Cadence cadence_of(const json& section) {
-  Cadence cadence;
-  cadence.consensus_every = or_never(section.at("consensus_every_time"));
-  cadence.evaluate_every = or_never(section.at("every_time"));
-  if (section.contains("every_seconds")) cadence.every_seconds = number(section, "every_seconds");
-  const std::string when = text(section, "workers");
-  cadence.workers = when == "never"    ? WorkerEvaluation::never
-                    : when == "always" ? WorkerEvaluation::always
-                                       : WorkerEvaluation::at_end;
-  return cadence;
-}
+constexpr Fields kRecord = fields<Record>(
+    {key<&Record::events>("events", "null",
+                          "keep the event log (default: threads always, they are proven from it; "
+                          "virtual only when asked, it is executed again)"),
+     key_of<Record>("metrics", FieldType::texts, "\"all\"", "which metrics are kept", {},
+                    [](Record& record, const json& value, const Field&) {
+                      if (value.is_array()) record.metrics.emplace(value.begin(), value.end());
+                    })
+         .apart()
+         .said("\"all\" or a list of names", "",
+               "metrics = [\"eval_loss\", \"consensus_distance\"]")
+         .ranked(-1)});
 
-CheckpointSettings checkpoint_of(const json& section) {
-  return {optional_of<double>(section.at("every_time")),
-          optional_of<double>(section.at("every_seconds")), section.at("keep").get<int>()};
-}
+constexpr Bounds kSeed = at_least(0).at_most(9.2e18);
+constexpr Fields kStreams = fields<Streams>(
+    {key<&Streams::init>("init", "null", "seed of the start point", kSeed)
+         .later()
+         .unused(&use::init_seed),
+     key<&Streams::data>("data", "null", "seed of partition, data order and gradient noise", kSeed)
+         .later()
+         .unused(&use::without_gradients),
+     key<&Streams::gossip>("gossip", "null", "seed of the edges' clocks", kSeed)
+         .later()
+         .unused(&use::gossip_seed),
+     key<&Streams::compute>("compute", "null", "seed of the compute model and random slowdowns",
+                            kSeed)
+         .later()
+         .unused(&use::compute_seed)});
 
-RecordSettings record_of(const json& section) {
-  RecordSettings record;
-  if (const json& metrics = section.at("metrics"); metrics.is_array())
-    record.metrics = metrics.get<std::set<std::string, std::less<>>>();
-  record.events = section.at("events").get<bool>();
-  return record;
-}
+const FieldTable kCodec{codec_fields(), &kinds_in<&codec_catalog>, "none"};
+constexpr Fields kMethod = fields<Run>(
+    {key_of<Run>("codec", FieldType::section, "",
+                 "what receivers get of a message, and what it costs")
+         .of(kCodec)
+         .apart(),
+     key_of<Run>("label", FieldType::text, "null",
+                 "what tables and pictures call it; else by its method's name")
+         .apart()
+         .said("", "", "label = \"AD-PSGD, rate 2\""),
+     key_of<Run>("search", FieldType::table, "null",
+                 "instead of [search]: settings and keys of this algorithm, as many values as the "
+                 "others try")
+         .apart()
+         .said("a table of lists", "", "search = { optimizer.learning_rate = [0.2, 0.4] }"),
+     key_of<Run>("set", FieldType::table, "null", "settings of this algorithm alone")
+         .apart()
+         .said("a table of keys", "", "set = { optimizer.learning_rate = 0.1 }")});
+constexpr FieldTable kAlgorithm{kMethod.fields, &kinds_in<&algorithm_catalog>};
+
+constexpr Fields kRun = fields<Run>(
+    {section<kTask, &Run::task>("task", "what is trained, and on what"),
+     key_of<Run>("optimizer", FieldType::section, "",
+                 "how a gradient becomes a step, of every algorithm alike", {}, &read_optimizer)
+         .of(optimizer_table)
+         .unused(&use::without_gradients),
+     section<kWorkers>("workers", "how many train"),
+     entry<&Run::topology>("topology", "who may talk to whom", kTopology).unused(&use::topology),
+     section<kBudget, &Run::budget>(
+         "budget",
+         "how long a run is: epochs, gradients or normalised_time; seconds, bytes and target end "
+         "it earlier"),
+     section<kStreams, &Run::streams>("streams", "seeds held fixed while those of the runs vary"),
+     key_of<Run>("execution", FieldType::section, "", "where and how a run is executed")
+         .of(execution_table),
+     section<kEvaluation, &Run::cadence>("evaluation",
+                                         "when metrics are sampled: one of the cadences"),
+     section<kCheckpoint, &Run::checkpoint>("checkpoint", "when a run is saved").placement(),
+     section<kRecord, &Run::record>("record", "what is kept besides the curves"),
+     entry<&Run::algorithm>("algorithm", "what is compared: a table [[algorithms]] for each",
+                            kAlgorithm)});
 
 RunSettings settings_of(const json& resolved) {
   RunSettings settings;
-  settings.workers = static_cast<int>(integer(resolved.at("workers"), "count"));
-  settings.topology = resolved.at("topology");
-  settings.algorithm = resolved.at("algorithm");
-  settings.task = task_of(resolved.at("task"));
-  const json& optimizer = resolved.at("optimizer");
-  settings.optimizer = optimizer_of(optimizer);
-  const json& schedule = optimizer.at("schedule");
-  settings.schedule = schedule_of(schedule);
-  settings.schedule.learning_rate = number(optimizer, "learning_rate");
-  settings.scales_with_workers = schedule.at("scale_with_workers") == "linear";
+  kRun.fill(settings, resolved);
+  settings.execution = execution_of(resolved.at("execution"), settings.workers);
   if (settings.scales_with_workers && settings.task.batch_size)
     settings.schedule.scale = static_cast<double>(*settings.task.batch_size) * settings.workers /
-                              number(schedule, "reference_batch");
-  settings.budget = budget_of(resolved.at("budget"));
-  settings.cadence = cadence_of(resolved.at("evaluation"));
-  settings.checkpoint = checkpoint_of(resolved.at("checkpoint"));
-  settings.record = record_of(resolved.at("record"));
-  settings.execution = execution_of(resolved.at("execution"), settings.workers);
+                              number(resolved.at("optimizer").at("schedule"), "reference_batch");
   settings.seed = resolved.value("seed", settings.seed);
-  settings.streams = streams_of(resolved.at("streams"));
   return settings;
 }
 
@@ -162,9 +260,6 @@ auto filled(Fill fill) {
   }
 }
 
-// In the order of DriverKind.
-constexpr std::array<std::string_view, 3> kDriverNames = {"virtual", "threads", "mpi"};
-
 }  // namespace
 
 Seeds StreamSettings::seeds(std::uint64_t run_seed) const {
@@ -185,11 +280,16 @@ RunSettings settings_from(const json& resolved) {
 }
 
 TaskSettings task_from(const json& resolved) {
-  return filled([&] { return task_of(resolved.at("task")); });
+  return filled([&] {
+    TaskSettings task;
+    kTask.fill(task, resolved.at("task"));
+    return task;
+  });
 }
 
-std::string_view driver_name(DriverKind driver) {
-  return kDriverNames[static_cast<std::size_t>(driver)];
+const FieldTable& run_table() {
+  static constexpr FieldTable kTable = table_of<kRun>();
+  return kTable;
 }
 
 bool goes_on_without_lost(const RunSettings& settings) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/fields.hpp"
 #include "engine/base/rng.hpp"
 #include "engine/data/augmentation.hpp"
 #include "engine/drivers/driver.hpp"
@@ -94,7 +95,7 @@ struct RunSettings {
   Schedule schedule;
   bool scales_with_workers = false;  // schedule.scale follows from the total batch
   Budget budget;
-  Cadence cadence;
+  Cadence cadence{.consensus_every = kNever};
   CheckpointSettings checkpoint;
   RecordSettings record;
   ExecutionSettings execution;
@@ -103,6 +104,11 @@ struct RunSettings {
 
   Seeds seeds() const { return streams.seeds(seed); }
 };
+
+/// What a recipe can say of a run: its sections, in the order in which they are checked, and last
+/// "algorithm", a table of [[algorithms]]. Each key has its member of the above beside it, so that
+/// what is written is checked, completed, stored, read and explained by one declaration.
+const FieldTable& run_table();
 
 /// From PlannedRun::settings (recipes/plan.hpp), also of an earlier acid, or of a group, which has
 /// no seed. Throws StoreError where they have not that form: nobody but acid writes them, and they

@@ -4,14 +4,13 @@
 
 namespace acid {
 
-// For this folder alone: JSON sections → members. They throw nlohmann::json::exception and
-// std::logic_error.
+// For this folder alone: tables of a recipe, and what makes members of them. These throw
+// nlohmann::json::exception and std::logic_error.
 
+extern const FieldTable optimizer_table, execution_table;
+/// Optimiser and schedule, but for Schedule::scale.
+void read_optimizer(RunSettings& settings, const nlohmann::json& section, const Field& field);
+/// Of so many workers.
 ExecutionSettings execution_of(const nlohmann::json& section, int workers);
-
-template <class T>
-std::optional<T> optional_of(const nlohmann::json& value) {
-  return value.is_null() ? std::nullopt : std::optional<T>(value.get<T>());
-}
 
 }  // namespace acid

@@ -34,6 +34,8 @@ std::string expectation(const Field& field) {
       return "edges, such as [[0,1],[1,2,2.5]], or the path of a file";
     case FieldType::table:
       return "a table, such as {\"width\":64}";
+    default:  // of recipes alone
+      break;
   }
   return {};
 }
@@ -76,6 +78,8 @@ bool has_type(const Field& field, const json& value) {
              });
     case FieldType::table:
       return value.is_object();
+    default:
+      break;
   }
   return false;
 }

@@ -1,5 +1,6 @@
 #include "engine/base/fields.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
@@ -14,6 +15,22 @@ const nlohmann::json& value_of(const nlohmann::json& options, std::string_view n
 }
 
 }  // namespace
+
+const Field* FieldTable::find(std::string_view name) const {
+  const auto found = std::ranges::find(fields, name, &Field::name);
+  return found == fields.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> split_choices(std::string_view choices) {
+  std::vector<std::string> names(1);
+  for (const char c : choices) {
+    if (c == ',')
+      names.emplace_back();
+    else if (c != ' ')
+      names.back() += c;
+  }
+  return names;
+}
 
 double number(const nlohmann::json& options, std::string_view name) {
   return value_of(options, name).get<double>();

@@ -3,7 +3,9 @@
 #include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace acid {
 
@@ -20,7 +22,13 @@ enum class FieldType {
   moments,  // a list of such shares, { epochs = [5, 10] } or { gradients = [500, 1000] }
   edges,    // [[i, j], [i, j, weight], …], or a path to a file of such lines
   table,    // the user's own keys, with any values
+  factors,  // { 0 = 4.0 }: a number for some of the workers
+  section,  // a table that is declared as well, Field::table
+  sections  // a list of such tables
 };
+
+struct FieldTable;
+struct RunInUse;  // settings/use.hpp
 
 /// One key that a catalog entry (a data set, a model, a topology, an algorithm, …) reads in a
 /// recipe. The recipe compiler checks, completes and documents recipes from these declarations
@@ -40,7 +48,35 @@ struct Field {
   /// The key was added when its table had runs already: at its fallback it is left out of settings,
   /// so that these runs keep their digests.
   bool later = false;
+  bool added = false;  // settings that an earlier acid stored may lack it
+  bool apart = false;  // checked by the code of its table: other keys decide what it is
+  const FieldTable* table = nullptr;  // of a section
+  /// Why a run does not look at it, though its recipe has it; nullptr: it does.
+  const char* (*unused)(const RunInUse& run) = nullptr;
+  /// For the reference, where it says more than the members above: the type, the meaning, an
+  /// example; and where its table has it: keys stand by this number, then as they are declared.
+  std::string_view words = {}, meaning = {}, example = {};
+  int rank = 0;
 };
+
+/// A table of a recipe: its keys and, of tables with a "kind", the kinds.
+struct FieldTable {
+  /// One of the kinds, and the keys it takes besides the common ones.
+  struct Kind {
+    std::string_view name;
+    std::span<const Field> fields;
+    std::string_view summary = {};
+  };
+  std::span<const Field> fields = {};
+  std::span<const Kind> (*kinds)() = nullptr;
+  std::string_view fallback = {};  // the kind of a recipe that names none; empty: it must
+
+  /// The key of that name; nullptr: there is none.
+  const Field* find(std::string_view name) const;
+};
+
+/// Names in a list with commas.
+std::vector<std::string> split_choices(std::string_view choices);
 
 /// The value of `name` in resolved options (every field present). Throws nlohmann::json::exception
 /// when it is missing or of another type.

@@ -38,6 +38,8 @@ struct AnalyticEntry {
   std::unique_ptr<Objective> (*make)(const nlohmann::json& options, int workers, int batch_size,
                                      const nlohmann::json& partition, std::int64_t validation,
                                      const Seeds& seeds, int lanes);
+  /// Why an option does nothing beside the others; nullptr: it does something. Absent: all do.
+  const char* (*no_effect)(std::string_view option, const nlohmann::json& options) = nullptr;
 };
 std::span<const AnalyticEntry> analytic_catalog();
 const AnalyticEntry* find_analytic(std::string_view name);

@@ -301,14 +301,25 @@ std::unique_ptr<Objective> make_logistic(const nlohmann::json& options, int work
                                     batch_size, partition, seeds);
 }
 
+const char* no_effect_in_logistic(std::string_view option, const nlohmann::json& options) {
+  const bool reads_file = options.at("path").is_string();
+  if (option == "test_fraction") return reads_file ? nullptr : "no file is read";
+  constexpr std::array<std::string_view, 5> kDrawn = {"dimension", "separation", "label_noise",
+                                                      "train", "test"};
+  return reads_file && std::ranges::find(kDrawn, option) != kDrawn.end()
+             ? "the examples are those of the file"
+             : nullptr;
+}
+
 }  // namespace
 
 /// Binary logistic regression. The training loss includes the regularisation, as the gradient does;
 /// the evaluation on other examples reports the plain log loss and the accuracy.
 AnalyticEntry analytic_logistic() {
-  return {"logistic",       "binary logistic regression, synthetic or on a LIBSVM file",
-          kLogisticFields,  true,
-          inspect_logistic, make_logistic};
+  return {"logistic",           "binary logistic regression, synthetic or on a LIBSVM file",
+          kLogisticFields,      true,
+          inspect_logistic,     make_logistic,
+          no_effect_in_logistic};
 }
 
 }  // namespace acid

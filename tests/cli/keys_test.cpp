@@ -7,16 +7,14 @@
 #include <cmath>
 #include <cstring>
 #include <map>
-#include <set>
 
 #include "engine/base/digest.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/methods/method.hpp"
 #include "engine/models/layout.hpp"
 #include "engine/topology/topology.hpp"
-#include "recipes/parse.hpp"
 #include "recipes/plan.hpp"
-#include "recipes/sections.hpp"
+#include "settings/run_settings.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/data_files.hpp"
 #include "worker/compose.hpp"
@@ -66,29 +64,37 @@ struct Key {
   std::string full() const { return path + "." + name; }
 };
 
-/// The declared keys, in the order of the sections.
+void add_keys(std::vector<Key>& keys, const std::string& path, const FieldTable& table);
+
+void add_keys(std::vector<Key>& keys, const std::string& path, std::string_view kind,
+              std::span<const Field> fields) {
+  for (const Field& field : fields)
+    if (field.table == nullptr)
+      keys.push_back({path, std::string(kind), std::string(field.name), field});
+    else
+      add_keys(
+          keys,
+          fmt::format("{}.{}{}", path, field.name, field.type == FieldType::sections ? ".0" : ""),
+          *field.table);
+}
+
+void add_keys(std::vector<Key>& keys, const std::string& path, const FieldTable& table) {
+  add_keys(keys, path, "", table.fields);
+  if (table.kinds != nullptr)
+    for (const FieldTable::Kind& kind : table.kinds()) add_keys(keys, path, kind.name, kind.fields);
+}
+
+/// What is declared, in the order of the sections.
 std::vector<Key> declared_keys() {
-  Diagnostics diagnostics("base.toml", kBase, {});
-  Checker checker(diagnostics, ".");
   std::vector<Key> keys;
-  std::set<std::string> known;
-  checker.tell([&](const Checker::Declared& declared) {
-    if (declared.field == nullptr) return;
-    Key key{std::string(declared.path),
-            declared.kind == nullptr ? std::string() : std::string(declared.kind->name),
-            std::string(declared.field->name), *declared.field};
-    if (known.insert(key.kind + "/" + key.full()).second) keys.push_back(std::move(key));
-  });
-  auto tree = parse_recipe(kBase, diagnostics);
-  REQUIRE(tree);
-  tree->find("algorithms")->children.front().key = "algorithm";
-  tree->children.push_back(tree->find("algorithms")->children.front());
-  check_sections(checker, *tree);
+  for (const Field& section : run_table().fields)
+    add_keys(keys, std::string(section.name), *section.table);
   return keys;
 }
 
 /// Keys whose effect no run here can show, by full name or the beginning of it.
 const std::map<std::string, const char*> kNotExecuted{
+    {"algorithm.label", "what the runs are called"},
     {"execution.device", "another device needs a GPU; worker_device.cpp, tests/cuda"},
     {"execution.threads_per_worker", "gives the same bits in tasks without LibTorch"},
     {"execution.max_restarts", "matters when a process dies: tests/cli/restart_test.cpp"},
@@ -100,6 +106,7 @@ const std::map<std::string, const char*> kNotExecuted{
     {"task.label_smoothing", "the same: tests/models/torch_gradient_test.cpp"},
     {"task.label_noise", "the same: tests/data/partition_test.cpp"},
     {"task.partition.classes_per_worker", "of two classes one is the only choice: the same"},
+    {"task.model.activation", "changes no tensor: tests/models/torch_gradient_test.cpp"},
     {"task.model.interpreter", "no setting of a run: tests/cli/model_process_test.cpp"},
     {"task.model.timeout", "the same"},
     {"task.dataset.decode_threads", "changes no pixel: tests/data/image_folder_test.cpp"},
@@ -219,6 +226,9 @@ std::vector<std::string> alternatives(const Key& key) {
     case FieldType::integers:
     case FieldType::edges:
     case FieldType::table:
+    case FieldType::factors:
+    case FieldType::section:
+    case FieldType::sections:
       return {};
     case FieldType::numbers:
     case FieldType::moments:
@@ -337,11 +347,8 @@ bool matters(const Key& key, std::string* what) {
                            : key.path == "algorithm.codec" ? "algorithms.0.codec"
                                                            : key.path;
   for (const std::string& value : alternatives(key)) {
-    std::string table = path;
-    if (table == "execution.virtual.pauses[0]") table = "execution.virtual.pauses.0";
-    if (table == "execution.virtual.network.edges[0]") table = "execution.virtual.network.edges.0";
     Overrides overrides = context;
-    overrides.push_back(fmt::format("{}.{}={}", table, key.name, value));
+    overrides.push_back(fmt::format("{}.{}={}", path, key.name, value));
     const Compiled changed = compiled(overrides);
     *what += fmt::format("\n{} → {}", overrides.back(), changed.said);
     if (changed.said.find(key.name) != std::string::npos) return true;

@@ -164,6 +164,23 @@ TEST_CASE("what is no run's settings is refused with an error of the store") {
   }
 }
 
+TEST_CASE("every setting but those of catalog entries is read: another form of it is refused") {
+  const json settings =
+      resolved("[optimizer.schedule]\nscale_with_workers = \"linear\"\n" + kUnderSrun);
+  const json flat = settings.flatten();
+  for (const auto& item : flat.items()) {
+    const std::string key = item.key();
+    const auto is_of_entry = [&](const char* begin) { return key.starts_with(begin); };
+    if (is_of_entry("/task/dataset") || is_of_entry("/task/model") ||
+        is_of_entry("/task/partition") || is_of_entry("/topology") || is_of_entry("/algorithm"))
+      continue;
+    INFO(key);
+    json other = settings;
+    other[json::json_pointer(key)] = json::array({nullptr});
+    CHECK_THROWS_AS(settings_from(other), StoreError);
+  }
+}
+
 TEST_CASE("every driver has the name that recipes call it by") {
   for (const DriverKind kind : {DriverKind::virtual_time, DriverKind::threads, DriverKind::mpi}) {
     const json settings =

@@ -1,0 +1,150 @@
+#pragma once
+
+#include <algorithm>
+
+#include "engine/base/fields.hpp"
+#include "engine/methods/listed.hpp"
+#include "settings/run_settings.hpp"
+
+namespace acid {
+
+/// What decides whether a run looks at a key of its recipe.
+struct RunInUse {
+  const RunSettings& settings;
+  const AlgorithmEntry& entry;
+  const Method& method;
+  const Topology& topology;
+  bool has_buffers = false;  // batch-norm statistics
+};
+
+/// Field::unused of the settings, and what it is decided by.
+namespace use {
+
+using Run = RunInUse;
+
+inline constexpr const char* kAlone = "one worker has nobody to talk to";
+inline constexpr const char* kInstant = "messages take no time";
+inline constexpr const char* kServed = "workers talk to a server, and no graph has a part in it";
+
+inline bool has_driver(const Run& run, DriverKind driver) {
+  return run.settings.execution.driver == driver;
+}
+inline const VirtualOptions& simulated(const Run& run) { return run.settings.execution.simulation; }
+inline bool simulates(const Run& run) { return has_driver(run, DriverKind::virtual_time); }
+inline bool pairwise(const Run& run) { return run.method.has_meetings(); }
+inline bool alone(const Run& run) { return run.settings.workers == 1; }
+inline bool has_gradients(const Run& run) {
+  return simulated(run).gradient_clock != GradientClock::none;
+}
+inline bool is_instant(const LinkCost& link) {
+  return link.latency_seconds == 0 && link.bytes_per_second == 0;
+}
+inline bool is_instant(const Run& run) {
+  const NetworkModel& network = simulated(run).network;
+  return is_instant(network.link) && std::ranges::all_of(network.edges, [](const auto& edge) {
+           return is_instant(edge.second);
+         });
+}
+// Whose communication is cut into buckets that overlap the backward pass.
+inline bool has_buckets(const Run& run) {
+  const auto overlaps = [](const Leg& leg) {
+    return comes_before(leg, Phase::say, Phase::gradient);
+  };
+  if (run.method.has_server()) return false;
+  return run.method.reduces_gradients || std::ranges::any_of(run.method.round.legs(), overlaps);
+}
+inline bool draws_durations(const Run& run) {
+  const VirtualOptions& model = simulated(run);
+  return simulates(run) && has_gradients(run) &&
+         (model.gradient_clock == GradientClock::poisson ||
+          model.compute.kind != ComputeKind::constant || model.compute.slowdown_probability > 0);
+}
+// Graphs that change are drawn from the seed of the exchanges.
+inline bool draws_graphs(const Run& run) {
+  if (alone(run) || pairwise(run) || run.method.peers == Peers::all || run.method.has_server())
+    return false;
+  return run.method.peers == Peers::one ||
+         (run.topology.schedule() && run.topology.schedule()->period() == 0);
+}
+inline bool gossips(const Run& run) { return pairwise(run) && !alone(run) && run.method.rate > 0; }
+
+/// Why a run does not look at a key; nullptr: it does.
+inline const char* unless(bool used, const char* why_not) { return used ? nullptr : why_not; }
+
+inline const char* without_buffers(const Run& run) {
+  return unless(run.has_buffers, "what is trained has no batch-norm statistics");
+}
+inline const char* without_gradients(const Run& run) {
+  return unless(has_gradients(run), "there are no gradients");
+}
+inline const char* without_decay(const Run& run) {
+  return unless(run.settings.optimizer.weight_decay > 0, "weight_decay is 0");
+}
+inline const char* without_warmup(const Run& run) {
+  return unless(run.settings.schedule.warmup > 0, "warmup is 0");
+}
+inline const char* without_scaling(const Run& run) {
+  return unless(run.settings.scales_with_workers, "scale_with_workers is \"none\"");
+}
+inline const char* topology(const Run& run) {
+  if (run.method.has_server()) return kServed;
+  if (alone(run)) return kAlone;
+  return unless(reads_graph(run.entry, run.method), "an all-reduce is among all workers");
+}
+inline const char* init_seed(const Run& run) {
+  return unless(text(run.settings.task.dataset, "kind") != "logistic", "the start point is zero");
+}
+inline const char* without_exchanges(const Run& run) {
+  return unless(gossips(run), "no exchanges are drawn");
+}
+inline const char* gossip_seed(const Run& run) {
+  return draws_graphs(run) ? nullptr : without_exchanges(run);
+}
+inline const char* compute_seed(const Run& run) {
+  return unless(draws_durations(run), "no duration is drawn at random");
+}
+inline const char* max_backlog(const Run& run) {
+  return gossips(run) ? unless(!simulates(run) || !is_instant(run), kInstant)
+                      : without_exchanges(run);
+}
+inline const char* without_simulation(const Run& run) {
+  return unless(simulates(run), "it is the virtual driver's, and another is used");
+}
+inline const char* without_threads(const Run& run) {
+  return unless(has_driver(run, DriverKind::threads), "the driver is not threads");
+}
+inline const char* without_mpi(const Run& run) {
+  return unless(has_driver(run, DriverKind::mpi), "the driver is not mpi");
+}
+inline const char* gradient_clock(const Run& run) {
+  return unless(pairwise(run), "the rounds of a synchronous method have durations");
+}
+inline const char* without_messages(const Run& run) {
+  return unless(!alone(run) || run.method.has_server(), kAlone);
+}
+inline const char* without_links(const Run& run) {
+  return run.method.has_server() ? kServed : without_messages(run);
+}
+inline const char* without_hubs(const Run& run) {
+  return unless(run.method.hubs.has_value(), "no algorithm here has hubs");
+}
+inline const char* without_all_reduce(const Run& run) {
+  return unless(run.method.hears_all(), "no algorithm here does an all-reduce");
+}
+inline const char* simulated_all_reduce(const Run& run) {
+  if (alone(run)) return kAlone;
+  return is_instant(run) ? kInstant : without_all_reduce(run);
+}
+inline const char* without_buckets(const Run& run) {
+  if (alone(run)) return kAlone;
+  if (is_instant(run)) return kInstant;
+  return unless(has_buckets(run), "no algorithm here overlaps its messages with the backward pass");
+}
+inline const char* on_loss(const Run& run) {
+  const auto& mpi = run.settings.execution.mpi;
+  return unless(!mpi || !mpi->go_on || pairwise(run),
+                "rounds of a synchronous method need everybody, so it restarts");
+}
+
+}  // namespace use
+}  // namespace acid
