@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
@@ -123,18 +122,6 @@ enum class Optimizers {
   none  // its workers take no step: they send their gradients, and it takes the learning rate alone
 };
 
-/// What theory says of exchanges that take no time and nothing else: the consensus distance C is in
-/// expectation at most factor · C(0) e^(−rate · t), in normalised time t.
-struct Decay {
-  double factor = 1, rate = 0;
-  std::string_view exponent;  // rate · t as a formula, "ηt"
-  std::string_view symbol;    // of the number in it, "η", …
-  double value = 0;           // … and that number
-};
-
-/// Numbers of a run by name: chi1, chi2, and what is in Method::derived.
-using Numbers = std::map<std::string, double>;
-
 /// A number of a method that plans, runs and reports have a column for.
 struct Shown {
   std::string_view key;     // "eta", as in Method::derived; of one meaning in all methods
@@ -157,8 +144,6 @@ struct AlgorithmEntry {
   /// something. `gossips`: exchanges are drawn.
   const char* (*no_effect)(std::string_view option, const nlohmann::json& options,
                            bool gossips) = nullptr;
-  /// Nothing for parameters that the theory does not speak of.
-  std::optional<Decay> (*theory)(const Numbers& numbers) = nullptr;
   /// Of methods of rounds, as published or as follows from the rule: what an exchange leaves of the
   /// workers' differences, in norm and in the long run, where gradients add none and nothing is
   /// compressed. A formula of MixingNumbers, "rho". Empty: not known.
@@ -166,6 +151,9 @@ struct AlgorithmEntry {
   const Listing* listing = nullptr;  // what the method is, where a listing says it
 };
 
+/// What is proven of a method whose exchanges are its rule's meetings and nothing more
+/// (Rule::decay), on a graph with these numbers at the method's rate; nothing of all other methods.
+std::optional<Decay> consensus_decay(const Method& method, double chi1, double chi2);
 /// What an exchange leaves by AlgorithmEntry::agreement; nothing where that is not known of the
 /// method, its codec or the graph.
 std::optional<double> left_by_exchange(const AlgorithmEntry& entry, const Method& method,
