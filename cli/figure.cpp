@@ -56,12 +56,13 @@ Exit figure(const Session& session, const FigureCommand& command) {
   ReportOptions reading;
   reading.at = parse_read_at(command.at);
   const ReportData data = read_report(store, asked, reading);
-  const ReportFigure drawn = report_figure(data, command.request);
+  const PageFigure drawn = report_figure(data, command.request);
   // A picture has no caption of its own.
   const TableNotes notes = table_notes(data.comparison, {}, command.request.chart == "difference");
   for (const auto& list : {notes.general, notes.of_settings})
     for (const std::string& note : list) say("note: " + note);
-  Figure figure = figure_of(drawn.html);
+  if (!drawn.drawing) throw Error("there is nothing to draw");
+  Figure figure = figure_of(*drawn.drawing);
   if (!overview) figure = with_title(std::move(figure));
   save_file(command.file,
             kind == ".svg" ? figure_svg(figure, millimetres) : figure_pdf(figure, millimetres));

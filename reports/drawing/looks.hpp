@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@ namespace acid {
 
 /// How an algorithm looks, in every chart: a style s has the colour s % 8, and a dash and a marker
 /// of its own, those of number (s % 8 + s / 8) % 8. Two styles never share all three.
+inline constexpr int kInheritedStyle = -1;
 inline constexpr int kColours = 8;
 inline constexpr int kStyles = kColours * kColours;
 constexpr int colour_of(int style) { return style % kColours; }
@@ -43,11 +45,40 @@ inline constexpr std::array<std::string_view, kColours> kMarkers{
 /// get one style while there are no more than kStyles.
 std::vector<int> styles_of_labels(const std::vector<std::string>& labels);
 
+/// The other colours of a drawing.
+struct PageColour {
+  std::string_view name, light, dark;
+};
+inline constexpr std::array<PageColour, 4> kPageColours{{{"ink", "#1a1a1a", "#e8e6e3"},
+                                                         {"soft", "#5c5c5c", "#a5a29d"},
+                                                         {"rule", "#d9d9d6", "#3a3a38"},
+                                                         {"paper", "#fff", "#161616"}}};
+
+/// What a shape of a role looks like, in the words of CSS: var(--c) is the colour of its style,
+/// var(--NAME) one of those above. Lengths are in the units of the shape's own coordinates.
+struct Role {
+  struct Declaration {
+    std::string_view property, value;
+  };
+  std::string_view name;
+  std::array<Declaration, 5> declarations;  // those without a property are none
+};
+/// All roles. That of every text, beside its own, is the first.
+std::span<const Role> roles();
+
+/// The style sheet's text with what it has of drawings: a role's declarations where @NAME@ stands,
+/// a colour of light paper where @NAME@ does, of dark where @dark-NAME@ does.
+std::string with_looks(std::string sheet);
 /// The rules of the classes s0 … s63, and the colours of each scheme.
 std::string style_rules();
 std::string colour_rules(const std::array<std::string_view, kColours>& colours);
 
-/// A marker in a style's shape about a place, `radius` in the units of the drawing.
-std::string draw_marker(int style, double x, double y, double radius);
+/// The same on light paper, for drawings without a style sheet.
+struct Look {
+  std::string_view fill = "none", stroke = "none";  // "#rrggbb" or "none"
+  double width = 1, opacity = 1, size = 10.5;
+  std::string_view dash = {};  // lengths with blanks between; empty: solid
+};
+Look look_of(std::string_view role, int style, bool is_text);
 
 }  // namespace acid
