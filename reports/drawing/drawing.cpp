@@ -6,62 +6,50 @@
 #include <iterator>
 
 namespace acid {
-namespace {
-
-double rounded(double value, double units) { return std::round(value * units) / units; }
-
-}  // namespace
-
 double tenths(double value) { return static_cast<double>(std::lround(value * 10)) / 10; }
 
-DrawnShape& Shapes::path(std::string_view role, std::string data, int style) {
-  list_.push_back({.kind = DrawnShape::Kind::path,
-                   .role = std::string(role),
-                   .style = style,
-                   .words = std::move(data)});
+DrawnShape& Shapes::add(ShapeKind kind, std::string_view role, double x, double y) {
+  list_.push_back({.kind = kind, .role = std::string(role), .x = tenths(x), .y = tenths(y)});
   return list_.back();
+}
+
+DrawnShape& Shapes::path(std::string_view role, std::string data, int style) {
+  DrawnShape& shape = add(ShapeKind::path, role, 0, 0);
+  shape.words = std::move(data);
+  shape.style = style;
+  return shape;
 }
 
 DrawnShape& Shapes::text(double x, double y, std::string_view anchor, std::string_view words,
                          std::string_view role) {
-  list_.push_back({.kind = DrawnShape::Kind::text,
-                   .role = std::string(role),
-                   .words = std::string(words),
-                   .anchor = std::string(anchor),
-                   .x = tenths(x),
-                   .y = tenths(y)});
-  return list_.back();
+  DrawnShape& shape = add(ShapeKind::text, role, x, y);
+  shape.anchor = anchor;
+  shape.words = words;
+  return shape;
 }
 
-DrawnShape& Shapes::rect(std::string_view role, double x, double y, double width, double height) {
-  list_.push_back({.kind = DrawnShape::Kind::rect,
-                   .role = std::string(role),
-                   .x = tenths(x),
-                   .y = tenths(y),
-                   .width = tenths(width),
-                   .height = tenths(height)});
-  return list_.back();
+void Shapes::rect(std::string_view role, double x, double y, double width, double height) {
+  DrawnShape& shape = add(ShapeKind::rect, role, x, y);
+  shape.width = tenths(width);
+  shape.height = tenths(height);
 }
 
-DrawnShape& Shapes::circle(std::string_view role, double x, double y, double radius) {
-  list_.push_back({.kind = DrawnShape::Kind::circle,
-                   .role = std::string(role),
-                   .x = tenths(x),
-                   .y = tenths(y),
-                   .width = radius});
-  return list_.back();
+void Shapes::circle(std::string_view role, double x, double y, double radius) {
+  add(ShapeKind::circle, role, x, y).width = radius;
 }
 
 DrawnShape& Shapes::marker(int style, double x, double y, double radius) {
-  DrawnShape& shape =
-      path("mark", std::string(kMarkers[static_cast<std::size_t>(shape_of(style))]), style);
-  shape.place = shifted_and_scaled(x, y, radius / 100, 3);
+  const std::string_view data = kMarkers[static_cast<std::size_t>(shape_of(style))];
+  DrawnShape& shape = path("mark", std::string(data), style);
+  shape.place = shifted(x, y).scaled(radius / 100, 3);
   return shape;
 }
 
 DrawnShape& Shapes::group(Shapes parts, int style) {
-  list_.push_back({.style = style, .parts = std::move(parts)});
-  return list_.back();
+  DrawnShape& shape = add(ShapeKind::group, "", 0, 0);
+  shape.style = style;
+  shape.parts = std::move(parts);
+  return shape;
 }
 
 void Shapes::add(Shapes others) {
@@ -72,14 +60,9 @@ DrawnShape& Shapes::back() { return list_.back(); }
 
 ShapePlace shifted(double x, double y) { return {.shift = CurvePoint{tenths(x), tenths(y)}}; }
 
-ShapePlace scaled(double scale, int digits) {
-  return {.scale = rounded(scale, std::pow(10, digits)), .digits = digits};
-}
-
-ShapePlace shifted_and_scaled(double x, double y, double scale, int digits) {
-  ShapePlace place = scaled(scale, digits);
-  place.shift = shifted(x, y).shift;
-  return place;
+ShapePlace ShapePlace::scaled(double by, int with_digits) const {
+  const double units = std::pow(10, with_digits);
+  return {.shift = shift, .scale = std::round(by * units) / units, .digits = with_digits};
 }
 
 std::string svg_number(double value) {

@@ -12,9 +12,11 @@
 namespace acid {
 
 struct DrawnShape;
+enum class ShapeKind { group, path, rect, circle, text };
 
 /// What a chart consists of, in the order in which it is drawn. Coordinates are rounded to tenths
-/// of a unit: finer ones cost bytes in thousands of points and show nowhere.
+/// of a unit: finer ones cost bytes in thousands of points and show nowhere. A reference to a shape
+/// holds until the next one is added.
 class Shapes {
  public:
   /// `data`: as in SVG, of the commands M, L, H, V, a half circle A to the side, and Z.
@@ -22,18 +24,18 @@ class Shapes {
   /// `anchor`: "start", "middle" or "end", which is at x.
   DrawnShape& text(double x, double y, std::string_view anchor, std::string_view words,
                    std::string_view role = {});
-  DrawnShape& rect(std::string_view role, double x, double y, double width, double height);
-  DrawnShape& circle(std::string_view role, double x, double y, double radius);
+  void rect(std::string_view role, double x, double y, double width, double height);
+  void circle(std::string_view role, double x, double y, double radius);
   /// A marker in a style's shape about a place.
   DrawnShape& marker(int style, double x, double y, double radius);
   DrawnShape& group(Shapes parts, int style = kInheritedStyle);
   void add(Shapes others);
 
-  bool empty() const { return list_.empty(); }
-  const std::vector<DrawnShape>& list() const { return list_; }
   DrawnShape& back();
+  const std::vector<DrawnShape>& list() const { return list_; }
 
  private:
+  DrawnShape& add(ShapeKind kind, std::string_view role, double x, double y);
   std::vector<DrawnShape> list_;
 };
 
@@ -42,14 +44,12 @@ struct ShapePlace {
   std::optional<CurvePoint> shift = {};
   double scale = 1;
   int digits = 0;  // of the scale behind the point; 0: it is 1
+  ShapePlace scaled(double by, int with_digits) const;
 };
 ShapePlace shifted(double x, double y);
-ShapePlace scaled(double scale, int digits);
-ShapePlace shifted_and_scaled(double x, double y, double scale, int digits);
 
 struct DrawnShape {
-  enum class Kind { group, path, rect, circle, text };
-  Kind kind = Kind::group;
+  ShapeKind kind = ShapeKind::group;
   std::string role = {};        // how it looks (looks.hpp); empty: nothing is said of it
   int style = kInheritedStyle;  // of the algorithm that it is of
   ShapePlace place = {};

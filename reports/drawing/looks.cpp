@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace acid {
 namespace {
@@ -20,6 +21,62 @@ int preferred_colour(std::string_view label) {
     hash *= 1099511628211ULL;
   }
   return static_cast<int>((hash >> 32) % kColours);
+}
+
+/// What a shape of a role looks like, in the words of CSS: var(--c) is the colour of its style,
+/// others are those of kPageColours. Lengths are in the units of the shape's own coordinates.
+struct Role {
+  using Declaration = std::pair<std::string_view, std::string_view>;
+  std::string_view name;
+  std::vector<Declaration> declarations;
+};
+
+const std::vector<Role>& roles() {
+  using Declaration = Role::Declaration;
+  const auto fill = [](std::string_view value) { return Declaration{"fill", value}; };
+  const auto stroke = [](std::string_view value) { return Declaration{"stroke", value}; };
+  const auto width = [](std::string_view value) { return Declaration{"stroke-width", value}; };
+  const auto dash = [](std::string_view value) { return Declaration{"stroke-dasharray", value}; };
+  const auto opacity = [](std::string_view value) { return Declaration{"opacity", value}; };
+  const auto size = [](std::string_view value) { return Declaration{"font-size", value}; };
+  const Declaration bold{"font-weight", "600"}, round{"stroke-linejoin", "round"},
+      tabular{"font-variant-numeric", "tabular-nums"};
+  static const std::vector<Role> all = {
+      {"text", {size("10.5px"), fill("var(--soft)"), tabular}},
+      {"label", {fill("var(--c)"), bold, size("10.5px")}},
+      {"heading", {fill("var(--ink)"), bold}},
+      {"figures", {fill("var(--ink)")}},
+      {"name", {fill("var(--soft)")}},
+      {"node-name", {size("8.5px"), fill("var(--ink)")}},
+      {"grid", {stroke("var(--rule)"), width(".8"), fill("none")}},
+      {"axis", {stroke("var(--soft)"), width("1"), fill("none")}},
+      {"zero", {stroke("var(--ink)"), width("1"), dash("2 3")}},
+      {"mean", {stroke("var(--c)"), width("19"), fill("none"), round}},
+      {"seed", {stroke("var(--c)"), width("7"), fill("none"), opacity(".3"), round}},
+      {"band", {fill("var(--c)"), opacity(".13")}},
+      {"cut", {stroke("var(--c)"), width("20"), fill("none"), dash("15 30")}},
+      {"reference", {stroke("var(--c)"), width("9"), fill("none"), dash("36 30")}},
+      {"lead", {stroke("var(--soft)"), width(".7"), fill("none"), dash("1 2")}},
+      {"edge", {stroke("var(--soft)"), width(".9"), fill("none"), opacity(".75")}},
+      {"node", {fill("var(--paper)"), stroke("var(--ink)"), width("1")}},
+      {"bar", {fill("var(--c)")}},
+      {"hollow", {fill("none"), stroke("var(--c)"), width("1")}},
+      {"mark", {fill("var(--c)")}},
+      {"whisker", {fill("none"), stroke("var(--c)"), width("1.5")}},
+      {"span-compute", {fill("var(--c)"), opacity(".6")}},
+      {"span-wait", {fill("none"), stroke("var(--soft)"), width("9")}},
+      {"span-exchange", {fill("var(--ink)")}},
+      {"h0", {fill("#00224e")}},
+      {"h1", {fill("#123570")}},
+      {"h2", {fill("#3b496c")}},
+      {"h3", {fill("#575d6d")}},
+      {"h4", {fill("#707173")}},
+      {"h5", {fill("#8a8678")}},
+      {"h6", {fill("#a59c74")}},
+      {"h7", {fill("#c3b369")}},
+      {"h8", {fill("#e1cc55")}},
+  };
+  return all;
 }
 
 }  // namespace
@@ -71,70 +128,6 @@ std::string colour_rules(const std::array<std::string_view, kColours>& colours) 
   return rules;
 }
 
-std::span<const Role> roles() {
-  static const auto kRoles = std::to_array<Role>({
-      {"text",
-       {{{"font-size", "10.5px"},
-         {"fill", "var(--soft)"},
-         {"font-variant-numeric", "tabular-nums"}}}},
-      {"label", {{{"fill", "var(--c)"}, {"font-weight", "600"}, {"font-size", "10.5px"}}}},
-      {"heading", {{{"fill", "var(--ink)"}, {"font-weight", "600"}}}},
-      {"figures", {{{"fill", "var(--ink)"}}}},
-      {"name", {{{"fill", "var(--soft)"}}}},
-      {"node-name", {{{"font-size", "8.5px"}, {"fill", "var(--ink)"}}}},
-      {"grid", {{{"stroke", "var(--rule)"}, {"stroke-width", ".8"}, {"fill", "none"}}}},
-      {"axis", {{{"stroke", "var(--soft)"}, {"stroke-width", "1"}, {"fill", "none"}}}},
-      {"zero", {{{"stroke", "var(--ink)"}, {"stroke-width", "1"}, {"stroke-dasharray", "2 3"}}}},
-      {"mean",
-       {{{"stroke", "var(--c)"},
-         {"stroke-width", "19"},
-         {"fill", "none"},
-         {"stroke-linejoin", "round"}}}},
-      {"seed",
-       {{{"stroke", "var(--c)"},
-         {"stroke-width", "7"},
-         {"fill", "none"},
-         {"opacity", ".3"},
-         {"stroke-linejoin", "round"}}}},
-      {"band", {{{"fill", "var(--c)"}, {"opacity", ".13"}}}},
-      {"cut",
-       {{{"stroke", "var(--c)"},
-         {"stroke-width", "20"},
-         {"fill", "none"},
-         {"stroke-dasharray", "15 30"}}}},
-      {"reference",
-       {{{"stroke", "var(--c)"},
-         {"stroke-width", "9"},
-         {"fill", "none"},
-         {"stroke-dasharray", "36 30"}}}},
-      {"lead",
-       {{{"stroke", "var(--soft)"},
-         {"stroke-width", ".7"},
-         {"fill", "none"},
-         {"stroke-dasharray", "1 2"}}}},
-      {"edge",
-       {{{"stroke", "var(--soft)"}, {"stroke-width", ".9"}, {"fill", "none"}, {"opacity", ".75"}}}},
-      {"node", {{{"fill", "var(--paper)"}, {"stroke", "var(--ink)"}, {"stroke-width", "1"}}}},
-      {"bar", {{{"fill", "var(--c)"}}}},
-      {"hollow", {{{"fill", "none"}, {"stroke", "var(--c)"}, {"stroke-width", "1"}}}},
-      {"mark", {{{"fill", "var(--c)"}}}},
-      {"whisker", {{{"fill", "none"}, {"stroke", "var(--c)"}, {"stroke-width", "1.5"}}}},
-      {"span-compute", {{{"fill", "var(--c)"}, {"opacity", ".6"}}}},
-      {"span-wait", {{{"fill", "none"}, {"stroke", "var(--soft)"}, {"stroke-width", "9"}}}},
-      {"span-exchange", {{{"fill", "var(--ink)"}}}},
-      {"h0", {{{"fill", "#00224e"}}}},
-      {"h1", {{{"fill", "#123570"}}}},
-      {"h2", {{{"fill", "#3b496c"}}}},
-      {"h3", {{{"fill", "#575d6d"}}}},
-      {"h4", {{{"fill", "#707173"}}}},
-      {"h5", {{{"fill", "#8a8678"}}}},
-      {"h6", {{{"fill", "#a59c74"}}}},
-      {"h7", {{{"fill", "#c3b369"}}}},
-      {"h8", {{{"fill", "#e1cc55"}}}},
-  });
-  return kRoles;
-}
-
 std::string with_looks(std::string sheet) {
   const auto fill_in = [&](const std::string& mark, std::string_view text) {
     for (std::size_t at = 0; (at = sheet.find(mark, at)) != std::string::npos; at += text.size())
@@ -143,8 +136,7 @@ std::string with_looks(std::string sheet) {
   for (const Role& role : roles()) {
     std::string rule;
     for (const auto& [property, value] : role.declarations)
-      if (!property.empty())
-        rule += fmt::format("{}{}:{}", rule.empty() ? "" : ";", property, value);
+      rule += fmt::format("{}{}:{}", rule.empty() ? "" : ";", property, value);
     fill_in(fmt::format("@{}@", role.name), rule);
   }
   for (const PageColour& each : kPageColours) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,26 +53,16 @@ inline constexpr std::array<PageColour, 4> kPageColours{{{"ink", "#1a1a1a", "#e8
                                                          {"rule", "#d9d9d6", "#3a3a38"},
                                                          {"paper", "#fff", "#161616"}}};
 
-/// What a shape of a role looks like, in the words of CSS: var(--c) is the colour of its style,
-/// var(--NAME) one of those above. Lengths are in the units of the shape's own coordinates.
-struct Role {
-  struct Declaration {
-    std::string_view property, value;
-  };
-  std::string_view name;
-  std::array<Declaration, 5> declarations;  // those without a property are none
-};
-/// All roles. That of every text, beside its own, is the first.
-std::span<const Role> roles();
-
 /// The style sheet's text with what it has of drawings: a role's declarations where @NAME@ stands,
-/// a colour of light paper where @NAME@ does, of dark where @dark-NAME@ does.
+/// a colour of light paper where @NAME@ does, of dark where @dark-NAME@ does. Roles are "mean",
+/// "grid" and so on; the table of them is in looks.cpp.
 std::string with_looks(std::string sheet);
 /// The rules of the classes s0 … s63, and the colours of each scheme.
 std::string style_rules();
 std::string colour_rules(const std::array<std::string_view, kColours>& colours);
 
-/// The same on light paper, for drawings without a style sheet.
+/// How a shape looks on light paper, for drawings without a style sheet. Lengths are in the units
+/// of the shape's own coordinates.
 struct Look {
   std::string_view fill = "none", stroke = "none";  // "#rrggbb" or "none"
   double width = 1, opacity = 1, size = 10.5;

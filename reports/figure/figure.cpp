@@ -10,16 +10,16 @@ namespace {
 std::string outline(const DrawnShape& shape) {
   const double r = shape.width;
   switch (shape.kind) {
-    case DrawnShape::Kind::path:
+    case ShapeKind::path:
       return shape.words;
-    case DrawnShape::Kind::rect:
+    case ShapeKind::rect:
       return fmt::format("M{} {}h{}v{}h-{}z", shape.x, shape.y, shape.width, shape.height,
                          shape.width);
-    case DrawnShape::Kind::circle:
+    case ShapeKind::circle:
       return fmt::format("M{} {}a{} {} 0 1 0 {} 0a{} {} 0 1 0 {} 0z", shape.x - r, shape.y, r, r,
                          2 * r, r, r, -2 * r);
-    case DrawnShape::Kind::group:
-    case DrawnShape::Kind::text:
+    case ShapeKind::group:
+    case ShapeKind::text:
       break;
   }
   return {};
@@ -45,7 +45,7 @@ struct Level {
 void add_shapes(Figure& figure, const Shapes& shapes, const Level& outer) {
   for (const DrawnShape& shape : shapes.list()) {
     const Level level = outer.within(shape);
-    const bool is_text = shape.kind == DrawnShape::Kind::text;
+    const bool is_text = shape.kind == ShapeKind::text;
     const Look look = look_of(shape.role, level.style, is_text);
     FigureItem item{level.scale, level.dx, level.dy, outline(shape), {}, {}, 0, 0, look};
     if (is_text) {

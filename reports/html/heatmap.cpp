@@ -38,7 +38,7 @@ void add_cells(Shapes& out, int rows, int columns, const std::vector<Cell>& cell
     if (const std::string& path = paths[static_cast<std::size_t>(level)]; !path.empty())
       shapes.path(fmt::format("h{}", level), path).ends_line = true;
   DrawnShape& group = out.group(std::move(shapes));
-  group.place = shifted_and_scaled(kHeatmapLeft, kHeatmapTop, kHeatmapSize / rows, 4);
+  group.place = shifted(kHeatmapLeft, kHeatmapTop).scaled(kHeatmapSize / rows, 4);
   group.opens_line = group.ends_line = true;
 }
 

@@ -237,7 +237,7 @@ Shapes lines(const LineChart& chart, const Plot& plot) {
   faint.add(std::move(bold));
   Shapes out;
   DrawnShape& all = out.group(std::move(faint));
-  all.place = scaled(.1, 1);
+  all.place = ShapePlace{}.scaled(.1, 1);
   all.opens_line = all.ends_line = true;
   return out;
 }

@@ -38,22 +38,22 @@ std::string group(const DrawnShape& shape) {
 
 std::string element(const DrawnShape& shape) {
   switch (shape.kind) {
-    case DrawnShape::Kind::group:
+    case ShapeKind::group:
       return group(shape);
-    case DrawnShape::Kind::path:
+    case ShapeKind::path:
       return fmt::format("<path{}{} d=\"{}\"/>", class_of(shape), transform_of(shape.place),
                          shape.words);
-    case DrawnShape::Kind::rect:
+    case ShapeKind::rect:
       return fmt::format(
           "<rect{}{} width=\"{}\" height=\"{}\"/>", class_of(shape),
           shape.x == 0 && shape.y == 0
               ? ""
               : fmt::format(" x=\"{}\" y=\"{}\"", svg_number(shape.x), svg_number(shape.y)),
           svg_number(shape.width), svg_number(shape.height));
-    case DrawnShape::Kind::circle:
+    case ShapeKind::circle:
       return fmt::format("<circle{} cx=\"{}\" cy=\"{}\" r=\"{}\"/>", class_of(shape),
                          svg_number(shape.x), svg_number(shape.y), svg_number(shape.width));
-    case DrawnShape::Kind::text:
+    case ShapeKind::text:
       return fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\"{}>{}</text>\n",
                          svg_number(shape.x), svg_number(shape.y), shape.anchor, class_of(shape),
                          escaped(shape.words));

@@ -178,7 +178,7 @@ PageFigure draw_timeline(const TimelineData& timeline, std::size_t index, double
     if (!paths.of_kind[kind].empty())
       spans.path(fmt::format("span-{}", kSpanNames[kind]), paths.of_kind[kind]).ends_line = true;
   DrawnShape& group = out.group(std::move(spans), timeline.style);
-  group.place = scaled(.1, 1);
+  group.place = ShapePlace{}.scaled(.1, 1);
   group.opens_line = group.ends_line = true;
   out.add(time_axis(x, bottom, timeline.unit));
   std::string rest;
