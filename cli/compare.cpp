@@ -12,7 +12,7 @@ namespace acid {
 namespace {
 
 struct Options {
-  std::vector<std::string> names;
+  std::vector<std::string> names, where;
   CompareOptions compare;
   std::string at = "last", target, caption;
   std::vector<std::string> selection_seeds;  // and ranges of them
@@ -52,7 +52,8 @@ Exit compare_runs(const Session& session, const Options& options) {
   for (const std::string& text : options.selection_seeds)
     for (const std::uint64_t seed : seeds_of(text)) asked.selection_seeds.push_back(seed);
   const Store store(session.store_folder, Store::Access::read);
-  const AskedRuns runs = resolve_runs(store, options.names, OfSearches::without);
+  const AskedRuns runs =
+      runs_where(store, resolve_runs(store, options.names, OfSearches::without), options.where);
   if (options.only_changed) {
     print_changes(diff_settings(store, runs), options.format);
     return Exit::ok;
@@ -75,6 +76,7 @@ void add_what_options(CLI::App& command, Options& options) {
       .add_option("NAMES", options.names,
                   "Runs or experiments: ids, prefixes, an experiment's name, @latest (default)")
       ->type_name(" ");
+  add_where_option(command, options.where);
   command
       .add_option(
           "--baseline", options.compare.baseline,

@@ -17,7 +17,7 @@ namespace acid {
 namespace {
 
 struct ExportOptions {
-  std::vector<std::string> names;
+  std::vector<std::string> names, where;
   std::string format = "csv";
   std::string output;
   bool wide = false;
@@ -60,6 +60,7 @@ AskedRuns runs_of(const Store& store, const ExportOptions& options, const Export
   AskedRuns runs = one && options.names.size() == 1
                        ? AskedRuns{resolve_run(store, options.names.front())}
                        : resolve_runs(store, options.names);
+  runs = runs_where(store, std::move(runs), options.where);
   if (one && runs.ids.size() != 1)
     throw UsageError(fmt::format("{} is of one run, but {} are named; 'acid list' shows their ids",
                                  options.format, runs.ids.size()));
@@ -81,7 +82,7 @@ void require_values(const Store& store, const std::vector<std::string>& run_ids)
 
 Exit export_crate(const Session& session, const ExportOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
-  const auto runs = resolve_runs(store, options.names);
+  const auto runs = runs_where(store, resolve_runs(store, options.names), options.where);
   const bool zip = options.crate.ends_with(".zip");
   for (const char* other : {".tar", ".gz", ".tgz", ".xz", ".zst", ".bz2", ".7z", ".rar"})
     if (options.crate.ends_with(other))
@@ -142,6 +143,7 @@ void add_export_command(CLI::App& app, Session& session) {
                    "Runs or experiments: ids, prefixes, an experiment's name, @latest")
       ->required()
       ->type_name(" ");
+  add_where_option(*command, options->where);
   command->add_option("--format", options->format, formats_help())
       ->type_name("FORMAT")
       ->check(CLI::IsMember(format_names()).description(""));

@@ -1,18 +1,14 @@
 #include "reports/figure/figure.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 
 #include "cli/terminal/commands.hpp"
-#include "engine/base/names.hpp"
 #include "reports/html/figures.hpp"
-#include "reports/settings.hpp"
 
 namespace acid {
 namespace {
@@ -38,31 +34,6 @@ double millimetres_of(const std::string& width) {
   return value;
 }
 
-/// Those of these runs that have all the values asked for.
-std::vector<std::string> runs_where(const Store& store, const std::vector<std::string>& ids,
-                                    const std::vector<std::string>& where) {
-  std::vector<std::string> chosen;
-  for (const std::string& id : ids) {
-    const FlatSettings settings = flatten(run_detail(store, id).settings);
-    // A method that reads no graph is shown beside the methods of every graph.
-    const bool any_graph = value_at(settings, "topology.kind").is_null();
-    const bool all = std::ranges::all_of(where, [&](const std::string& one) {
-      const std::size_t equals = one.find('=');
-      if (equals == std::string::npos)
-        throw UsageError(fmt::format("--where {}: KEY=VALUE is meant", one));
-      if (any_graph && one.starts_with("topology.")) return true;
-      return value_text(value_at(settings, one.substr(0, equals))) == one.substr(equals + 1);
-    });
-    if (all) chosen.push_back(id);
-  }
-  if (chosen.empty())
-    throw UsageError(fmt::format(
-        "no run has {}: 'acid compare --only-changed' lists the settings that differ and their "
-        "values",
-        fmt::join(where, " and ")));
-  return chosen;
-}
-
 void save_file(const std::string& path, const std::string& content) {
   OutputFile file(path);
   file.write(content);
@@ -80,17 +51,18 @@ Exit figure(const Session& session, const FigureCommand& command) {
                                             : overview             ? "text"
                                                                    : "column");
   const Store store(session.store_folder, Store::Access::read);
-  AskedRuns asked = resolve_runs(store, command.names, OfSearches::without);
-  if (!command.where.empty()) asked.ids = runs_where(store, asked.ids, command.where);
+  const AskedRuns asked =
+      runs_where(store, resolve_runs(store, command.names, OfSearches::without), command.where);
   ReportOptions reading;
   reading.at = parse_read_at(command.at);
   const ReportData data = read_report(store, asked, reading);
-  const ReportFigure drawn = report_figure(data, command.request);
-  // A figure has no caption, so the notes are printed.
+  const PageFigure drawn = report_figure(data, command.request);
+  // A picture has no caption of its own.
   const TableNotes notes = table_notes(data.comparison, {}, command.request.chart == "difference");
   for (const auto& list : {notes.general, notes.of_settings})
     for (const std::string& note : list) say("note: " + note);
-  Figure figure = figure_of(drawn.html);
+  if (!drawn.drawing) throw Error("there is nothing to draw");
+  Figure figure = figure_of(*drawn.drawing);
   if (!overview) figure = with_title(std::move(figure));
   save_file(command.file,
             kind == ".svg" ? figure_svg(figure, millimetres) : figure_pdf(figure, millimetres));
@@ -130,12 +102,7 @@ void add_figure_command(CLI::App& app, Session& session) {
                    "Where an overview or difference reads its values, as compare does: last\n"
                    "(default), best, gradients=N, epochs=E, time=T, seconds=S or bytes=B")
       ->type_name("WHERE");
-  command
-      ->add_option("--where", options->where,
-                   "Only runs with this setting; may be given several times")
-      ->type_name("KEY=VALUE")
-      ->take_all()
-      ->allow_extra_args(false);
+  add_where_option(*command, options->where);
   command
       ->add_option("--width", options->width,
                    "column (84 mm, default), text (174 mm, default of an overview) or millimetres")

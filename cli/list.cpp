@@ -20,7 +20,8 @@ namespace {
 
 struct ListOptions {
   std::vector<std::string> names;
-  std::string state, algorithm, where;
+  std::string state, algorithm;
+  std::vector<std::string> where;
   bool experiments = false;
   Format format;
 };
@@ -182,11 +183,7 @@ void add_list_command(CLI::App& app, Session& session) {
       ->type_name("STATE");
   command->add_option("--algorithm", options->algorithm, "Only runs of this algorithm")
       ->type_name("NAME");
-  command
-      ->add_option("--where", options->where,
-                   "Only runs for which this SQL condition on the view run_list holds, such as "
-                   "\"workers > 8\"")
-      ->type_name("EXPR");
+  add_where_option(*command, options->where);
   CLI::Option* const experiments =
       command->add_flag("--experiments", options->experiments,
                         "Instead: experiments, newest first, with what each sweeps and how far its "

@@ -13,7 +13,7 @@ namespace acid {
 namespace {
 
 struct ReportCommand {
-  std::vector<std::string> names;
+  std::vector<std::string> names, where;
   bool html = false;
   std::string file = "acid-report.html";
 };
@@ -43,7 +43,8 @@ std::string make_page(const Store& store, const AskedRuns& asked) {
 
 Exit report(const Session& session, const ReportCommand& command) {
   const Store store(session.store_folder, Store::Access::read);
-  const AskedRuns asked = resolve_runs(store, command.names, OfSearches::without);
+  const AskedRuns asked =
+      runs_where(store, resolve_runs(store, command.names, OfSearches::without), command.where);
   require_results(store, asked.ids);
   const std::string page = make_page(store, asked);
   if (page_script().script.empty())
@@ -69,6 +70,7 @@ void add_report_command(CLI::App& app, Session& session) {
       ->add_option("NAMES", options->names,
                    "Runs or experiments: ids, prefixes, an experiment's name, @latest (default)")
       ->type_name(" ");
+  add_where_option(*command, options->where);
   command->add_flag("--html", options->html, "An HTML page (the only kind there is)");
   command
       ->add_option("-o,--output", options->file,

@@ -3,12 +3,12 @@
 #include <fmt/ranges.h>
 #include <sqlite3.h>
 
-#include <algorithm>
-#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/clock.hpp"
-#include "store/store.hpp"
+#include "engine/base/error.hpp"
+#include "engine/base/names.hpp"
+#include "store/condition.hpp"
 
 namespace acid {
 namespace {
@@ -50,85 +50,60 @@ class Guard {
   const SteadyClock clock_;
 };
 
-[[noreturn]] void reject(const std::string& expression, const std::string& reason,
-                         const std::vector<std::string>& columns) {
-  throw UsageError(
-      fmt::format("cannot filter runs by '{}': {}; expected one SQL expression such as \"state = "
-                  "'finished' AND workers > 4\" over the columns {}",
-                  expression, reason, fmt::join(columns, ", ")));
-}
-
-std::vector<std::string> columns_of_run_list(const Connection& connection) {
+ConditionNames names_in(const Connection& connection) {
+  ConditionNames names;
   Statement info(connection, "SELECT name FROM pragma_table_info('run_list')");
-  std::vector<std::string> columns;
-  while (info.step()) columns.push_back(info.text(0));
-  return columns;
+  while (info.step()) names.columns.push_back(info.text(0));
+  // All runs' settings have the same sections.
+  Statement sections(connection,
+                     "SELECT j.key FROM (SELECT settings FROM runs ORDER BY number DESC LIMIT 1) r,"
+                     " json_each(r.settings) j");
+  while (sections.step()) names.sections.insert(sections.text(0));
+  return names;
 }
 
-/// Why the text, put between parentheses, could be more than one expression; empty when it cannot.
-/// Brackets must match outside of quotes, and nothing may hide or end the closing parenthesis.
-std::string why_not_one_expression(const std::string& text) {
-  int depth = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const char next = i + 1 < text.size() ? text[i + 1] : '\0';
-    if (c == '\'' || c == '"' || c == '`' || c == '[') {
-      i = text.find(c == '[' ? ']' : c, i + 1);
-      if (i == std::string::npos) return "a quote is not closed";
-    } else if (c == '(') {
-      ++depth;
-    } else if (c == ')') {
-      if (--depth < 0) return "a parenthesis closes that was not opened";
-    } else if (c == ';' || c == '\0') {
-      return "it holds more than one statement";
-    } else if ((c == '-' && next == '-') || (c == '/' && next == '*')) {
-      return "it holds a comment";
-    } else if (c == '?' || c == ':' || c == '@' || c == '$') {
-      return "it holds a parameter";
-    }
-  }
-  return depth == 0 ? "" : "a parenthesis is not closed";
-}
-
-bool is_state(const std::string& word) {
-  try {
-    state_from_name(word);
-    return true;
-  } catch (const Error&) {
-    return false;
+/// A key that no run has is misspelt. What is near it among those of the newest run is told.
+void require_known(const Connection& connection, const std::string& text,
+                   const RunCondition& condition, const ConditionNames& names) {
+  for (const std::string& key : condition.keys) {
+    Statement known(connection,
+                    "SELECT 1 FROM runs WHERE json_type(settings, ?1) IS NOT NULL LIMIT 1");
+    known.bind(json_path(key));
+    if (known.step()) continue;
+    std::vector<std::string> keys;
+    Statement paths(connection,
+                    "SELECT substr(replace(j.fullkey, '\"', ''), 3) FROM (SELECT settings FROM runs"
+                    " ORDER BY number DESC LIMIT 1) r, json_tree(r.settings) j"
+                    " WHERE j.type != 'object' AND j.path NOT LIKE '%[%'");
+    while (paths.step()) keys.push_back(paths.text(0));
+    const auto nearest = nearest_name(key, keys);
+    reject_condition(text,
+                     fmt::format("no run here has a setting '{}'{}", key,
+                                 nearest ? fmt::format(" (did you mean '{}'?)", *nearest) : ""),
+                     names.columns);
   }
 }
 
-/// Adds the quotes that are missing in `state = finished` and `state in (failed, "diverged")`:
-/// without quotes, `finished` is the column of times.
-std::string with_states_quoted(const std::string& text) {
-  const auto in_word = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
-  };
-  std::string out;
-  bool of_state = false;  // the next word is compared with the state
-  for (std::size_t i = 0; i < text.size();) {
-    const bool quoted = text[i] == '"';
-    std::size_t end = i + 1;
-    if (text[i] == '\'' || quoted)
-      end = std::min(text.find(text[i], end), text.size() - 1) + 1;
-    else if (in_word(text[i]))
-      while (end < text.size() && in_word(text[end])) ++end;
-    const std::string piece = text.substr(i, end - i);
-    std::string word = quoted ? piece.substr(1, piece.size() - 2) : piece;
-    for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    const bool joins = word == "in" || word == "is" || word == "not";
-    if (of_state && is_state(word)) {
-      out += "'" + word + "'";
-    } else {
-      out += piece;
-      const bool compares =
-          std::string_view("=!<>(), '\t\n").find(text[i]) != std::string_view::npos;
-      of_state = word == "state" || (of_state && (joins || compares));
-    }
-    i = end;
-  }
-  return out;
+/// The runs for which the condition holds. A run without a graph is asked with its own settings and
+/// beside each graph of the others.
+std::string query_of(const RunCondition& condition, const std::vector<std::string>& columns) {
+  std::vector<std::string> selected;
+  for (const std::string& column : columns)
+    selected.push_back(column != "state"
+                           ? column
+                           : "iif(id IN (SELECT value FROM json_each(?1)), 'interrupted', state) "
+                             "AS state");
+  const std::string asked = "(?2 IS NULL OR id IN (SELECT value FROM json_each(?2)))";
+  const std::string runs = fmt::format("run_list AS (SELECT {} FROM main.run_list WHERE {})",
+                                       fmt::join(selected, ", "), asked);
+  if (!condition.names_graph)
+    return fmt::format("WITH {} SELECT id FROM run_list WHERE ({})", runs, condition.sql);
+  return fmt::format(
+      "WITH {0}, {1}({2}) AS (SELECT NULL UNION ALL SELECT DISTINCT settings -> '$.{3}'"
+      " FROM main.runs WHERE json_type(settings, '$.{3}') = 'object' AND {4})"
+      " SELECT DISTINCT id FROM run_list JOIN {1}"
+      " ON {2} IS NULL OR json_type(settings, '$.{3}') = 'null' WHERE ({5})",
+      runs, kGraphs, kGraph, kGraphSection, asked, condition.sql);
 }
 
 /// Empty when the failure is not due to the expression.
@@ -150,32 +125,29 @@ std::string why_refused(int code, const Connection& connection) {
 
 }  // namespace
 
-std::unordered_set<std::string> runs_where(const Connection& connection,
-                                           const std::string& expression,
-                                           const std::unordered_set<std::string>& dead) {
-  const std::vector<std::string> columns = columns_of_run_list(connection);
-  if (const std::string reason = why_not_one_expression(expression); !reason.empty())
-    reject(expression, reason, columns);
-  std::vector<std::string> selected;
-  for (const std::string& column : columns)
-    selected.push_back(column != "state"
-                           ? column
-                           : "iif(id IN (SELECT value FROM json_each(?1)), 'interrupted', state) "
-                             "AS state");
-  const std::string sql = fmt::format(
-      "WITH run_list AS (SELECT {} FROM main.run_list) SELECT id FROM run_list WHERE ({})",
-      fmt::join(selected, ", "), with_states_quoted(expression));
+std::unordered_set<std::string> ids_where(const Connection& connection,
+                                          const std::vector<std::string>& conditions,
+                                          const std::unordered_set<std::string>& dead,
+                                          const std::optional<std::string>& asked) {
+  const ConditionNames names = names_in(connection);
+  RunCondition all{.sql = "1", .keys = {}, .names_graph = false};
+  for (const std::string& text : conditions) {
+    const RunCondition condition = parse_condition(text, names);
+    require_known(connection, text, condition, names);
+    all.sql += fmt::format(" AND ({})", condition.sql);
+    all.names_graph = all.names_graph || condition.names_graph;
+  }
   const Guard guard(connection);
   try {
-    Statement statement(connection, sql);
-    statement.bind(nlohmann::json(dead).dump());
+    Statement statement(connection, query_of(all, names.columns));
+    statement.bind(nlohmann::json(dead).dump(), asked);
     std::unordered_set<std::string> ids;
     while (statement.step()) ids.insert(statement.text(0));
     return ids;
   } catch (const sqlite::SqliteError& error) {
     const std::string reason = why_refused(error.code(), connection);
     if (reason.empty()) throw;
-    reject(expression, reason, columns);
+    reject_condition(fmt::format("{}", fmt::join(conditions, " and ")), reason, names.columns);
   }
 }
 

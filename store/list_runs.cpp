@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -91,7 +93,7 @@ std::vector<RunSummary> list_runs(const Store& store, const RunFilter& filter) {
   while (select.step()) runs.push_back(summary_of_row(select, dead));
   keep(filter, runs);
   if (!filter.where.empty()) {
-    const auto wanted = runs_where(connection, filter.where, dead);
+    const auto wanted = ids_where(connection, filter.where, dead, ids);
     std::erase_if(runs, [&](const RunSummary& run) { return !wanted.contains(run.id); });
   }
 
@@ -120,6 +122,21 @@ std::vector<RunSummary> run_summaries(const Store& store, const std::vector<std:
     ordered.push_back(*run);
   }
   return ordered;
+}
+
+AskedRuns runs_where(const Store& store, AskedRuns runs,
+                     const std::vector<std::string>& conditions) {
+  if (conditions.empty()) return runs;
+  const Connection& connection = store.impl().connection();
+  const Transaction one_view(connection, Transaction::Kind::read);
+  const auto wanted = ids_where(connection, conditions, dead_runs(connection), json_text(runs.ids));
+  std::erase_if(runs.ids, [&](const std::string& id) { return !wanted.contains(id); });
+  if (runs.ids.empty())
+    throw UsageError(fmt::format(
+        "no run has {}: 'acid compare --only-changed' lists the settings that differ and their "
+        "values, and 'acid list' the columns",
+        fmt::join(conditions, " and ")));
+  return runs;
 }
 
 }  // namespace acid

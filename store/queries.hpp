@@ -113,10 +113,9 @@ struct Series {
 
 struct RunFilter {
   std::optional<RunState> state;
-  std::string algorithm;         // empty: any
-  std::string where;             // SQL expression over the view run_list (store/SCHEMA.md) that
-                                 // can only read; UsageError with the columns when it is wrong
-  std::vector<std::string> ids;  // run ids; empty: any
+  std::string algorithm;           // empty: any
+  std::vector<std::string> where;  // conditions (store/condition.hpp), which hold together
+  std::vector<std::string> ids;    // run ids; empty: any
 };
 
 /// Newest first: sorted by when a run last began or, if it never did, when it was asked for.
@@ -151,8 +150,12 @@ struct AskedRuns {
 enum class OfSearches { with, without };
 AskedRuns resolve_runs(const Store& store, const std::vector<std::string>& names,
                        OfSearches searches = OfSearches::with);
-/// Resolves one name: a unique prefix of a run's id, "@latest" for the newest run, or an
-/// experiment, of which all runs are returned; at least one run. UsageError as for resolve_runs().
+/// Of these runs, in their order, those for which all conditions hold (store/condition.hpp);
+/// without a condition all. UsageError where none is left, and for a condition that is none.
+AskedRuns runs_where(const Store& store, AskedRuns runs,
+                     const std::vector<std::string>& conditions);
+/// A run, by a unique prefix of its id or "@latest", the newest one; or else all runs of an
+/// experiment; at least one. UsageError as above.
 AskedRuns resolve_shown(const Store& store, const std::string& name);
 /// Resolves one name to exactly one run: a unique prefix of its id, an experiment that has only one
 /// run, or "@latest", the newest run. UsageError as for resolve_runs().

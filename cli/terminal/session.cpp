@@ -65,6 +65,17 @@ void add_store_option(CLI::App& command, Session& session) {
       ->check(wrong_if_empty);
 }
 
+void add_where_option(CLI::App& command, std::vector<std::string>& where) {
+  command
+      .add_option("--where", where,
+                  "Only runs for which this condition holds, of settings by their keys and of\n"
+                  "columns of the view run_list, as in \"topology.kind = ring AND workers > 8\";\n"
+                  "may be given several times")
+      ->type_name("CONDITION")
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
 void add_json_option(CLI::App& command, Format& format) {
   command.add_flag("--json", format.json, "Print JSON");
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/base/error.hpp"
 #include "reports/text_table.hpp"
@@ -42,6 +43,8 @@ struct Format {
 };
 
 void add_store_option(CLI::App& command, Session& session);
+/// --where, conditions of store/condition.hpp.
+void add_where_option(CLI::App& command, std::vector<std::string>& where);
 /// A check for an option that names a file: what is wrong with it, or "" when it is right.
 std::string wrong_if_empty(const std::string& name);
 void add_json_option(CLI::App& command, Format& format);

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -38,8 +39,10 @@ struct AnalyticEntry {
   std::unique_ptr<Objective> (*make)(const nlohmann::json& options, int workers, int batch_size,
                                      const nlohmann::json& partition, std::int64_t validation,
                                      const Seeds& seeds, int lanes);
-  /// Why an option does nothing beside the others; nullptr: it does something. Absent: all do.
-  const char* (*no_effect)(std::string_view option, const nlohmann::json& options) = nullptr;
+  /// Where every gradient is normal noise of mean 0, independent in each parameter, worker and
+  /// step: its standard deviation, 0 where gradients are 0. nullptr, and nothing: gradients are
+  /// more.
+  std::optional<double> (*noise_alone)(const nlohmann::json& options) = nullptr;
 };
 std::span<const AnalyticEntry> analytic_catalog();
 const AnalyticEntry* find_analytic(std::string_view name);

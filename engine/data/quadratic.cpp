@@ -167,6 +167,11 @@ AnalyticEntry::Info inspect_quadratic(const nlohmann::json& options) {
   return {integer(options, "dimension"), 0, 0, {}};
 }
 
+std::optional<double> noise_of_quadratic(const nlohmann::json& options) {
+  if (number(options, "curvature") != 0) return std::nullopt;
+  return number(options, "noise");
+}
+
 std::unique_ptr<Objective> make_quadratic(const nlohmann::json& options, int workers, int,
                                           const nlohmann::json&, std::int64_t, const Seeds& seeds,
                                           int) {
@@ -182,7 +187,7 @@ std::unique_ptr<Objective> make_quadratic(const nlohmann::json& options, int wor
 AnalyticEntry analytic_quadratic() {
   return {"quadratic",       "convex quadratics with known optimum, one per worker",
           kQuadraticFields,  false,
-          inspect_quadratic, make_quadratic};
+          inspect_quadratic, make_quadratic, noise_of_quadratic};
 }
 
 }  // namespace acid

@@ -1,5 +1,4 @@
 #include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "engine/methods/common_fields.hpp"
@@ -62,18 +61,6 @@ const char* no_effect_in_a2cid2(std::string_view option, const nlohmann::json& o
   return both ? "eta and alpha_tilde are given" : nullptr;
 }
 
-// V = ‖πx‖² + ‖πx̃‖²_{Λ⁺}/χ₁ contracts at rate η (2306.08289), n·C ≤ V, and V ≤ 2n·C at the start,
-// where x̃ = x.
-std::optional<Decay> theory_of_a2cid2(const Numbers& numbers) {
-  const double chi1 = number_of(numbers, "chi1"), chi2 = number_of(numbers, "chi2");
-  if (!(chi1 > 0) || !(chi2 > 0) || !is_about(numbers, "alpha", 0.5) ||
-      !is_about(numbers, "eta", 1 / (2 * std::sqrt(chi1 * chi2))) ||
-      !is_about(numbers, "alpha_tilde", 0.5 * std::sqrt(chi1 / chi2)))
-    return std::nullopt;
-  const double eta = number_of(numbers, "eta");
-  return Decay{2, eta, "ηt", "η", eta};
-}
-
 }  // namespace
 
 /// A²CiD², Nabli et al. 2023 (2306.08289): AD-PSGD with a continuous momentum copy x̃ that mixes
@@ -88,8 +75,7 @@ AlgorithmEntry a2cid2_entry() {
           .fields = kA2cid2Fields,
           .make = &make_a2cid2,
           .shown = kMixingShown,
-          .no_effect = &no_effect_in_a2cid2,
-          .theory = &theory_of_a2cid2};
+          .no_effect = &no_effect_in_a2cid2};
 }
 
 }  // namespace acid

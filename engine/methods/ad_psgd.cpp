@@ -30,13 +30,6 @@ Method make_ad_psgd(const nlohmann::json& options, const Spectral*) {
   return method;
 }
 
-// An exchange of i and j lowers n·C by ½‖xᵢ − xⱼ‖².
-std::optional<Decay> theory_of_ad_psgd(const Numbers& numbers) {
-  const double chi1 = number_of(numbers, "chi1");
-  if (!(chi1 > 0) || !is_about(numbers, "alpha", 0.5)) return std::nullopt;
-  return Decay{1, 1 / (2 * chi1), "t/(2χ₁)", "χ₁", chi1};
-}
-
 }  // namespace
 
 /// Asynchronous decentralised parallel SGD, Lian et al. 2018 (1710.06952): the symmetric, atomic
@@ -50,8 +43,7 @@ AlgorithmEntry ad_psgd_entry() {
           .peers = Peers::partner,
           .fields = kAdPsgdFields,
           .make = &make_ad_psgd,
-          .shown = kMixingShown,
-          .theory = &theory_of_ad_psgd};
+          .shown = kMixingShown};
 }
 
 }  // namespace acid

@@ -223,6 +223,14 @@ double exchanges_per_gradient(const Method& method) {
   return exchanges / gradients;
 }
 
+std::optional<Decay> consensus_decay(const Method& method, double chi1, double chi2) {
+  const bool plain_meetings = method.peers == Peers::partner && method.rate > 0 &&
+                              method.turns.empty() && method.fragments == 1 && !method.codec &&
+                              !method.server && !method.hubs;
+  if (!plain_meetings || !(chi1 > 0) || !(chi2 > 0)) return std::nullopt;
+  return method.rules.floats->decay(chi1, chi2);
+}
+
 std::optional<double> left_by_exchange(const AlgorithmEntry& entry, const Method& method,
                                        const MixingNumbers& numbers) {
   if (entry.agreement.empty() || method.codec || method.varies() || method.has_server())

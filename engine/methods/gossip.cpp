@@ -15,6 +15,10 @@ using kernels::from;
 constexpr std::array kMomentumCopy = {
     Slot{.name = "x_tilde", .start = Slot::Start::x, .shared = true}};
 
+bool is_about(double given, double value) {  // to six digits
+  return std::abs(given - value) <= 1e-6 * std::abs(value);
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string_view, double>> shown_of(const Mixing& mixing) {
@@ -32,18 +36,22 @@ ApplySteps apply_steps(const Mixing& mixing, double late) {
   return {mixing.alpha + shift, mixing.alpha_tilde - shift};
 }
 
-double number_of(const Numbers& numbers, const char* name) {
-  const auto found = numbers.find(name);
-  return found == numbers.end() ? 0.0 : found->second;
-}
-
-bool is_about(const Numbers& numbers, const char* name, double value) {
-  return std::abs(number_of(numbers, name) - value) <= 1e-6 * std::abs(value);
-}
-
 template <class T>
 std::span<const Slot> GossipRule<T>::slots() const {
   return mixing_.has_momentum() ? std::span<const Slot>(kMomentumCopy) : std::span<const Slot>();
+}
+
+// Without a momentum copy an exchange of i and j lowers n·C by ½‖xᵢ − xⱼ‖². With one
+// V = ‖πx‖² + ‖πx̃‖²_{Λ⁺}/χ₁ contracts at rate η (2306.08289), n·C ≤ V, and V ≤ 2n·C at the start,
+// where x̃ = x.
+template <class T>
+std::optional<Decay> GossipRule<T>::decay(double chi1, double chi2) const {
+  if (!is_about(mixing_.alpha, 0.5)) return std::nullopt;
+  if (!mixing_.has_momentum()) return Decay{1, 1 / (2 * chi1), "t/(2χ₁)", "χ₁", chi1};
+  if (!is_about(mixing_.eta, 1 / (2 * std::sqrt(chi1 * chi2))) ||
+      !is_about(mixing_.alpha_tilde, 0.5 * std::sqrt(chi1 / chi2)))
+    return std::nullopt;
+  return Decay{2, mixing_.eta, "ηt", "η", mixing_.eta};
 }
 
 template <class T>

@@ -39,11 +39,6 @@ struct ApplySteps {
 };
 ApplySteps apply_steps(const Mixing& mixing, double late);
 
-/// Whether the run's number `name` (chi1, chi2, alpha, …) is `value`, to six digits.
-bool is_about(const Numbers& numbers, const char* name, double value);
-/// The number `name`; 0 when it is missing.
-double number_of(const Numbers& numbers, const char* name);
-
 /// Averaging in pairs, with a momentum copy x̃ where the mixing has one: gradients step x and x̃
 /// alike, and between events they mix.
 template <class T>
@@ -53,6 +48,8 @@ class GossipRule final : public Rule<T> {
 
   std::span<const Slot> slots() const override;
   bool drifts() const override { return mixing_.has_momentum(); }
+  /// For the steps of AD-PSGD and of A²CiD² on that graph, and no others.
+  std::optional<Decay> decay(double chi1, double chi2) const override;
   void advance(const WorkerView<T>& worker) const override;
   void point(const WorkerView<T>& worker, T* out) const override;
   void step(const WorkerView<T>& worker, const StepSize& size, const T* gradient,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -123,19 +122,7 @@ enum class Optimizers {
   none  // its workers take no step, they send gradients; uses the learning rate only
 };
 
-/// The theory's bound for exchanges that take no time, without gradients: the consensus distance C
-/// is in expectation at most factor · C(0) e^(−rate · t), in normalised time t.
-struct Decay {
-  double factor = 1, rate = 0;
-  std::string_view exponent;  // rate · t as a formula, "ηt"
-  std::string_view symbol;    // of the number in it: "η"
-  double value = 0;           // of that number
-};
-
-/// Numbers of a run by name: chi1, chi2, and those of Method::derived.
-using Numbers = std::map<std::string, double>;
-
-/// A number of a method for which plans, runs and reports have a column.
+/// A number of a method that plans, runs and reports have a column for.
 struct Shown {
   std::string_view key;     // "eta", as in Method::derived; one meaning for all methods
   std::string_view symbol;  // "η"
@@ -157,17 +144,18 @@ struct AlgorithmEntry {
   /// an effect. `gossips`: exchanges are drawn.
   const char* (*no_effect)(std::string_view option, const nlohmann::json& options,
                            bool gossips) = nullptr;
-  /// Absent for parameters that the theory does not cover.
-  std::optional<Decay> (*theory)(const Numbers& numbers) = nullptr;
-  /// For methods of rounds, as published or derived from the rule: the share of the workers'
-  /// differences that an exchange leaves, in norm and in the long run, without gradients and
-  /// compression. A formula of MixingNumbers, "rho". Empty: not known.
+  /// Of methods of rounds, as published or as follows from the rule: what an exchange leaves of the
+  /// workers' differences, in norm and in the long run, where gradients add none and nothing is
+  /// compressed. A formula of MixingNumbers, "rho". Empty: not known.
   std::string_view agreement = {};
   const Listing* listing = nullptr;  // the method's listing, if it is one
 };
 
-/// The share of differences that an exchange leaves, by AlgorithmEntry::agreement; absent when it
-/// is not known for the method, its codec or the graph.
+/// What is proven of a method whose exchanges are its rule's meetings and nothing more
+/// (Rule::decay), on a graph with these numbers at the method's rate; nothing of all other methods.
+std::optional<Decay> consensus_decay(const Method& method, double chi1, double chi2);
+/// What an exchange leaves by AlgorithmEntry::agreement; nothing where that is not known of the
+/// method, its codec or the graph.
 std::optional<double> left_by_exchange(const AlgorithmEntry& entry, const Method& method,
                                        const MixingNumbers& numbers);
 /// Exchanges per worker and gradient of a method of rounds.

@@ -112,6 +112,16 @@ struct Extent {
   std::size_t scalars_at() const { return vector_at(32); }
 };
 
+/// What is proven of a rule's meetings, where they happen at once and nothing else changes the
+/// workers: the consensus distance C = (1/n) Σ ‖xᵢ − x̄‖² is in expectation at most
+/// factor · C(0) e^(−rate · t), in normalised time t.
+struct Decay {
+  double factor = 1, rate = 0;
+  std::string_view exponent;  // rate · t as a formula, "ηt"
+  std::string_view symbol;    // of the number in it, "η"
+  double value = 0;           // that number
+};
+
 /// What a method does to one worker: the defaults are those of a method that keeps x alone, takes
 /// the local optimiser's step, says x and takes the weighted mean of what it hears. Every function
 /// first brings the worker to the time of the event, where something happens between events.
@@ -151,6 +161,10 @@ class Rule {
   /// False: its step is its own; of that optimiser it gets weight decay and, if there is any,
   /// momentum (direction.hpp).
   virtual bool steps_by_optimizer() const { return true; }
+  /// On a graph with these numbers, both above 0 (engine/topology/spectral.hpp). Only a rule whose
+  /// meet() a theorem is about says it: one that wraps another, or is read from a listing, does
+  /// not.
+  virtual std::optional<Decay> decay(double /*chi1*/, double /*chi2*/) const { return {}; }
   /// Whether meet() needs of a partner no more than x and the shared slots.
   virtual bool meets_in_place() const { return true; }
 

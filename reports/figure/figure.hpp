@@ -1,19 +1,11 @@
 #pragma once
 
-#include <array>
 #include <string>
-#include <string_view>
 #include <vector>
 
-namespace acid {
+#include "reports/drawing/drawing.hpp"
 
-/// How a shape or text of a drawing looks, as the page's style sheet says for light paper. Lengths
-/// are in the units of the shape's own coordinates.
-struct Look {
-  std::string fill = "none", stroke = "none";  // "#rrggbb" or "none"
-  double width = 1, opacity = 1, size = 10.5;
-  std::string dash;  // lengths with blanks between; empty: solid
-};
+namespace acid {
 
 /// A shape or a text of a drawing with its place: x and y become scale · x + dx and scale · y + dy.
 struct FigureItem {
@@ -30,8 +22,8 @@ struct Figure {
   std::vector<FigureItem> items;
 };
 
-/// The one drawing that a figure of a page contains, without styles and classes.
-Figure figure_of(std::string_view html);
+/// A drawing for light paper: shapes in groups become shapes beside each other, of one kind.
+Figure figure_of(const Drawing& drawing);
 
 /// With the drawing's title above it, which on a page stands beside it.
 Figure with_title(Figure figure);

@@ -15,9 +15,9 @@ namespace {
 constexpr double kPointsPerMillimetre = 72 / 25.4;
 constexpr double kRoundness = 0.5522847498;  // of a quarter circle's control points
 
-std::string colour_operands(const std::string& hex) {
+std::string colour_operands(std::string_view hex) {
   const auto part = [&](std::size_t k, std::size_t digits) {
-    const std::string text = hex.substr(1 + k * digits, digits);
+    const std::string text(hex.substr(1 + k * digits, digits));
     const long value = std::strtol((digits == 1 ? text + text : text).c_str(), nullptr, 16);
     return static_cast<double>(value) / 255;
   };

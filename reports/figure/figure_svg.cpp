@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "reports/figure/figure.hpp"
-#include "reports/html/font.hpp"
 #include "reports/html/encoding.hpp"
+#include "reports/html/font.hpp"
 #include "reports/html/markup.hpp"
 
 namespace acid {

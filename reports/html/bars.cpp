@@ -6,7 +6,6 @@
 #include "reports/html/markup.hpp"
 #include "reports/html/network_charts.hpp"
 #include "reports/html/scale.hpp"
-#include "reports/html/svg.hpp"
 #include "reports/numbers.hpp"
 
 namespace acid {
@@ -29,39 +28,40 @@ std::string summary_of(std::vector<double> values, bool as_share) {
 
 }  // namespace
 
-std::string draw_bars(const std::string& id, const std::string& title, int style,
-                      const std::vector<double>& values, bool as_share) {
-  const std::string caption = fmt::format("<figcaption>{}</figcaption>\n", escaped(title));
-  if (values.empty()) return "";
+PageFigure draw_bars(const std::string& id, const std::string& title, int style,
+                     const std::vector<double>& values, bool as_share) {
+  if (values.empty()) return {};
+  PageFigure figure{.css_class = "small", .caption = escaped(title)};
   const std::string summary = summary_of(values, as_share);
   const double largest = *std::max_element(values.begin(), values.end());
-  const bool drawable = values.size() <= kMostDrawnWorkers && std::isfinite(largest);
-  if (!drawable)
-    return fmt::format("<figure class=\"small\">\n{}<p class=\"note\">{}</p>\n</figure>\n", caption,
-                       escaped(summary));
+  if (values.size() > kMostDrawnWorkers || !std::isfinite(largest)) {
+    figure.below = note(summary);
+    return figure;
+  }
   const Scale y{0, largest > 0 ? largest : 1, kBarsHeight - kBarsBottom, kBarsTop, false};
-  std::string out = svg_open(id, "bars", kBarsWidth, kBarsHeight, title, summary);
+  Shapes out;
   for (const double value : ticks(y, 3)) {
-    out += fmt::format("<path class=\"grid\" d=\"M{} {}H{}\"/>", svg_number(kBarsLeft),
-                       svg_number(y(value)), svg_number(kBarsWidth));
-    out += svg_text(kBarsLeft - 5, y(value) + 3.5, "end", value_label(value, as_share));
+    out.path("grid", fmt::format("M{} {}H{}", svg_number(kBarsLeft), svg_number(y(value)),
+                                 svg_number(kBarsWidth)));
+    out.text(kBarsLeft - 5, y(value) + 3.5, "end", value_label(value, as_share));
   }
   const double step = (kBarsWidth - kBarsLeft) / static_cast<double>(values.size());
   const double width = std::min(0.72 * step, 24.0);
-  std::string path, csv = "worker,value\n";
+  std::string path;
+  figure.csv = "worker,value\n";
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double x = kBarsLeft + (static_cast<double>(i) + 0.5) * step;
     path += fmt::format("M{} {}V{}h{}V{}z", svg_number(x - width / 2), svg_number(y.begin),
                         svg_number(y(std::max(0.0, values[i]))), svg_number(width),
                         svg_number(y.begin));
-    csv += fmt::format("{},{}\n", i, values[i]);
+    figure.csv += fmt::format("{},{}\n", i, values[i]);
     const std::size_t every = (values.size() + 15) / 16;
-    if (i % every == 0) out += svg_text(x, y.begin + 12, "middle", std::to_string(i));
+    if (i % every == 0) out.text(x, y.begin + 12, "middle", std::to_string(i));
   }
-  out += fmt::format("<path class=\"bar s{}\" d=\"{}\"/>\n", style, path);
-  out += svg_text((kBarsLeft + kBarsWidth) / 2, kBarsHeight - 2, "middle", "worker", "name");
-  return fmt::format("<figure class=\"small\"{}>\n{}{}</svg>\n</figure>\n", data_values(csv),
-                     caption, out);
+  out.path("bar", path, style).ends_line = true;
+  out.text((kBarsLeft + kBarsWidth) / 2, kBarsHeight - 2, "middle", "worker", "name");
+  figure.drawing = {id, "bars", kBarsWidth, kBarsHeight, title, summary, std::move(out)};
+  return figure;
 }
 
 }  // namespace acid

@@ -45,7 +45,7 @@ std::optional<ChartBound> bound_of(const ReportData& data, std::size_t g, std::s
     starts.push_back({seed.points.front().position.normalised_time, seed.points.front().value});
     end = std::max(end, seed.points.back().position.normalised_time);
   }
-  const auto line = consensus_theory(data.comparison.groups[g], data.networks[g], starts, end);
+  const auto line = theory_line(data.comparison.groups[g], data.networks[g], starts, end);
   if (!line || seeds.empty()) return std::nullopt;
   ChartBound bound{line->label, line->note, data.styles[g], {}};
   for (const CurveAxis& axis : data.axes)

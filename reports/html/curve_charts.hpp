@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/html/page_figure.hpp"
 #include "reports/html/report_data.hpp"
 
 namespace acid {
@@ -24,7 +25,7 @@ struct CurveChart {
 };
 
 /// The chart as a figure, static, against the axis at that place of ReportData::axes.
-std::string draw_curves(const ReportData& data, const CurveChart& chart, std::size_t axis);
+PageFigure draw_curves(const ReportData& data, const CurveChart& chart, std::size_t axis);
 
 /// By sweep point, then metric; none without a group that has it.
 std::vector<CurveChart> curve_charts(const ReportData& data);

@@ -67,7 +67,7 @@ std::string panel(const ReportData& data, const std::vector<CurveChart>& charts,
   std::string first, folded;
   for (const CurveChart& chart : charts)
     if (chart.point == p)
-      (data.metrics[chart.metric].folded ? folded : first) += draw_curves(data, chart, a);
+      (data.metrics[chart.metric].folded ? folded : first) += draw_curves(data, chart, a).html();
   if (!folded.empty())
     folded = fmt::format("<details class=\"more\">\n<summary>More curves</summary>\n{}</details>\n",
                          folded);
@@ -96,7 +96,7 @@ std::string point_curves(const ReportData& data, const std::vector<CurveChart>& 
 
 }  // namespace
 
-std::string draw_curves(const ReportData& data, const CurveChart& curves, std::size_t a) {
+PageFigure draw_curves(const ReportData& data, const CurveChart& curves, std::size_t a) {
   const CurveAxis& axis = data.axes[a];
   const CurveMetric& metric = data.metrics[curves.metric];
   LineChart chart{fmt::format("{}-{}", curves.id, axis.key),

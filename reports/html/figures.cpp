@@ -9,7 +9,6 @@
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
 #include "reports/html/curve_charts.hpp"
-#include "reports/html/markup.hpp"
 #include "reports/html/runtime.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/sweep.hpp"
@@ -34,15 +33,7 @@ const Known& chosen(const std::vector<Known>& known, const std::string& name, co
   return known[static_cast<std::size_t>(found - names.begin())];
 }
 
-/// What data_values() put into a figure.
-std::string values_of(const std::string& html) {
-  constexpr std::string_view kAttribute = " data-values=\"";
-  const std::size_t at = html.find(kAttribute), begin = at + kAttribute.size();
-  return at == std::string::npos ? ""
-                                 : unescaped(html.substr(begin, html.find('"', begin) - begin));
-}
-
-ReportFigure curve_figure(const ReportData& data, const FigureRequest& request) {
+PageFigure curve_figure(const ReportData& data, const FigureRequest& request) {
   if (data.comparison.points.size() > 1)
     throw UsageError(fmt::format(
         "a curve is of one setting, and these runs have {}: choose with --where KEY=VALUE ({})",
@@ -58,8 +49,8 @@ ReportFigure curve_figure(const ReportData& data, const FigureRequest& request) 
       chosen(charts, request.metric.empty() && !known ? "" : wanted, "curve",
              [&](const CurveChart& each) { return data.metrics[each.metric].name; });
   const auto a = static_cast<std::size_t>(&axis - data.axes.data());
-  ReportFigure figure{draw_curves(data, chart, a),
-                      csv_line({"label", std::string(axis.key), "mean", "ci_low", "ci_high"})};
+  PageFigure figure = draw_curves(data, chart, a);
+  figure.csv = csv_line({"label", std::string(axis.key), "mean", "ci_low", "ci_high"});
   for (const std::size_t g : chart.groups) {
     const Band& band = data.curves[g][chart.metric].bands[a];
     for (std::size_t k = 0; k < band.x.size(); ++k)
@@ -70,40 +61,41 @@ ReportFigure curve_figure(const ReportData& data, const FigureRequest& request) 
   return figure;
 }
 
-std::string drawn_timeline(const ReportData& data, std::size_t g, std::string& csv) {
+PageFigure timeline_figure(const ReportData& data, std::size_t g) {
   const std::vector<TimelineData> all = timelines(data);
   const auto found = std::ranges::find(all, g, &TimelineData::group);
-  if (found == all.end()) return "";
-  csv = csv_line({"worker", "kind", "begin", "end"});
+  if (found == all.end()) return {};
+  PageFigure figure = draw_timeline(*found, 0, timeline_end(all));
+  figure.csv = csv_line({"worker", "kind", "begin", "end"});
   for (const TimelineData::Row& row : found->rows)
     for (const Span& span : row.spans)
-      csv += csv_line({std::to_string(row.worker),
-                       std::string(kSpanNames[static_cast<std::size_t>(span.kind)]),
-                       fmt::format("{}", span.begin), fmt::format("{}", span.end)});
-  return draw_timeline(*found, 0, timeline_end(all));
+      figure.csv += csv_line({std::to_string(row.worker),
+                              std::string(kSpanNames[static_cast<std::size_t>(span.kind)]),
+                              fmt::format("{}", span.begin), fmt::format("{}", span.end)});
+  return figure;
 }
 
 /// A chart of one algorithm at one setting.
-ReportFigure group_figure(const ReportData& data, const FigureRequest& request) {
+PageFigure group_figure(const ReportData& data, const FigureRequest& request) {
   std::vector<std::string> labels;
-  std::vector<ReportFigure> figures;
+  std::vector<PageFigure> figures;
   std::set<std::string> values;  // what several algorithms have alike is drawn once
   for (std::size_t g = 0; g < data.comparison.groups.size(); ++g) {
     const ComparedGroup& group = data.comparison.groups[g];
     if (!request.algorithm.empty() && group.label != request.algorithm &&
         group.algorithm != request.algorithm)
       continue;
-    ReportFigure figure;
-    if (request.chart == "timeline") figure.html = drawn_timeline(data, g, figure.csv);
-    if (request.chart == "staleness") figure.html = staleness_figure(data, g);
-    if (request.chart == "topology") figure.html = topology_figure(data, g);
-    if (request.chart == "pairing") figure.html = pairing_figure(data, g);
-    if (request.chart == "holdings") figure.html = holdings_figure(data, g);
-    if (request.chart == "gradients") figure.html = worker_figure(data, g, false);
-    if (request.chart == "idle") figure.html = worker_figure(data, g, true);
-    if (figure.html.find("<svg ") == std::string::npos) continue;
+    PageFigure figure;
+    if (request.chart == "timeline") figure = timeline_figure(data, g);
+    if (request.chart == "staleness") figure = staleness_figure(data, g);
+    if (request.chart == "topology") figure = topology_figure(data, g);
+    if (request.chart == "pairing") figure = pairing_figure(data, g);
+    if (request.chart == "holdings") figure = holdings_figure(data, g);
+    if (request.chart == "gradients") figure = worker_figure(data, g, false);
+    if (request.chart == "idle") figure = worker_figure(data, g, true);
+    if (!figure.drawing) continue;
     const bool same_for_many = request.chart == "topology" || request.chart == "holdings";
-    if (same_for_many && !values.insert(values_of(figure.html)).second) continue;
+    if (same_for_many && !values.insert(figure.csv).second) continue;
     labels.push_back(full_label(data, g));
     figures.push_back(std::move(figure));
   }
@@ -112,12 +104,12 @@ ReportFigure group_figure(const ReportData& data, const FigureRequest& request) 
         fmt::format("the chart {} is of one algorithm and setting: choose with --algorithm "
                     "LABEL and --where KEY=VALUE; there are {}",
                     request.chart, fmt::join(labels, ", ")));
-  return figures.empty() ? ReportFigure{} : figures.front();
+  return figures.empty() ? PageFigure{} : figures.front();
 }
 
 }  // namespace
 
-ReportFigure report_figure(const ReportData& data, const FigureRequest& request) {
+PageFigure report_figure(const ReportData& data, const FigureRequest& request) {
   const std::vector<std::string_view> charts(kFigureCharts.begin(), kFigureCharts.end());
   const std::string_view chart =
       chosen(charts, request.chart, "chart", [](std::string_view name) { return name; });
@@ -125,23 +117,24 @@ ReportFigure report_figure(const ReportData& data, const FigureRequest& request)
     throw UsageError(fmt::format(
         "--at is for charts of values, overview and difference; a {} is of whole runs", chart));
   if (chart == "curve") return curve_figure(data, request);
-  ReportFigure figure;
-  if (chart == "overview")
-    figure.html = draw_overview(data);
-  else if (chart == "difference")
-    figure.html =
+  PageFigure figure;
+  if (chart == "overview") {
+    figure = draw_overview(data);
+  } else if (chart == "difference") {
+    figure =
         difference_forest(data, request.metric.empty() ? data.comparison.primary : request.metric);
-  else if (chart == "ratio")
-    figure.html = ratio_forest(data);
-  else if (chart == "runtime")
-    figure = {runtime_figure(data), runtime_csv(data)};
-  else
+  } else if (chart == "ratio") {
+    figure = ratio_forest(data);
+  } else if (chart == "runtime") {
+    figure = runtime_figure(data);
+    figure.csv = runtime_csv(data);
+  } else {
     figure = group_figure(data, request);
-  if (figure.html.find("<svg ") == std::string::npos)
+  }
+  if (!figure.drawing)
     throw UsageError(fmt::format("these runs have no chart '{}'{}{}", chart,
                                  request.metric.empty() ? "" : " of " + request.metric,
                                  request.algorithm.empty() ? "" : " of " + request.algorithm));
-  if (figure.csv.empty()) figure.csv = values_of(figure.html);
   return figure;
 }
 

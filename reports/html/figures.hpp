@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "reports/html/page_figure.hpp"
 #include "reports/html/report_data.hpp"
 
 namespace acid {
@@ -21,13 +22,9 @@ struct FigureRequest {
   std::string against;    // axis of a curve: "gradients", "seconds", …; empty: the first
 };
 
-/// One chart of a report: its figure in the page's HTML, and its data as CSV (RFC 4180).
-struct ReportFigure {
-  std::string html, csv;
-};
-
-/// UsageError for a chart, metric, algorithm or axis that the report does not have, and for a chart
-/// of one setting or algorithm where there are several; it names those there are.
-ReportFigure report_figure(const ReportData& data, const FigureRequest& request);
+/// The chart with its data, which is not empty. UsageError for a chart, metric, algorithm or axis
+/// that the report does not have, and for a chart of one setting or algorithm where there are
+/// several; it names those there are.
+PageFigure report_figure(const ReportData& data, const FigureRequest& request);
 
 }  // namespace acid

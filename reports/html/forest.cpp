@@ -6,10 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "reports/html/looks.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/scale.hpp"
-#include "reports/html/svg.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
 
@@ -76,33 +74,33 @@ std::string arrow(double x, double y, int direction) {
   return fmt::format("M{} {}l{} 3.5v-7z", svg_number(x), svg_number(y), -4 * direction);
 }
 
-std::string interval_mark(const ForestRow& row, const Scale& x, double y, bool logarithmic) {
-  std::string out;
+void add_interval(Shapes& out, const ForestRow& row, const Scale& x, double y, bool logarithmic) {
   if (has_interval(row, logarithmic)) {
     const bool cut_low = *row.low<x.low, cut_high = *row.high> x.high;
     const double left = cut_low ? x.begin : x(*row.low), right = cut_high ? x.end : x(*row.high);
-    out += fmt::format("<path class=\"whisker\" d=\"M{} {}H{}", svg_number(left), svg_number(y),
-                       svg_number(right));
-    if (!cut_low) out += fmt::format("M{} {}v6", svg_number(left), svg_number(y - 3));
-    if (!cut_high) out += fmt::format("M{} {}v6", svg_number(right), svg_number(y - 3));
-    out += "\"/>";
+    std::string line = fmt::format("M{} {}H{}", svg_number(left), svg_number(y), svg_number(right));
+    if (!cut_low) line += fmt::format("M{} {}v6", svg_number(left), svg_number(y - 3));
+    if (!cut_high) line += fmt::format("M{} {}v6", svg_number(right), svg_number(y - 3));
+    out.path("whisker", line);
     std::string arrows;
     if (cut_low) arrows += arrow(left, y, -1);
     if (cut_high) arrows += arrow(right, y, 1);
-    if (!arrows.empty()) out += fmt::format("<path class=\"mark\" d=\"{}\"/>", arrows);
+    if (!arrows.empty()) out.path("mark", arrows);
   }
-  return out + draw_marker(row.style, x(row.value), y, kMark);
+  out.marker(row.style, x(row.value), y, kMark);
 }
 
-std::string forest_axis(const Forest& forest, const Scale& x, double bottom) {
-  std::string marks, labels;
+Shapes forest_axis(const Forest& forest, const Scale& x, double bottom) {
+  std::string marks;
+  Shapes out, labels;
   for (const double value : ticks(x, 4)) {
     marks += fmt::format("M{} {}v4", svg_number(x(value)), svg_number(bottom));
-    labels += svg_text(x(value), bottom + 15, "middle", with_minus(format_number(value, 3)));
+    labels.text(x(value), bottom + 15, "middle", with_minus(format_number(value, 3)));
   }
-  std::string out =
-      fmt::format("<path class=\"grid\" d=\"{}\"/><path class=\"axis\" d=\"M{} {}H{}\"/>\n", marks,
-                  svg_number(x.begin), svg_number(bottom), svg_number(x.end));
+  out.path("grid", marks);
+  out.path("axis",
+           fmt::format("M{} {}H{}", svg_number(x.begin), svg_number(bottom), svg_number(x.end)))
+      .ends_line = true;
   if (forest.line) {
     std::string line;  // not through headings
     for (std::size_t k = 0; k < forest.rows.size(); ++k)
@@ -110,13 +108,14 @@ std::string forest_axis(const Forest& forest, const Scale& x, double bottom) {
         line += fmt::format("M{} {}v{}", svg_number(x(*forest.line)),
                             svg_number(kForestTop + kForestRowHeight * static_cast<double>(k)),
                             svg_number(kForestRowHeight));
-    out += fmt::format("<path class=\"zero\" d=\"{}V{}\"/>\n", line, svg_number(bottom));
+    out.path("zero", line + "V" + svg_number(bottom)).ends_line = true;
   }
-  out += labels + svg_text((x.begin + x.end) / 2, bottom + 31, "middle", forest.x_label, "name");
-  if (forest.better.empty()) return out;
-  const bool right = forest.better.front() == 'b';
-  return out + svg_text(right ? kForestWidth : 0, bottom + 15, right ? "end" : "start",
-                        forest.better, "name");
+  out.add(std::move(labels));
+  out.text((x.begin + x.end) / 2, bottom + 31, "middle", forest.x_label, "name");
+  const bool right = forest.better.starts_with('b');
+  if (!forest.better.empty())
+    out.text(right ? kForestWidth : 0, bottom + 15, right ? "end" : "start", forest.better, "name");
+  return out;
 }
 
 std::string forest_description(const Forest& forest) {
@@ -143,7 +142,7 @@ std::string forest_csv(const Forest& forest) {
 
 }  // namespace
 
-std::string draw_forest(const Forest& forest) {
+PageFigure draw_forest(const Forest& forest) {
   int label = 0, numbers = 0;
   bool any = false;
   for (const ForestRow& row : forest.rows) {
@@ -152,31 +151,33 @@ std::string draw_forest(const Forest& forest) {
     label = std::max(label, terminal_columns(shortened(row.label, kForestLongestLabel)));
     numbers = std::max(numbers, terminal_columns(row.text));
   }
-  if (!any) return "";
+  if (!any) return {};
   Scale x = fit_axis(forest);
   x.begin = kForestCharacterWidth * label + kForestGap;
   x.end = kForestWidth - kForestDigitWidth * numbers - kForestGap;
   const double bottom = kForestTop + kForestRowHeight * static_cast<double>(forest.rows.size()) + 2;
-  std::string out = svg_open(forest.id, "line forest", kForestWidth, bottom + kForestAxis,
-                             forest.title, forest_description(forest));
-  out += forest_axis(forest, x, bottom);
+  Shapes out = forest_axis(forest, x, bottom);
   for (std::size_t k = 0; k < forest.rows.size(); ++k) {
     const ForestRow& row = forest.rows[k];
     const double y = kForestTop + kForestRowHeight * (static_cast<double>(k) + 0.5);
     if (row.heading) {
-      out += svg_text(0, y + 4, "start", shortened(row.label, 60), "heading");
+      out.text(0, y + 4, "start", shortened(row.label, 60), "heading");
       continue;
     }
-    out += fmt::format("<g class=\"s{}\">", row.style);
-    out += svg_text(0, y + 3.5, "start", shortened(row.label, kForestLongestLabel), "label");
-    if (drawable(row, forest.logarithmic)) out += interval_mark(row, x, y, forest.logarithmic);
-    out += "</g>\n" + svg_text(kForestWidth, y + 3.5, "end", row.text, "figures");
+    Shapes parts;
+    parts.text(0, y + 3.5, "start", shortened(row.label, kForestLongestLabel), "label");
+    if (drawable(row, forest.logarithmic)) add_interval(parts, row, x, y, forest.logarithmic);
+    out.group(std::move(parts), row.style).ends_line = true;
+    out.text(kForestWidth, y + 3.5, "end", row.text, "figures");
   }
-  const std::string legend =
-      forest.legend.empty() ? "" : fmt::format("<br><small>{}</small>", escaped(forest.legend));
-  return fmt::format(
-      "<figure class=\"chart\"{}>\n<figcaption>{}{}</figcaption>\n{}</svg>\n</figure>\n",
-      data_values(forest_csv(forest)), escaped(forest.title), legend, out);
+  PageFigure figure{.caption = escaped(forest.title), .csv = forest_csv(forest)};
+  if (!forest.legend.empty())
+    figure.caption += fmt::format("<br><small>{}</small>", escaped(forest.legend));
+  figure.drawing = {forest.id,     "line forest",
+                    kForestWidth,  bottom + kForestAxis,
+                    forest.title,  forest_description(forest),
+                    std::move(out)};
+  return figure;
 }
 
 }  // namespace acid

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "reports/html/page_figure.hpp"
+
 namespace acid {
 
 /// One interval, or a heading between them.
@@ -30,6 +32,6 @@ struct Forest {
 
 /// A figure. Intervals that reach far beyond all values end in arrows at the edge, so that one wide
 /// interval does not flatten the others. Empty when no row is drawable.
-std::string draw_forest(const Forest& forest);
+PageFigure draw_forest(const Forest& forest);
 
 }  // namespace acid

@@ -7,7 +7,6 @@
 #include "engine/base/error.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/network_charts.hpp"
-#include "reports/html/svg.hpp"
 
 namespace acid {
 namespace {
@@ -61,27 +60,29 @@ std::string edge_path(const std::vector<CurvePoint>& places, const std::vector<R
 
 }  // namespace
 
-std::string draw_topology(const std::string& id, const std::string& title, int workers,
-                          const std::vector<RatedEdge>& edges, int columns) {
+PageFigure draw_topology(const std::string& id, const std::string& title, int workers,
+                         const std::vector<RatedEdge>& edges, int columns) {
   ACID_ASSERT(workers >= 1 && workers <= kMostDrawnWorkers, "{} workers", workers);
   const bool grid = columns > 1 && columns < workers;
   const std::vector<CurvePoint> places = grid ? in_rows(workers, columns) : on_circle(workers);
   const double step = grid ? places[1].x - places[0].x : 0;
-  std::string out = svg_open(id, "graph", kSize, kSize, title,
-                             fmt::format("{} workers and {} edges.", workers, edges.size()));
-  out += fmt::format("<path class=\"edge\" d=\"{}\"/>\n", edge_path(places, edges, step));
+  Shapes out;
+  out.path("edge", edge_path(places, edges, step)).ends_line = true;
   const bool numbered = workers <= kMostNumberedWorkers;
   for (int i = 0; i < workers; ++i) {
     const CurvePoint& place = places[static_cast<std::size_t>(i)];
-    out += fmt::format("<circle class=\"node\" cx=\"{}\" cy=\"{}\" r=\"{}\"/>", svg_number(place.x),
-                       svg_number(place.y), numbered ? 8 : 3);
-    if (numbered) out += svg_text(place.x, place.y + 3, "middle", std::to_string(i), "node-name");
+    out.circle("node", place.x, place.y, numbered ? 8 : 3);
+    if (numbered) out.text(place.x, place.y + 3, "middle", std::to_string(i), "node-name");
   }
+  out.back().ends_line = true;
   std::string csv = "i,j\n";
   for (const RatedEdge& edge : edges) csv += fmt::format("{},{}\n", edge.i, edge.j);
-  return fmt::format(
-      "<figure class=\"small\"{}>\n<figcaption>{}</figcaption>\n{}\n</svg>\n</figure>\n",
-      data_values(csv), escaped(title), out);
+  return {.css_class = "small",
+          .caption = escaped(title),
+          .drawing = Drawing{id, "graph", kSize, kSize, title,
+                             fmt::format("{} workers and {} edges.", workers, edges.size()),
+                             std::move(out)},
+          .csv = std::move(csv)};
 }
 
 }  // namespace acid

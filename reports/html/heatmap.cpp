@@ -8,7 +8,6 @@
 #include "engine/base/error.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/network_charts.hpp"
-#include "reports/html/svg.hpp"
 #include "reports/numbers.hpp"
 
 namespace acid {
@@ -28,53 +27,46 @@ struct Cell {
 };
 
 /// One path per colour, in units of one cell's height: far fewer bytes than a rectangle per cell.
-std::string drawn(int rows, int columns, const std::vector<Cell>& cells, double largest) {
+void add_cells(Shapes& out, int rows, int columns, const std::vector<Cell>& cells, double largest) {
   std::array<std::string, kLevels> paths;
   const double width = static_cast<double>(rows) / columns;
   for (const Cell& cell : cells)
     paths[static_cast<std::size_t>(level_of(cell.value, largest))] +=
         fmt::format("M{0:.5g} {1}h{2:.5g}v1h-{2:.5g}z", cell.column * width, cell.row, width);
-  std::string out =
-      fmt::format("<g transform=\"translate({} {}) scale({:.4f})\">\n", svg_number(kHeatmapLeft),
-                  svg_number(kHeatmapTop), kHeatmapSize / rows);
+  Shapes shapes;
   for (int level = 0; level < kLevels; ++level)
     if (const std::string& path = paths[static_cast<std::size_t>(level)]; !path.empty())
-      out += fmt::format("<path class=\"h{}\" d=\"{}\"/>\n", level, path);
-  return out + "</g>\n";
+      shapes.path(fmt::format("h{}", level), path).ends_line = true;
+  DrawnShape& group = out.group(std::move(shapes));
+  group.place = shifted(kHeatmapLeft, kHeatmapTop).scaled(kHeatmapSize / rows, 4);
+  group.opens_line = group.ends_line = true;
 }
 
 /// The square around them, with the numbers of its first and last row and column.
-std::string frame(int rows, int columns) {
-  std::string out =
-      fmt::format("<path class=\"axis\" d=\"M{0} {1}h{2}v{2}h-{2}z\"/>\n", svg_number(kHeatmapLeft),
-                  svg_number(kHeatmapTop), svg_number(kHeatmapSize));
+void add_frame(Shapes& out, int rows, int columns) {
+  out.path("axis", fmt::format("M{0} {1}h{2}v{2}h-{2}z", svg_number(kHeatmapLeft),
+                               svg_number(kHeatmapTop), svg_number(kHeatmapSize)))
+      .ends_line = true;
   const double height = kHeatmapSize / rows, width = kHeatmapSize / columns;
   for (const int row : {0, rows - 1}) {
-    out += svg_text(kHeatmapLeft - 4, kHeatmapTop + (row + 0.5) * height + 3, "end",
-                    std::to_string(row));
+    out.text(kHeatmapLeft - 4, kHeatmapTop + (row + 0.5) * height + 3, "end", std::to_string(row));
     if (rows == 1) break;
   }
   for (const int column : {0, columns - 1}) {
-    out += svg_text(kHeatmapLeft + (column + 0.5) * width, kHeatmapTop - 4, "middle",
-                    std::to_string(column));
+    out.text(kHeatmapLeft + (column + 0.5) * width, kHeatmapTop - 4, "middle",
+             std::to_string(column));
     if (columns == 1) break;
   }
-  return out;
 }
 
-std::string caption(const std::string& above) {
-  return svg_text(kHeatmapLeft + kHeatmapSize / 2, kHeatmapTop - 4, "middle", above);
-}
-
-std::string colour_scale(double largest, const std::string& unit) {
+/// What the cells are, above them, and which colour is how much.
+void add_legend(Shapes& out, std::string_view above, double largest, const std::string& unit) {
+  out.text(kHeatmapLeft + kHeatmapSize / 2, kHeatmapTop - 4, "middle", above);
   const double y = kHeatmapTop + kHeatmapSize + 10, width = kHeatmapSize / kLevels;
-  std::string out;
   for (int level = 0; level < kLevels; ++level)
-    out += fmt::format("<rect class=\"h{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"8\"/>", level,
-                       svg_number(kHeatmapLeft + level * width), svg_number(y), svg_number(width));
-  out += svg_text(kHeatmapLeft, y + 20, "start", "0");
-  return out + svg_text(kHeatmapLeft + kHeatmapSize, y + 20, "end",
-                        format_number(largest, 3) + " " + unit);
+    out.rect(fmt::format("h{}", level), kHeatmapLeft + level * width, y, width, 8);
+  out.text(kHeatmapLeft, y + 20, "start", "0");
+  out.text(kHeatmapLeft + kHeatmapSize, y + 20, "end", format_number(largest, 3) + " " + unit);
 }
 
 /// How far realised rates are from nominal ones, edge by edge.
@@ -93,21 +85,21 @@ std::string ratio_text(const std::vector<RatedEdge>& edges) {
                      at(ratios.back()), format_number(ratios[ratios.size() / 2].first, 3));
 }
 
-std::string figure(const std::string& id, const std::string& title, const std::string& summary,
-                   const std::string& csv, const std::string& drawing) {
-  return fmt::format(
-      "<figure class=\"small\"{}>\n<figcaption>{}</figcaption>\n{}{}</svg>\n<p "
-      "class=\"note\">{}</p>\n</figure>\n",
-      data_values(csv), escaped(title),
-      svg_open(id, "heat", kHeatmapLeft + kHeatmapSize + 4,
-               kHeatmapTop + kHeatmapSize + kScaleHeight, title, summary),
-      drawing, escaped(summary));
+PageFigure figure(const std::string& id, const std::string& title, const std::string& summary,
+                  std::string csv, Shapes shapes) {
+  return {.css_class = "small",
+          .caption = escaped(title),
+          .drawing =
+              Drawing{id, "heat", kHeatmapLeft + kHeatmapSize + 4,
+                      kHeatmapTop + kHeatmapSize + kScaleHeight, title, summary, std::move(shapes)},
+          .below = note(summary),
+          .csv = std::move(csv)};
 }
 
 }  // namespace
 
-std::string draw_pairing(const std::string& id, const std::string& title, int workers,
-                         const std::vector<RatedEdge>& edges) {
+PageFigure draw_pairing(const std::string& id, const std::string& title, int workers,
+                        const std::vector<RatedEdge>& edges) {
   ACID_ASSERT(workers >= 1 && workers <= kMostDrawnWorkers, "{} workers", workers);
   double largest = 0;
   for (const RatedEdge& edge : edges) largest = std::max({largest, edge.nominal, edge.realised});
@@ -121,17 +113,18 @@ std::string draw_pairing(const std::string& id, const std::string& title, int wo
     cells.push_back({high, low, edge.realised});
     csv += fmt::format("{},{},{},{}\n", edge.i, edge.j, edge.nominal, edge.realised);
   }
-  const std::string diagonal =
-      fmt::format("<path class=\"axis\" d=\"M{0} {1}l{2} {2}\"/>\n", svg_number(kHeatmapLeft),
-                  svg_number(kHeatmapTop), svg_number(kHeatmapSize));
-  return figure(id, title, summary, csv,
-                diagonal + drawn(workers, workers, cells, largest) + frame(workers, workers) +
-                    caption("nominal ◹  realised ◺") +
-                    colour_scale(largest, "exchanges per unit time"));
+  Shapes out;
+  out.path("axis", fmt::format("M{0} {1}l{2} {2}", svg_number(kHeatmapLeft),
+                               svg_number(kHeatmapTop), svg_number(kHeatmapSize)))
+      .ends_line = true;
+  add_cells(out, workers, workers, cells, largest);
+  add_frame(out, workers, workers);
+  add_legend(out, "nominal ◹  realised ◺", largest, "exchanges per unit time");
+  return figure(id, title, summary, csv, std::move(out));
 }
 
-std::string draw_holdings(const std::string& id, const std::string& title,
-                          const std::vector<std::vector<std::int64_t>>& holdings) {
+PageFigure draw_holdings(const std::string& id, const std::string& title,
+                         const std::vector<std::vector<std::int64_t>>& holdings) {
   const int workers = static_cast<int>(holdings.size());
   ACID_ASSERT(workers >= 1 && workers <= kMostDrawnWorkers, "{} workers", workers);
   const int classes = static_cast<int>(holdings[0].size());
@@ -160,10 +153,11 @@ std::string draw_holdings(const std::string& id, const std::string& title,
   };
   const std::string summary = fmt::format("A worker holds {} examples, of {} of the {} classes.",
                                           range(least, most), range(fewest, widest), classes);
-  return figure(id, title, summary, csv,
-                drawn(classes, workers, cells, static_cast<double>(largest)) +
-                    frame(classes, workers) + caption("workers →, classes ↓") +
-                    colour_scale(static_cast<double>(largest), "examples"));
+  Shapes out;
+  add_cells(out, classes, workers, cells, static_cast<double>(largest));
+  add_frame(out, classes, workers);
+  add_legend(out, "workers →, classes ↓", static_cast<double>(largest), "examples");
+  return figure(id, title, summary, csv, std::move(out));
 }
 
 }  // namespace acid

@@ -7,7 +7,6 @@
 
 #include "reports/html/markup.hpp"
 #include "reports/html/scale.hpp"
-#include "reports/html/svg.hpp"
 #include "reports/numbers.hpp"
 
 namespace acid {
@@ -66,55 +65,60 @@ std::string summary_of(const Shares& shares) {
                      format_number(shares.mean, 3), shares.largest, beyond ? " or more" : "");
 }
 
-std::string bars_of(const Shares& shares, const Scale& y, double step) {
+Shapes bars_of(const Shares& shares, const Scale& y, double step) {
   const std::size_t bars = shares.bars.size();
   const std::size_t every = (bars + kMostLabels - 1) / kMostLabels;
   const double width = std::min(0.8 * step, 22.0);
-  std::string path, labels;
+  std::string path;
+  Shapes labels;
   for (std::size_t k = 0; k < bars; ++k) {
     const double x = kHistogramLeft + (static_cast<double>(k) + 0.5) * step;
     path += fmt::format("M{} {}V{}h{}V{}z", svg_number(x - width / 2), svg_number(y.begin),
                         svg_number(y(shares.bars[k])), svg_number(width), svg_number(y.begin));
     const bool last = k + 1 == bars && shares.open;
     if (last || (k % every == 0 && (!shares.open || k + every < bars)))
-      labels += svg_text(x, y.begin + 13, "middle", fmt::format("{}{}", last ? "≥ " : "", k));
+      labels.text(x, y.begin + 13, "middle", fmt::format("{}{}", last ? "≥ " : "", k));
   }
-  return fmt::format("<path class=\"bar\" d=\"{}\"/>\n{}", path, labels);
+  Shapes out;
+  out.path("bar", path).ends_line = true;
+  out.add(std::move(labels));
+  return out;
 }
 
 }  // namespace
 
-std::string draw_staleness(const std::string& id, const std::string& title, int style,
-                           const std::vector<std::int64_t>& counts) {
+PageFigure draw_staleness(const std::string& id, const std::string& title, int style,
+                          const std::vector<std::int64_t>& counts) {
   const Shares shares = shares_of(counts);
-  if (shares.bars.empty()) return "";
-  const std::string caption = fmt::format("<figcaption>{}</figcaption>\n", escaped(title));
-  if (shares.bars.size() == 1 && !shares.open)
-    return fmt::format(
-        "<figure class=\"small\">\n{}<p class=\"note\">No gradient was stale: every one was "
-        "applied to the parameters it was computed at.</p>\n</figure>\n",
-        caption);
+  if (shares.bars.empty()) return {};
+  PageFigure figure{.css_class = "small", .caption = escaped(title)};
+  if (shares.bars.size() == 1 && !shares.open) {
+    figure.below =
+        note("No gradient was stale: every one was applied to the parameters it was computed at.");
+    return figure;
+  }
   const std::string summary = summary_of(shares);
   const double largest = *std::max_element(shares.bars.begin(), shares.bars.end());
   const Scale y{0, largest, kHistogramHeight - kHistogramBottom, kHistogramTop, false};
-  std::string out = svg_open(id, "bars", kHistogramWidth, kHistogramHeight, title, summary);
+  Shapes out;
   for (const double value : ticks(y, 4)) {
-    out += fmt::format("<path class=\"grid\" d=\"M{} {}H{}\"/>", svg_number(kHistogramLeft),
-                       svg_number(y(value)), svg_number(kHistogramWidth));
-    out += svg_text(kHistogramLeft - 5, y(value) + 3.5, "end", percent(value));
+    out.path("grid", fmt::format("M{} {}H{}", svg_number(kHistogramLeft), svg_number(y(value)),
+                                 svg_number(kHistogramWidth)));
+    out.text(kHistogramLeft - 5, y(value) + 3.5, "end", percent(value));
   }
   const double step = (kHistogramWidth - kHistogramLeft) /
                       static_cast<double>(std::max(shares.bars.size(), kFewestBars));
-  out += fmt::format("<g class=\"s{}\">{}</g>\n", style, bars_of(shares, y, step));
-  out += svg_text((kHistogramLeft + kHistogramWidth) / 2, kHistogramHeight - 3, "middle",
-                  "staleness, updates", "name");
-  std::string csv = "staleness,share\n";
+  out.group(bars_of(shares, y, step), style).ends_line = true;
+  out.text((kHistogramLeft + kHistogramWidth) / 2, kHistogramHeight - 3, "middle",
+           "staleness, updates", "name");
+  figure.csv = "staleness,share\n";
   for (std::size_t k = 0; k < shares.bars.size(); ++k)
-    csv += fmt::format("{}{},{}\n", k, k + 1 == shares.bars.size() && shares.open ? " or more" : "",
-                       shares.bars[k]);
-  return fmt::format(
-      "<figure class=\"small\"{}>\n{}{}</svg>\n<p class=\"note\">{}</p>\n</figure>\n",
-      data_values(csv), caption, out, escaped(summary));
+    figure.csv +=
+        fmt::format("{}{},{}\n", k, k + 1 == shares.bars.size() && shares.open ? " or more" : "",
+                    shares.bars[k]);
+  figure.drawing = {id, "bars", kHistogramWidth, kHistogramHeight, title, summary, std::move(out)};
+  figure.below = note(summary);
+  return figure;
 }
 
 }  // namespace acid

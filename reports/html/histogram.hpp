@@ -4,12 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "reports/html/page_figure.hpp"
+
 namespace acid {
 
 /// Shares of gradients by staleness 0, 1, 2, …, as bars from zero; the last of the `counts` stands
 /// for that staleness and more. A sentence instead of a picture when no gradient was stale, empty
 /// when nothing was counted. Title: plain text.
-std::string draw_staleness(const std::string& id, const std::string& title, int style,
-                           const std::vector<std::int64_t>& counts);
+PageFigure draw_staleness(const std::string& id, const std::string& title, int style,
+                          const std::vector<std::int64_t>& counts);
 
 }  // namespace acid

@@ -60,9 +60,9 @@ std::string sizes(const std::vector<std::vector<std::int64_t>>& holdings) {
 
 }  // namespace
 
-std::string holdings_figure(const ReportData& data, std::size_t group) {
+PageFigure holdings_figure(const ReportData& data, std::size_t group) {
   const RunDetail* run = run_of(data, group);
-  if (run == nullptr || !differ(run->holdings)) return "";
+  if (run == nullptr || !differ(run->holdings)) return {};
   const std::string title = title_of(*run), id = fmt::format("holdings-{}", group);
   const std::size_t classes = run->holdings.front().size();
   if (classes == 1) {
@@ -73,10 +73,10 @@ std::string holdings_figure(const ReportData& data, std::size_t group) {
   }
   if (std::ssize(run->holdings) <= kMostDrawnWorkers && classes <= kMostClasses)
     return draw_holdings(id, title, run->holdings);
-  return fmt::format(
-      "<figure class=\"small\">\n<figcaption>{}</figcaption>\n<p class=\"note\">{} Not drawn: more "
-      "than {} workers or {} classes.</p>\n</figure>\n",
-      escaped(title), sizes(run->holdings), kMostDrawnWorkers, kMostClasses);
+  return {.css_class = "small",
+          .caption = escaped(title),
+          .below = note(fmt::format("{} Not drawn: more than {} workers or {} classes.",
+                                    sizes(run->holdings), kMostDrawnWorkers, kMostClasses))};
 }
 
 std::string holdings_section(const ReportData& data) {
@@ -87,7 +87,7 @@ std::string holdings_section(const ReportData& data) {
     const RunDetail* run = run_of(data, g);
     if (run == nullptr || !differ(run->holdings) || !drawn.insert(run->holdings).second) continue;
     if (drawn.size() <= kMostFigures)
-      figures += holdings_figure(data, g);
+      figures += holdings_figure(data, g).html();
     else
       ++left_out;
   }

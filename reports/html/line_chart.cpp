@@ -9,12 +9,11 @@
 #include <numeric>
 #include <optional>
 
+#include "reports/drawing/looks.hpp"
 #include "reports/equal_places.hpp"
-#include "reports/html/looks.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/scale.hpp"
 #include "reports/html/style.hpp"
-#include "reports/html/svg.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
 
@@ -93,27 +92,32 @@ bool fit(const LineChart& chart, Plot& plot) {
   return true;
 }
 
-std::string axes(const LineChart& chart, const Plot& plot) {
-  std::string grid, labels;
+Shapes axes(const LineChart& chart, const Plot& plot) {
+  std::string grid;
+  Shapes labels;
   const double bottom = kChartHeight - kChartBottom;
   for (const double value : ticks(plot.y, 5)) {
     const double y = plot.y(value);
     grid += fmt::format("M{} {}H{}", svg_number(kChartLeft), svg_number(y), svg_number(plot.right));
-    labels += svg_text(kChartLeft - 6, y + 3.5, "end", format_number(value, 3));
+    labels.text(kChartLeft - 6, y + 3.5, "end", format_number(value, 3));
   }
   for (const double value : ticks(plot.x, 5)) {
     const double x = plot.x(value);
     grid += fmt::format("M{} {}v4", svg_number(x), svg_number(bottom));
-    labels += svg_text(x, bottom + 16, "middle", tick_text(chart.x_ticks, value));
+    labels.text(x, bottom + 16, "middle", tick_text(chart.x_ticks, value));
   }
-  return fmt::format(
-      "<path class=\"grid\" d=\"{}\"/>\n<path class=\"axis\" d=\"M{} {}H{}\"/>\n{}{}", grid,
-      svg_number(kChartLeft), svg_number(bottom), svg_number(plot.right), labels,
-      svg_text((kChartLeft + plot.right) / 2, kChartHeight - 3, "middle", chart.x_label, "name"));
+  Shapes out;
+  out.path("grid", grid).ends_line = true;
+  out.path("axis", fmt::format("M{} {}H{}", svg_number(kChartLeft), svg_number(bottom),
+                               svg_number(plot.right)))
+      .ends_line = true;
+  out.add(std::move(labels));
+  out.text((kChartLeft + plot.right) / 2, kChartHeight - 3, "middle", chart.x_label, "name");
+  return out;
 }
 
-std::string band_area(const ChartSeries& series, const Plot& plot) {
-  if (series.seeds.size() < 2) return "";
+void add_band(Shapes& out, const ChartSeries& series, const Plot& plot) {
+  if (series.seeds.size() < 2) return;
   std::vector<CurvePoint> outline;
   for (const CurvePoint& point : line_of(series.band.x, series.band.high))
     outline.push_back(plot.place({point.x, std::max(point.y, plot.floor)}));
@@ -122,13 +126,12 @@ std::string band_area(const ChartSeries& series, const Plot& plot) {
     lower.push_back(point.y > plot.floor ? plot.place(point)
                                          : CurvePoint{plot.x(point.x), plot.y.begin});
   outline.insert(outline.end(), lower.rbegin(), lower.rend());
-  if (outline.empty()) return "";
-  return fmt::format("<path class=\"band\" d=\"{}z\"/>\n", path_data(outline));
+  if (!outline.empty()) out.path("band", path_data(outline) + "z").ends_line = true;
 }
 
 /// Where a band goes on beyond the upper or the lower edge, along that edge.
-std::string band_cuts(const ChartSeries& series, const Plot& plot) {
-  if (series.seeds.size() < 2) return "";
+void add_band_cuts(Shapes& out, const ChartSeries& series, const Plot& plot) {
+  if (series.seeds.size() < 2) return;
   const Band& band = series.band;
   std::string path;
   const auto along = [&](double y, const auto& is_beyond) {
@@ -144,7 +147,7 @@ std::string band_cuts(const ChartSeries& series, const Plot& plot) {
   };
   along(plot.y.end + 1, [&](std::size_t k) { return band.high[k] > plot.y.high; });
   along(plot.y.begin - 1, [&](std::size_t k) { return band.low[k] < plot.y.low; });
-  return path.empty() ? "" : fmt::format("<path class=\"cut\" d=\"{}\"/>\n", path);
+  if (!path.empty()) out.path("cut", std::move(path)).ends_line = true;
 }
 
 /// Where each series ends, or nothing when it is not drawn.
@@ -161,7 +164,7 @@ std::vector<std::vector<CurvePoint>> ends(const LineChart& chart, const Plot& pl
   return result;
 }
 
-std::string direct_labels(const LineChart& chart, const Plot& plot) {
+Shapes direct_labels(const LineChart& chart, const Plot& plot) {
   const auto last = ends(chart, plot);
   std::vector<std::size_t> order;
   for (std::size_t s = 0; s < last.size(); ++s)
@@ -176,16 +179,18 @@ std::string direct_labels(const LineChart& chart, const Plot& plot) {
   }
   double limit = kChartHeight - kChartBottom;
   for (std::size_t k = order.size(); k-- > 0; limit -= kLabelSpacing) y[k] = std::min(y[k], limit);
-  std::string out;
+  Shapes out;
   for (std::size_t k = 0; k < order.size(); ++k) {
     const ChartSeries& series = chart.series[order[k]];
     const CurvePoint& end = last[order[k]][0];
+    Shapes label;
     // Level within the plot, so that nobody takes it for the curve's way on.
-    out += fmt::format("<g class=\"s{}\"><path class=\"lead\" d=\"M{} {}H{}L{} {}\"/>{}</g>\n",
-                       series.style, svg_number(end.x + 1), svg_number(end.y),
-                       svg_number(plot.right + 1), svg_number(plot.right + 8), svg_number(y[k]),
-                       svg_text(plot.right + 10, y[k] + 3.5, "start",
-                                shortened(series.label, kChartLongestLabel), "label"));
+    label.path("lead", fmt::format("M{} {}H{}L{} {}", svg_number(end.x + 1), svg_number(end.y),
+                                   svg_number(plot.right + 1), svg_number(plot.right + 8),
+                                   svg_number(y[k])));
+    label.text(plot.right + 10, y[k] + 3.5, "start", shortened(series.label, kChartLongestLabel),
+               "label");
+    out.group(std::move(label), series.style).ends_line = true;
   }
   return out;
 }
@@ -200,35 +205,41 @@ std::vector<CurvePoint> within(const std::vector<CurvePoint>& points, const Plot
 }
 
 /// Markers along a mean, each series' at other places, so that equal curves show both.
-std::string mean_markers(const ChartSeries& series, const std::vector<CurvePoint>& mean) {
-  std::string out;
+void add_mean_markers(Shapes& out, const ChartSeries& series, const std::vector<CurvePoint>& mean) {
   for (int k = 0; k < kMarkersOnLine; ++k) {
     const double share = (k + (series.style % kColours + 0.5) / kColours) / kMarkersOnLine;
     const double x = mean.front().x + share * (mean.back().x - mean.front().x);
     const auto next = std::ranges::lower_bound(mean, x, {}, &CurvePoint::x);
     const CurvePoint& at = next == mean.end() ? mean.back() : *next;
-    out += draw_marker(series.style, at.x * 10, at.y * 10, 34) + "\n";
+    out.marker(series.style, at.x * 10, at.y * 10, 34).ends_line = true;
   }
-  return out;
 }
 
-std::string lines(const LineChart& chart, const Plot& plot) {
-  std::string faint, bold;
+Shapes lines(const LineChart& chart, const Plot& plot) {
+  Shapes faint, bold;
   for (const ChartSeries& series : chart.series) {
-    std::string seeds = band_area(series, plot) + band_cuts(series, plot);
+    Shapes seeds;
+    add_band(seeds, series, plot);
+    add_band_cuts(seeds, series, plot);
     for (const auto& seed : series.seeds)
       if (const auto points = placed(seed, plot); !points.empty())
-        seeds += fmt::format("<path class=\"seed\" d=\"{}\"/>\n", path_data(points));
-    faint += fmt::format("<g class=\"s{}\">\n{}</g>\n", series.style, seeds);
-    if (const auto mean = placed(line_of(series.band.x, series.band.mean), plot); !mean.empty())
-      bold += fmt::format("<path class=\"mean s{}\" d=\"{}\"/>\n{}", series.style, path_data(mean),
-                          mean_markers(series, mean));
+        seeds.path("seed", path_data(points)).ends_line = true;
+    DrawnShape& group = faint.group(std::move(seeds), series.style);
+    group.opens_line = group.ends_line = true;
+    if (const auto mean = placed(line_of(series.band.x, series.band.mean), plot); !mean.empty()) {
+      bold.path("mean", path_data(mean), series.style).ends_line = true;
+      add_mean_markers(bold, series, mean);
+    }
   }
   for (const ChartReference& reference : chart.references)
     if (const auto points = within(reference.points, plot); !points.empty())
-      faint += fmt::format("<path class=\"reference s{}\" d=\"{}\"/>\n", reference.style,
-                           path_data(points));
-  return fmt::format("<g transform=\"scale(.1)\">\n{}{}</g>\n", faint, bold);
+      faint.path("reference", path_data(points), reference.style).ends_line = true;
+  faint.add(std::move(bold));
+  Shapes out;
+  DrawnShape& all = out.group(std::move(faint));
+  all.place = ShapePlace{}.scaled(.1, 1);
+  all.opens_line = all.ends_line = true;
+  return out;
 }
 
 std::string cell_text(const Band& band, std::size_t k, bool geometric) {
@@ -336,23 +347,26 @@ std::string description(const LineChart& chart, const Plot& plot) {
 
 }  // namespace
 
-std::string draw(const LineChart& chart) {
+PageFigure draw(const LineChart& chart) {
   int longest = 0;
   for (const ChartSeries& series : chart.series)
     longest = std::max(longest, terminal_columns(shortened(series.label, kChartLongestLabel)));
   Plot plot;
   plot.right = kChartWidth - 12 - kChartCharacterWidth * longest;
-  const std::string caption = fmt::format("<figcaption>{}</figcaption>\n", escaped(chart.title));
-  if (!fit(chart, plot))
-    return fmt::format(
-        "<figure class=\"chart\">\n{}<p class=\"note\">Nothing to draw: no value "
-        "here is finite{}.</p>\n</figure>\n",
-        caption, chart.logarithmic ? " and positive" : "");
-  return fmt::format(
-      "<figure class=\"chart\">\n{}{}{}{}{}</svg>\n{}{}{}</figure>\n", caption,
-      svg_open(chart.id, "line", kChartWidth, kChartHeight, chart.title, description(chart, plot)),
-      axes(chart, plot), lines(chart, plot), direct_labels(chart, plot), missing_note(chart, plot),
-      reference_notes(chart), data_table(chart, plot));
+  PageFigure figure{.caption = escaped(chart.title)};
+  if (!fit(chart, plot)) {
+    figure.below =
+        fmt::format("<p class=\"note\">Nothing to draw: no value here is finite{}.</p>\n",
+                    chart.logarithmic ? " and positive" : "");
+    return figure;
+  }
+  figure.drawing = {chart.id,         "line",      kChartWidth,
+                    kChartHeight,     chart.title, description(chart, plot),
+                    axes(chart, plot)};
+  figure.drawing->shapes.add(lines(chart, plot));
+  figure.drawing->shapes.add(direct_labels(chart, plot));
+  figure.below = missing_note(chart, plot) + reference_notes(chart) + data_table(chart, plot);
+  return figure;
 }
 
 }  // namespace acid

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "reports/curves.hpp"
+#include "reports/html/page_figure.hpp"
 
 namespace acid {
 
@@ -41,6 +42,6 @@ struct LineChart {
 /// nor those more than ten decades below the largest; a note under the chart names the series that
 /// disappear. The range drawn is that of the series, whatever the references do. Without anything
 /// to draw the figure says so.
-std::string draw(const LineChart& chart);
+PageFigure draw(const LineChart& chart);
 
 }  // namespace acid

@@ -70,20 +70,24 @@ std::string value_attribute(const Markup& cell) {
 
 }  // namespace
 
-std::string escaped(std::string_view text) {
+std::string well_formed(std::string_view text) {
   std::string result;
   result.reserve(text.size());
   while (!text.empty()) {
     const std::size_t length = character_length(text);
     const auto first = static_cast<unsigned char>(text.front());
     const bool control = first == 0x7F || (first < 0x20 && first != '\n' && first != '\t');
-    if (length == 0 || control)
-      result += kReplacement;
-    else if (const std::string_view name = entity(text.front()); !name.empty())
-      result += name;
-    else
-      result += text.substr(0, length);
+    result += length == 0 || control ? kReplacement : text.substr(0, length);
     text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return result;
+}
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : well_formed(text)) {
+    const std::string_view name = entity(c);
+    result += name.empty() ? std::string_view(&c, 1) : name;
   }
   return result;
 }
@@ -125,14 +129,6 @@ std::string HtmlTable::html() const {
   return out + "</tbody>\n</table>\n</div>\n";
 }
 
-std::string unescaped(std::string text) {
-  for (const auto& [name, c] :
-       {std::pair{"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}})
-    for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; ++at)
-      text.replace(at, std::string_view(name).size(), c);
-  return text;
-}
-
 std::string data_values(std::string_view csv) {
   return fmt::format(" data-values=\"{}\"", escaped(csv));
 }
@@ -142,5 +138,9 @@ std::string details(std::string_view summary, std::string_view body) {
 }
 
 std::string paragraph(std::string_view plain) { return fmt::format("<p>{}</p>\n", escaped(plain)); }
+
+std::string note(std::string_view plain) {
+  return fmt::format("<p class=\"note\">{}</p>\n", escaped(plain));
+}
 
 }  // namespace acid

@@ -13,10 +13,10 @@ struct Markup {
   std::string exact = {};  // plain text: what a table's CSV gets where the text shown is rounded
 };
 
-/// & < > " ' as entities; bytes that are not UTF-8 and control characters become U+FFFD.
+/// Bytes that are not UTF-8 and control characters become U+FFFD.
+std::string well_formed(std::string_view text);
+/// That, with & < > " ' as entities.
 std::string escaped(std::string_view text);
-/// The plain text again.
-std::string unescaped(std::string html);
 Markup text(std::string_view plain);
 Markup number_text(std::string_view formatted);
 /// A rounded number, with all its digits for the table's CSV.
@@ -42,5 +42,7 @@ std::string data_values(std::string_view csv);
 /// <details> with the summary (plain text) and a body of HTML.
 std::string details(std::string_view summary, std::string_view body);
 std::string paragraph(std::string_view plain);
+/// A paragraph in small print.
+std::string note(std::string_view plain);
 
 }  // namespace acid

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "reports/html/page_figure.hpp"
+
 namespace acid {
 
 /// An edge with its nominal rate λᵢⱼ and the rate at which it exchanged, both per unit of
@@ -18,22 +20,22 @@ inline constexpr int kMostDrawnWorkers = 64;
 
 /// Workers on a circle, from the top clockwise, or on a grid of `columns` when that is positive (a
 /// torus; its wrap-around edges are short stubs). workers ≤ kMostDrawnWorkers.
-std::string draw_topology(const std::string& id, const std::string& title, int workers,
-                          const std::vector<RatedEdge>& edges, int columns);
+PageFigure draw_topology(const std::string& id, const std::string& title, int workers,
+                         const std::vector<RatedEdge>& edges, int columns);
 
 /// Who averaged with whom: nominal rates above the diagonal, realised ones below, one colour scale.
 /// workers ≤ kMostDrawnWorkers.
-std::string draw_pairing(const std::string& id, const std::string& title, int workers,
-                         const std::vector<RatedEdge>& edges);
+PageFigure draw_pairing(const std::string& id, const std::string& title, int workers,
+                        const std::vector<RatedEdge>& edges);
 
 /// Who holds what: workers across, classes down, coloured by examples (Objective::holdings()); at
 /// least one worker, at most kMostDrawnWorkers.
-std::string draw_holdings(const std::string& id, const std::string& title,
-                          const std::vector<std::vector<std::int64_t>>& holdings);
+PageFigure draw_holdings(const std::string& id, const std::string& title,
+                         const std::vector<std::vector<std::int64_t>>& holdings);
 
 /// One bar per worker from zero; `as_share` writes values as percentages. With more than
 /// kMostDrawnWorkers bars a sentence with smallest, median and largest instead.
-std::string draw_bars(const std::string& id, const std::string& title, int style,
-                      const std::vector<double>& values, bool as_share);
+PageFigure draw_bars(const std::string& id, const std::string& title, int style,
+                     const std::vector<double>& values, bool as_share);
 
 }  // namespace acid

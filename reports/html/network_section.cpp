@@ -63,18 +63,15 @@ std::string drawings(const ReportData& data) {
     for (const RatedEdge& edge : network.edges)
       fingerprint += fmt::format(" {}-{}", edge.i, edge.j);
     if (!drawn.insert(fingerprint).second) continue;
+    const auto not_drawn = [&](const std::string& why) {
+      return PageFigure{.css_class = "small", .caption = escaped(title), .below = note(why)}.html();
+    };
     if (network.workers > kMostDrawnWorkers)
-      out += fmt::format(
-          "<figure class=\"small\">\n<figcaption>{}</figcaption>\n<p class=\"note\">"
-          "Not drawn: more than {} workers.</p>\n</figure>\n",
-          escaped(title), kMostDrawnWorkers);
+      out += not_drawn(fmt::format("Not drawn: more than {} workers.", kMostDrawnWorkers));
     else if (network.edges.empty())
-      out += fmt::format(
-          "<figure class=\"small\">\n<figcaption>{}</figcaption>\n<p class=\"note\">"
-          "No edges were recorded.</p>\n</figure>\n",
-          escaped(title));
+      out += not_drawn("No edges were recorded.");
     else
-      out += topology_figure(data, g);
+      out += topology_figure(data, g).html();
   }
   return out.empty() ? "" : "<div class=\"smalls\">\n" + out + "</div>\n";
 }
@@ -115,7 +112,8 @@ std::string spectral_table(const ReportData& data) {
 
 std::string pairings(const ReportData& data) {
   std::vector<std::string> figures;
-  for (std::size_t g = 0; g < data.networks.size(); ++g) figures.push_back(pairing_figure(data, g));
+  for (std::size_t g = 0; g < data.networks.size(); ++g)
+    figures.push_back(pairing_figure(data, g).html());
   const std::string body = figures_by_point(data, "smalls", "Pairings", figures);
   return body.empty() ? "" : "<h3>Who averaged with whom</h3>\n" + body;
 }
@@ -123,34 +121,34 @@ std::string pairings(const ReportData& data) {
 std::string worker_bars(const ReportData& data) {
   std::vector<std::string> figures;
   for (std::size_t g = 0; g < data.networks.size(); ++g)
-    figures.push_back(worker_figure(data, g, false) + worker_figure(data, g, true));
+    figures.push_back(worker_figure(data, g, false).html() + worker_figure(data, g, true).html());
   const std::string body = figures_by_point(data, "smalls", "Workers", figures);
   return body.empty() ? "" : "<h3>Workers</h3>\n" + paragraph("Means over seeds.") + body;
 }
 
 }  // namespace
 
-std::string topology_figure(const ReportData& data, std::size_t g) {
+PageFigure topology_figure(const ReportData& data, std::size_t g) {
   const GroupNetwork& network = data.networks[g];
   if (network.workers < 2 || network.workers > kMostDrawnWorkers || network.edges.empty())
-    return "";
+    return {};
   return draw_topology(fmt::format("topology-{}", g), network_title(network), network.workers,
                        network.edges, network.grid_columns);
 }
 
-std::string pairing_figure(const ReportData& data, std::size_t g) {
+PageFigure pairing_figure(const ReportData& data, std::size_t g) {
   const GroupNetwork& network = data.networks[g];
-  if (!has_rates(network) || network.workers > kMostDrawnWorkers) return "";
+  if (!has_rates(network) || network.workers > kMostDrawnWorkers) return {};
   return draw_pairing(fmt::format("pairing-{}", g), full_label(data, g), network.workers,
                       network.edges);
 }
 
-std::string worker_figure(const ReportData& data, std::size_t g, bool idle) {
+PageFigure worker_figure(const ReportData& data, std::size_t g, bool idle) {
   const GroupNetwork& network = data.networks[g];
   const std::vector<double>& values = idle ? network.worker_idle_share : network.worker_gradients;
   // A run without gradients, or nobody ever idle.
   if (network.workers < 2 || std::ranges::none_of(values, [](double value) { return value > 0; }))
-    return "";
+    return {};
   return draw_bars(fmt::format("{}-{}", idle ? "idle" : "gradients", g),
                    full_label(data, g) + (idle ? ": share of time idle" : ": gradients"),
                    data.styles[g], values, idle);

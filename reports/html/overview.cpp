@@ -7,11 +7,9 @@
 #include <set>
 #include <tuple>
 
-#include "reports/html/looks.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/scale.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/svg.hpp"
 #include "reports/html/sweep.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
@@ -108,9 +106,8 @@ OverviewRow marks_of(const ReportData& data, const ComparedPoint& point, bool of
   return row;
 }
 
-std::string mark_at(const OverviewMark& mark, const Scale& x, double y) {
+void add_mark(Shapes& out, const OverviewMark& mark, const Scale& x, double y) {
   const auto inside = [&](double value) { return std::clamp(x(value), x.begin, x.end); };
-  std::string out;
   if (mark.low && mark.high && inside(*mark.high) > inside(*mark.low)) {
     std::string path = fmt::format("M{} {}H{}", svg_number(inside(*mark.low)), svg_number(y),
                                    svg_number(inside(*mark.high)));
@@ -119,15 +116,15 @@ std::string mark_at(const OverviewMark& mark, const Scale& x, double y) {
       path += fmt::format("M{} {}l-2 2l2 2", svg_number(x.begin + 2), svg_number(y - 2));
     if (*mark.high > x.high)
       path += fmt::format("M{} {}l2 2l-2 2", svg_number(x.end - 2), svg_number(y - 2));
-    out += fmt::format("<path class=\"whisker\" d=\"{}\"/>", path);
+    out.path("whisker", path);
   }
   if (mark.value < x.low || mark.value > x.high) {
     const int side = mark.value < x.low ? -1 : 1;
     const double edge = side < 0 ? x.begin : x.end;
-    return out + fmt::format("<path class=\"mark\" d=\"M{} {}l{} 3.5v-7z\"/>", svg_number(edge),
-                             svg_number(y), -6 * side);
+    out.path("mark", fmt::format("M{} {}l{} 3.5v-7z", svg_number(edge), svg_number(y), -6 * side));
+  } else {
+    out.marker(mark.style, x(mark.value), y, kOverviewMark);
   }
-  return out + draw_marker(mark.style, x(mark.value), y, kOverviewMark);
 }
 
 std::string marks_text(const OverviewRow& row, const std::string& metric) {
@@ -164,19 +161,19 @@ void make_room(Scale& x, const std::vector<OverviewRow>& rows) {
 }
 
 /// Those of an algorithm lie on a level of their own within the row.
-std::string plot_row(const OverviewRow& row, const Scale& x) {
-  std::string out;
+void add_plot_row(Shapes& out, const OverviewRow& row, const Scale& x) {
   for (const int side : {-1, 1})
     if (const std::string words = beyond(row, x, side); !words.empty())
-      out += svg_text(side < 0 ? x.begin - kBeyondGap : x.end + kBeyondGap, kOverviewRow - 4,
-                      side < 0 ? "end" : "start", words, "name");
+      out.text(side < 0 ? x.begin - kBeyondGap : x.end + kBeyondGap, kOverviewRow - 4,
+               side < 0 ? "end" : "start", words, "name");
   for (std::size_t k = 0; k < row.size(); ++k) {
     const double step = std::min(2.6, (kOverviewRow - 4) / static_cast<double>(row.size()));
     const double y = kOverviewRow / 2 +
                      step * (static_cast<double>(k) - static_cast<double>(row.size() - 1) / 2);
-    out += fmt::format("<g class=\"s{}\">{}</g>", row[k].style, mark_at(row[k], x, y));
+    Shapes mark;
+    add_mark(mark, row[k], x, y);
+    out.group(std::move(mark), row[k].style);
   }
-  return out;
 }
 
 /// A plot's place, its title in lines that fit it, and its scale within.
@@ -197,25 +194,26 @@ std::vector<std::string> title_lines(const std::string& title, double width) {
   return lines;
 }
 
-std::string axis_above(const OverviewPlot& plot, double head, double bottom,
-                       std::string_view better) {
+void add_axis_above(Shapes& out, const OverviewPlot& plot, double head, double bottom,
+                    std::string_view better) {
   const Scale& x = plot.x;
-  std::string grid, labels;
+  std::string grid;
+  Shapes labels;
   const int most = std::clamp(static_cast<int>((x.end - x.begin) / kTickRoom), 1, 5);
   for (const double value : ticks(x, most)) {
     grid +=
         fmt::format("M{} {}V{}", svg_number(x(value)), svg_number(head - 4), svg_number(bottom));
-    labels += svg_text(x(value), head - 8, "middle", with_minus(format_number(value, 3)));
+    labels.text(x(value), head - 8, "middle", with_minus(format_number(value, 3)));
   }
-  std::string out = fmt::format("<path class=\"grid\" d=\"{}\"/>\n{}", grid, labels);
+  out.path("grid", grid).ends_line = true;
+  out.add(std::move(labels));
   for (std::size_t k = 0; k < plot.title.size(); ++k)
-    out += svg_text(plot.left, kHeadLine * static_cast<double>(k + 1), "start", plot.title[k],
-                    "heading");
-  if (!better.empty()) out += svg_text(plot.left, head - kHeadRest + 14, "start", better, "name");
+    out.text(plot.left, kHeadLine * static_cast<double>(k + 1), "start", plot.title[k], "heading");
+  if (!better.empty()) out.text(plot.left, head - kHeadRest + 14, "start", better, "name");
   if (plot.line)
-    out += fmt::format("<path class=\"zero\" d=\"M{} {}V{}\"/>\n", svg_number(x(*plot.line)),
-                       svg_number(head - 4), svg_number(bottom));
-  return out;
+    out.path("zero", fmt::format("M{} {}V{}", svg_number(x(*plot.line)), svg_number(head - 4),
+                                 svg_number(bottom)))
+        .ends_line = true;
 }
 
 struct KeyColumn {
@@ -247,20 +245,17 @@ std::vector<KeyColumn> key_columns(const std::vector<ComparedPoint>& points, dou
   return columns;
 }
 
-std::string key_heads(const std::vector<KeyColumn>& columns, double head) {
-  std::string out;
+void add_key_heads(Shapes& out, const std::vector<KeyColumn>& columns, double head) {
   for (const KeyColumn& column : columns) {
-    if (!column.above.empty())
-      out += svg_text(column.left, head - 22, "start", column.above, "name");
-    out += svg_text(column.left, head - 8, "start", column.head, "heading");
+    if (!column.above.empty()) out.text(column.left, head - 22, "start", column.above, "name");
+    out.text(column.left, head - 8, "start", column.head, "heading");
   }
-  return out;
 }
 
 /// Every algorithm with its marker, in lines from the top on; `bottom`: where they end.
-std::string overview_legend(const ReportData& data, double right, double& bottom) {
+Shapes overview_legend(const ReportData& data, double right, double& bottom) {
   constexpr double kLine = 15, kBetween = 26;
-  std::string out;
+  Shapes out;
   std::set<std::string> told;
   double x = 0;
   bottom = kLine;
@@ -272,8 +267,8 @@ std::string overview_legend(const ReportData& data, double right, double& bottom
       x = 0;
       bottom += kLine;
     }
-    out += draw_marker(data.styles[g], x + kOverviewMark, bottom - 7, kOverviewMark) +
-           svg_text(x + 3 * kOverviewMark, bottom - 3.5, "start", label, "figures");
+    out.marker(data.styles[g], x + kOverviewMark, bottom - 7, kOverviewMark);
+    out.text(x + 3 * kOverviewMark, bottom - 3.5, "start", label, "figures");
     x += width;
   }
   return out;
@@ -333,7 +328,7 @@ std::vector<OverviewPlot> plots_of(const Comparison& comparison, double right,
 
 }  // namespace
 
-std::string draw_overview(const ReportData& data) {
+PageFigure draw_overview(const ReportData& data) {
   const Comparison& comparison = data.comparison;
   std::vector<OverviewRow> means, differences;
   bool any = false, any_difference = false;
@@ -343,7 +338,7 @@ std::string draw_overview(const ReportData& data) {
     any = any || !means.back().empty();
     any_difference = any_difference || !differences.back().empty();
   }
-  if (!any || comparison.primary.empty()) return "";
+  if (!any || comparison.primary.empty()) return {};
   double right = 0;
   const std::vector<KeyColumn> columns = key_columns(comparison.points, right);
   const std::vector<OverviewPlot> drawn =
@@ -354,41 +349,43 @@ std::string draw_overview(const ReportData& data) {
   const double head = kHeadLine * static_cast<double>(lines) + kHeadRest;
   const double bottom = head + kOverviewRow * static_cast<double>(comparison.points.size());
   double below = 0;
-  const std::string legend = overview_legend(data, width, below);
+  Shapes out = overview_legend(data, width, below), rest;
   below += 6;
   const int direction = better_direction(comparison.primary);
   const std::string_view better = direction > 0 ? "better →" : direction < 0 ? "← better" : "";
-  const std::string title = fmt::format("Every setting: {}", words_of(comparison.primary));
-  std::string out = svg_open(
-      "overview-chart", width > kOverviewWidth ? "line overview wide" : "line overview", width,
-      below + bottom + kOverviewFoot, title, "One row per setting; the table of each is below.");
-  out +=
-      legend +
-      fmt::format("<g class=\"below-legend\" transform=\"translate(0 {})\">\n", svg_number(below)) +
-      key_heads(columns, head);
-  for (const OverviewPlot& plot : drawn) out += axis_above(plot, head, bottom, better);
+  add_key_heads(rest, columns, head);
+  for (const OverviewPlot& plot : drawn) add_axis_above(rest, plot, head, bottom, better);
   for (std::size_t p = 0; p < comparison.points.size(); ++p) {
     const ComparedPoint& point = comparison.points[p];
-    std::string cells;
+    Shapes cells;
+    cells.rect("hit", 0, 0, width, kOverviewRow);
     for (std::size_t k = 0; k < columns.size(); ++k)
-      cells += svg_text(columns[k].left, kOverviewRow - 4, "start",
-                        cell_value(point.settings[k].second), "figures");
-    out += fmt::format(
-        "<a href=\"#setting\" class=\"row\" data-point=\"{}\" transform=\"translate(0 {})\">"
-        "<title>{}: {}</title><rect class=\"hit\" width=\"{}\" height=\"{}\"/>{}{}{}</a>\n",
-        p, svg_number(head + kOverviewRow * static_cast<double>(p)), escaped(brief_title(point)),
-        escaped(marks_text(means[p], comparison.primary)), svg_number(width),
-        svg_number(kOverviewRow), cells, plot_row(means[p], drawn[0].x),
-        any_difference ? plot_row(differences[p], drawn[1].x) : "");
+      cells.text(columns[k].left, kOverviewRow - 4, "start", cell_value(point.settings[k].second),
+                 "figures");
+    add_plot_row(cells, means[p], drawn[0].x);
+    if (any_difference) add_plot_row(cells, differences[p], drawn[1].x);
+    DrawnShape& row = rest.group(std::move(cells));
+    row.role = "row";
+    row.row = {p, brief_title(point) + ": " + marks_text(means[p], comparison.primary)};
+    row.place = shifted(0, head + kOverviewRow * static_cast<double>(p));
+    row.ends_line = true;
   }
-  return fmt::format(
-      "<figure class=\"chart\" id=\"overview-figure\"{}>\n<figcaption>{}</figcaption>\n"
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">{}</g></svg></div>\n"
-      "<p class=\"note\">Means over the seeds that finished. An arrow is a value beyond the edge "
-      "of "
-      "the scale; a row’s numbers show when the mouse rests on it, its details when it is "
-      "clicked.</p>\n</figure>\n",
-      data_values(overview_csv(data)), escaped(title), escaped(title), out);
+  DrawnShape& group = out.group(std::move(rest));
+  group.role = "below-legend";
+  group.place = shifted(0, below);
+  group.opens_line = true;
+  const std::string title = fmt::format("Every setting: {}", words_of(comparison.primary));
+  return {.attributes = " id=\"overview-figure\"",
+          .caption = escaped(title),
+          .drawing = Drawing{"overview-chart",
+                             width > kOverviewWidth ? "line overview wide" : "line overview", width,
+                             below + bottom + kOverviewFoot, title,
+                             "One row per setting; the table of each is below.", std::move(out)},
+          .scrolls = true,
+          .below = note("Means over the seeds that finished. An arrow is a value beyond the edge "
+                        "of the scale; a row’s numbers show when the mouse rests on it, its "
+                        "details when it is clicked."),
+          .csv = overview_csv(data)};
 }
 
 }  // namespace acid

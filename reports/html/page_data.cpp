@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/drawing/looks.hpp"
 #include "reports/html/curve_charts.hpp"
 #include "reports/html/encoding.hpp"
-#include "reports/html/looks.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/sweep.hpp"
 #include "reports/html/timeline.hpp"

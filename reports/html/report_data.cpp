@@ -5,8 +5,8 @@
 #include <limits>
 #include <set>
 
+#include "reports/drawing/looks.hpp"
 #include "reports/equal_places.hpp"
-#include "reports/html/looks.hpp"
 #include "reports/html/network_data.hpp"
 #include "reports/html/page_script.hpp"
 #include "reports/html/run_curves.hpp"

@@ -11,7 +11,6 @@
 #include "reports/html/scale.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/style.hpp"
-#include "reports/html/svg.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
 
@@ -70,24 +69,22 @@ Scale fit_seconds(const std::vector<Runtime>& runtimes) {
   return {0, 1.03 * high, 0, 0, false};
 }
 
-std::string runtime_bar(const Runtime& runtime, int style, const Scale& x, double middle) {
+Shapes runtime_bar(const Runtime& runtime, const Scale& x, double middle) {
   const double top = middle - kBarHeight / 2, mean = runtime.seconds.mean;
   const double computing = mean * (1 - (runtime.waiting ? runtime.waiting->mean : 0));
-  std::string out = fmt::format(
-      "<g class=\"s{}\"><path class=\"hollow\" d=\"M{} {}H{}v{}H{}z\"/>"
-      "<path class=\"bar\" d=\"M{} {}H{}v{}H{}z\"/>",
-      style, svg_number(x.begin), svg_number(top), svg_number(x(mean)), svg_number(kBarHeight),
-      svg_number(x.begin), svg_number(x.begin), svg_number(top), svg_number(x(computing)),
-      svg_number(kBarHeight), svg_number(x.begin));
+  Shapes out;
+  for (const auto& [role, value] : {std::pair{"hollow", mean}, std::pair{"bar", computing}})
+    out.path(role, fmt::format("M{} {}H{}v{}H{}z", svg_number(x.begin), svg_number(top),
+                               svg_number(x(value)), svg_number(kBarHeight), svg_number(x.begin)));
   if (runtime.seconds.ci_low && *runtime.seconds.ci_high > *runtime.seconds.ci_low) {
     const double low = x(std::max(0.0, *runtime.seconds.ci_low));
     const double high = x(std::min(x.high, *runtime.seconds.ci_high));
     const double below = top + kBarHeight + 4;
-    out += fmt::format("<path class=\"whisker\" d=\"M{} {}H{}M{} {}v5M{} {}v5\"/>", svg_number(low),
-                       svg_number(below), svg_number(high), svg_number(low),
-                       svg_number(below - 2.5), svg_number(high), svg_number(below - 2.5));
+    out.path("whisker", fmt::format("M{} {}H{}M{} {}v5M{} {}v5", svg_number(low), svg_number(below),
+                                    svg_number(high), svg_number(low), svg_number(below - 2.5),
+                                    svg_number(high), svg_number(below - 2.5)));
   }
-  return out + "</g>\n";
+  return out;
 }
 
 struct Row {
@@ -96,9 +93,10 @@ struct Row {
 };
 
 /// Its grid does not go through headings.
-std::string runtime_axis(Scale x, double bottom, const std::vector<Row>& rows,
-                         const std::string& label) {
-  std::string grid, labels;
+Shapes runtime_axis(Scale x, double bottom, const std::vector<Row>& rows,
+                    const std::string& label) {
+  std::string grid;
+  Shapes out, labels;
   for (const double value : ticks(x, 5)) {
     for (std::size_t k = 0; k < rows.size(); ++k)
       if (rows[k].runtime)
@@ -106,10 +104,12 @@ std::string runtime_axis(Scale x, double bottom, const std::vector<Row>& rows,
                             svg_number(kRuntimeTop + kRuntimeRowHeight * static_cast<double>(k)),
                             svg_number(kRuntimeRowHeight));
     grid += fmt::format("V{}", svg_number(bottom + 4));
-    labels += svg_text(x(value), bottom + 15, "middle", format_seconds(value));
+    labels.text(x(value), bottom + 15, "middle", format_seconds(value));
   }
-  return fmt::format("<path class=\"grid\" d=\"{}\"/>\n{}{}", grid, labels,
-                     svg_text((x.begin + x.end) / 2, bottom + 30, "middle", label, "name"));
+  out.path("grid", grid).ends_line = true;
+  out.add(std::move(labels));
+  out.text((x.begin + x.end) / 2, bottom + 30, "middle", label, "name");
+  return out;
 }
 
 std::string runtime_table(const ReportData& data, const std::vector<Runtime>& runtimes) {
@@ -155,7 +155,7 @@ std::vector<Row> rows_of(const ReportData& data) {
 
 }  // namespace
 
-std::string runtime_figure(const ReportData& data) {
+PageFigure runtime_figure(const ReportData& data) {
   const std::vector<Row> rows = rows_of(data);
   std::vector<Runtime> runtimes;
   int label = 0, words = 0;
@@ -165,35 +165,36 @@ std::string runtime_figure(const ReportData& data) {
     label = std::max(label, terminal_columns(shortened(row.label, kRuntimeLongestLabel)));
     words = std::max(words, terminal_columns(waiting_text(*row.runtime)));
   }
-  if (runtimes.empty()) return "";
+  if (runtimes.empty()) return {};
   Scale x = fit_seconds(runtimes);
   x.begin = kRuntimeCharacterWidth * label + kRuntimeGap;
   x.end = kRuntimeWidth - kRuntimeDigitWidth * words - kRuntimeGap;
   const double bottom = kRuntimeTop + kRuntimeRowHeight * static_cast<double>(rows.size()) + 2;
-  std::string bars, description;
+  Shapes out =
+      runtime_axis(x, bottom, rows, all_simulated(data) ? "simulated time" : "wall-clock time");
+  std::string description;
   for (std::size_t k = 0; k < rows.size(); ++k) {
     const Row& row = rows[k];
     const double middle = kRuntimeTop + kRuntimeRowHeight * (static_cast<double>(k) + 0.5);
     if (!row.runtime) {
-      bars += svg_text(0, middle + 5, "start", shortened(row.label, kLongestHeading), "heading");
+      out.text(0, middle + 5, "start", shortened(row.label, kLongestHeading), "heading");
       description += row.label + ": ";
       continue;
     }
     const int style = data.styles[row.runtime->group];
-    bars += fmt::format(
-        "<g class=\"s{}\">{}</g>", style,
-        svg_text(0, middle + 3.5, "start", shortened(row.label, kRuntimeLongestLabel), "label"));
-    bars += runtime_bar(*row.runtime, style, x, middle);
-    bars += svg_text(kRuntimeWidth, middle + 3.5, "end", waiting_text(*row.runtime), "figures");
+    Shapes name;
+    name.text(0, middle + 3.5, "start", shortened(row.label, kRuntimeLongestLabel), "label");
+    out.group(std::move(name), style);
+    out.group(runtime_bar(*row.runtime, x, middle), style).ends_line = true;
+    out.text(kRuntimeWidth, middle + 3.5, "end", waiting_text(*row.runtime), "figures");
     description += fmt::format("{}: {}, {}. ", row.label, format_seconds(row.runtime->seconds.mean),
                                waiting_text(*row.runtime));
   }
   const std::string title = "Time per gradient of a worker";
-  const std::string unit = all_simulated(data) ? "simulated time" : "wall-clock time";
-  return fmt::format(
-      "<figure class=\"chart\">\n<figcaption>{}</figcaption>\n{}{}{}</svg>\n{}</figure>\n", title,
-      svg_open("runtime", "line", kRuntimeWidth, bottom + kRuntimeAxis, title, description),
-      runtime_axis(x, bottom, rows, unit), bars, runtime_table(data, runtimes));
+  return {.caption = title,
+          .drawing = Drawing{"runtime", "line", kRuntimeWidth, bottom + kRuntimeAxis, title,
+                             description, std::move(out)},
+          .below = runtime_table(data, runtimes)};
 }
 
 std::string runtime_csv(const ReportData& data) {

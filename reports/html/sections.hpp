@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/html/page_figure.hpp"
 #include "reports/html/report_data.hpp"
 
 namespace acid {
@@ -25,12 +26,12 @@ std::string checklist_section(const ReportData& data);
 std::string reproduce_section(const ReportData& data);
 
 /// Figures of one group; empty where there is nothing to draw.
-std::string staleness_figure(const ReportData& data, std::size_t group);
-std::string topology_figure(const ReportData& data, std::size_t group);
-std::string pairing_figure(const ReportData& data, std::size_t group);
-std::string holdings_figure(const ReportData& data, std::size_t group);
+PageFigure staleness_figure(const ReportData& data, std::size_t group);
+PageFigure topology_figure(const ReportData& data, std::size_t group);
+PageFigure pairing_figure(const ReportData& data, std::size_t group);
+PageFigure holdings_figure(const ReportData& data, std::size_t group);
 /// `idle`: the share of time that each worker waits, instead of its gradients.
-std::string worker_figure(const ReportData& data, std::size_t group, bool idle);
+PageFigure worker_figure(const ReportData& data, std::size_t group, bool idle);
 
 /// point_title() for below a picture: short keys, only those that are set, and what a kind takes
 /// behind it: "partition = dirichlet alpha 0.1".

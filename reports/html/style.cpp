@@ -2,17 +2,17 @@
 
 #include <fmt/format.h>
 
-#include "reports/html/looks.hpp"
+#include "reports/html/svg.hpp"
 
 namespace acid {
 namespace {
 
-// Strokes inside scale(.1) are in tenths of a unit.
+// Strokes inside scale(.1) are in tenths of a unit. @NAME@: with_looks().
 constexpr std::string_view kStyleSheet = R"css(
-:root,.for-paper{color-scheme:light dark;--ink:#1a1a1a;--soft:#5c5c5c;--rule:#d9d9d6;--paper:#fff;
+:root,.for-paper{color-scheme:light dark;--ink:@ink@;--soft:@soft@;--rule:@rule@;--paper:@paper@;
 --wash:#f6f6f4;--warn:#8a4b00;--shade:#0004;--page:66rem}
-@media (prefers-color-scheme:dark){:root{--ink:#e8e6e3;--soft:#a5a29d;--rule:#3a3a38;
---paper:#161616;--wash:#1f1f1e;--warn:#f0b060;--shade:#fff5}}
+@media (prefers-color-scheme:dark){:root{--ink:@dark-ink@;--soft:@dark-soft@;--rule:@dark-rule@;
+--paper:@dark-paper@;--wash:#1f1f1e;--warn:#f0b060;--shade:#fff5}}
 *{box-sizing:border-box}
 html{background:var(--paper);color:var(--ink);-webkit-text-size-adjust:100%}
 body{max-width:var(--page);margin:0 auto;padding:2.5rem 1.25rem 4rem;
@@ -89,28 +89,28 @@ background:var(--ink);color:var(--paper);border-color:var(--ink)}
 .for-paper{position:absolute;visibility:hidden;width:0;height:0;overflow:hidden}
 svg{display:block;width:100%;height:auto;overflow:visible}
 svg.swatch{display:inline-block;width:1.9rem;height:.6rem}
-svg text{font-size:10.5px;fill:var(--soft);font-variant-numeric:tabular-nums}
+svg text{@text@}
 svg.line{max-width:31rem}
-svg .label{fill:var(--c);font-weight:600;font-size:10.5px}
-.grid{stroke:var(--rule);stroke-width:.8;fill:none}
-.axis{stroke:var(--soft);stroke-width:1;fill:none}
-.mean{stroke:var(--c);stroke-width:19;fill:none;stroke-linejoin:round}
-.seed{stroke:var(--c);stroke-width:7;fill:none;opacity:.3;stroke-linejoin:round}
-.band{fill:var(--c);opacity:.13}
-.cut{stroke:var(--c);stroke-width:20;fill:none;stroke-dasharray:15 30}
-.reference{stroke:var(--c);stroke-width:9;fill:none;stroke-dasharray:36 30}
+svg .label{@label@}
+.grid{@grid@}
+.axis{@axis@}
+.mean{@mean@}
+.seed{@seed@}
+.band{@band@}
+.cut{@cut@}
+.reference{@reference@}
 details.more{grid-column:1/-1}
 details.more[open]{display:grid;gap:1.6rem 2rem;
 grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr))}
 details.more>summary{grid-column:1/-1}
-.lead{stroke:var(--soft);stroke-width:.7;fill:none;stroke-dasharray:1 2}
+.lead{@lead@}
 .smalls{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,15rem),1fr));
 gap:1.6rem 2rem;margin:1rem 0}
 .small svg{max-width:19rem}.small svg.heat,.small svg.graph{max-width:15.5rem}
-.edge{stroke:var(--soft);stroke-width:.9;fill:none;opacity:.75}
-.node{fill:var(--paper);stroke:var(--ink);stroke-width:1}
-svg .node-name{font-size:8.5px;fill:var(--ink)}
-.bar{fill:var(--c)}.hollow{fill:none;stroke:var(--c);stroke-width:1}
+.edge{@edge@}
+.node{@node@}
+svg .node-name{@node-name@}
+.bar{@bar@}.hollow{@hollow@}
 .headline{font-size:1.12rem;margin:.4rem 0 .7rem;max-width:none}
 .forests{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
 gap:1.6rem 2rem;margin:.6rem 0 1.4rem;align-items:start}
@@ -119,17 +119,17 @@ svg.overview.wide{min-width:58rem}
 svg.overview .figures{font-size:10px}
 .overview .row{cursor:pointer;text-decoration:none}.overview .hit{fill:transparent}
 .overview .row:hover .hit,.overview .row:focus .hit,.overview .chosen .hit{fill:var(--wash)}
-.mark{fill:var(--c)}.whisker{fill:none;stroke:var(--c);stroke-width:1.5}
-.zero{stroke:var(--ink);stroke-width:1;stroke-dasharray:2 3}
-svg .heading{fill:var(--ink);font-weight:600}svg .figures{fill:var(--ink)}
+.mark{@mark@}.whisker{@whisker@}
+.zero{@zero@}
+svg .heading{@heading@}svg .figures{@figures@}
 .timelines{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
 gap:1.6rem 2rem;margin:1rem 0}
-.span-compute{fill:var(--c);opacity:.6}
-.span-wait{fill:none;stroke:var(--soft);stroke-width:9}.span-exchange{fill:var(--ink)}
+.span-compute{@span-compute@}
+.span-wait{@span-wait@}.span-exchange{@span-exchange@}
 .mark-word{white-space:nowrap}.prose td:last-child{min-width:16rem;max-width:40rem}
-.h0{fill:#00224e}.h1{fill:#123570}.h2{fill:#3b496c}.h3{fill:#575d6d}.h4{fill:#707173}
-.h5{fill:#8a8678}.h6{fill:#a59c74}.h7{fill:#c3b369}.h8{fill:#e1cc55}
-svg .name{fill:var(--soft)}
+.h0{@h0@}.h1{@h1@}.h2{@h2@}.h3{@h3@}.h4{@h4@}
+.h5{@h5@}.h6{@h6@}.h7{@h7@}.h8{@h8@}
+svg .name{@name@}
 dl.facts{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:.25rem 1.2rem;
 font-size:.85rem;margin:.6rem 0}
 dl.facts dt{color:var(--soft)}dl.facts dd{margin:0;overflow-wrap:anywhere}
@@ -154,15 +154,18 @@ std::string_view style_sheet() {
   static const std::string sheet = fmt::format(
       ":root,.for-paper{{{0}}}\n@media (prefers-color-scheme:dark){{:root{{{1}}}}}\n"
       "@media print{{:root{{{0}}}}}\n{2}{3}",
-      colour_rules(kLightColours), colour_rules(kDarkColours), style_rules(), kStyleSheet);
+      colour_rules(kLightColours), colour_rules(kDarkColours), style_rules(),
+      with_looks(std::string(kStyleSheet)));
   return sheet;
 }
 
 std::string swatch(int style) {
+  Shapes shapes;
+  shapes.path("mean", "M0 45h300", style);
+  shapes.marker(style, 150, 45, 42);
   return fmt::format(
-      "<svg class=\"swatch s{0}\" viewBox=\"0 0 300 90\" aria-hidden=\"true\">"
-      "<path class=\"mean s{0}\" d=\"M0 45h300\"/>{1}</svg>",
-      style, draw_marker(style, 150, 45, 42));
+      "<svg class=\"swatch s{}\" viewBox=\"0 0 300 90\" aria-hidden=\"true\">{}</svg>", style,
+      svg(shapes));
 }
 
 }  // namespace acid

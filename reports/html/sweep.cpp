@@ -154,7 +154,7 @@ ReportData one_setting(const ReportData& data, std::size_t point) {
 
 std::string overview_section(const ReportData& data) {
   return "<section id=\"overview\">\n<h2>Overview</h2>\n" + counted_verdicts(data) +
-         draw_overview(data) + warnings_box(data) + "</section>\n";
+         draw_overview(data).html() + warnings_box(data) + "</section>\n";
 }
 
 std::string packed_section(const std::string& section, std::string_view summary) {

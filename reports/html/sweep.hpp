@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "reports/html/page_figure.hpp"
 #include "reports/html/report_data.hpp"
 
 namespace acid {
@@ -18,7 +19,7 @@ ReportData one_setting(const ReportData& data, std::size_t point);
 /// The primary outcome of every algorithm at every setting and, beside it, its difference to the
 /// setting's baseline; one row per setting. Values that lie far from all others are drawn as arrows
 /// at the edge of the scale.
-std::string draw_overview(const ReportData& data);
+PageFigure draw_overview(const ReportData& data);
 
 /// Verdict, overview, and what the script draws filters and facets from.
 std::string overview_section(const ReportData& data);

@@ -25,7 +25,7 @@ std::vector<std::int64_t> staleness_of(const ReportData& data, const std::string
 std::string staleness_figures(const ReportData& data) {
   std::vector<std::string> figures;
   for (std::size_t g = 0; g < data.comparison.groups.size(); ++g)
-    figures.push_back(staleness_figure(data, g));
+    figures.push_back(staleness_figure(data, g).html());
   const std::string body = figures_by_point(data, "smalls", "Staleness", figures);
   if (body.empty()) return "";
   return "<h3>Staleness</h3>\n" +
@@ -41,7 +41,7 @@ std::string timeline_figures(const ReportData& data) {
   if (!(end > 0)) return "";
   std::vector<std::string> figures(data.comparison.groups.size());
   for (std::size_t k = 0; k < drawn.size(); ++k)
-    figures[drawn[k].group] = draw_timeline(drawn[k], k, end);
+    figures[drawn[k].group] = draw_timeline(drawn[k], k, end).html();
   return "<h3>The first gradients of every worker</h3>\n" +
          paragraph(
              "One row per worker, all on one time scale: a bar while it computes, a thin line "
@@ -52,18 +52,18 @@ std::string timeline_figures(const ReportData& data) {
 
 }  // namespace
 
-std::string staleness_figure(const ReportData& data, std::size_t g) {
+PageFigure staleness_figure(const ReportData& data, std::size_t g) {
   return draw_staleness(fmt::format("staleness-{}", g), full_label(data, g), data.styles[g],
                         staleness_of(data, data.comparison.groups[g].runs_group));
 }
 
 std::string time_section(const ReportData& data) {
   std::string body;
-  if (const std::string runtime = runtime_figure(data); !runtime.empty())
+  if (const PageFigure runtime = runtime_figure(data); !runtime.empty())
     body += paragraph(
                 "Filled: computing; hollow: waiting for others; whisker: 95 % t interval of the "
                 "sum over seeds.") +
-            runtime;
+            runtime.html();
   body += timeline_figures(data) + staleness_figures(data);
   if (body.empty()) return "";
   return "<section id=\"time\">\n<h2>Where the time went</h2>\n" + body + "</section>\n";

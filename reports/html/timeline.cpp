@@ -11,7 +11,6 @@
 #include "reports/html/markup.hpp"
 #include "reports/html/scale.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/svg.hpp"
 #include "reports/numbers.hpp"
 
 namespace acid {
@@ -90,16 +89,20 @@ void add_span(Paths& paths, const Span& span, const Scale& x, double top) {
   }
 }
 
-std::string time_axis(const Scale& x, double bottom, const std::string& unit) {
-  std::string marks, labels;
+Shapes time_axis(const Scale& x, double bottom, const std::string& unit) {
+  std::string marks;
+  Shapes out, labels;
   for (const double value : ticks(x, 5)) {
     marks += fmt::format("M{} {}v4", svg_number(x(value)), svg_number(bottom));
-    labels += svg_text(x(value), bottom + 15, "middle", format_number(value, 3));
+    labels.text(x(value), bottom + 15, "middle", format_number(value, 3));
   }
-  return fmt::format(
-      "<path class=\"grid\" d=\"{}\"/><path class=\"axis\" d=\"M{} {}H{}\"/>\n{}{}", marks,
-      svg_number(x.begin), svg_number(bottom), svg_number(x.end), labels,
-      svg_text((x.begin + x.end) / 2, bottom + kTimelineAxis - 4, "middle", unit, "name"));
+  out.path("grid", marks);
+  out.path("axis",
+           fmt::format("M{} {}H{}", svg_number(x.begin), svg_number(bottom), svg_number(x.end)))
+      .ends_line = true;
+  out.add(std::move(labels));
+  out.text((x.begin + x.end) / 2, bottom + kTimelineAxis - 4, "middle", unit, "name");
+  return out;
 }
 
 /// Shares of the drawn time, over the drawn rows.
@@ -157,34 +160,36 @@ double timeline_end(const std::vector<TimelineData>& timelines) {
   return std::isfinite(end) ? end : 0;
 }
 
-std::string draw_timeline(const TimelineData& timeline, std::size_t index, double end) {
+PageFigure draw_timeline(const TimelineData& timeline, std::size_t index, double end) {
   const std::vector<std::size_t> rows = chosen_rows(timeline.rows, kMostRows);
   const double bottom = kTimelineTop + kRow * static_cast<double>(rows.size()) + 2;
   const Scale x{0, end, kTimelineLeft, kTimelineWidth - kRight, false};
   const std::string summary = shares_text(timeline, end);
-  std::string out = svg_open(timeline.id, "line", kTimelineWidth, bottom + kTimelineAxis,
-                             timeline.label, summary);
+  Shapes out, spans;
   Paths paths;
   for (std::size_t k = 0; k < rows.size(); ++k) {
     const TimelineData::Row& row = timeline.rows[rows[k]];
     const double top = kTimelineTop + kRow * static_cast<double>(k);
     for (const Span& span : row.spans) add_span(paths, span, x, top);
     const bool labelled = rows.size() <= 8 || k % 2 == 0 || k + 1 == rows.size();
-    if (labelled) out += svg_text(kTimelineLeft - 6, top + kBar, "end", std::to_string(row.worker));
+    if (labelled) out.text(kTimelineLeft - 6, top + kBar, "end", std::to_string(row.worker));
   }
-  out += fmt::format("<g transform=\"scale(.1)\" class=\"s{}\">\n", timeline.style);
   for (std::size_t kind = 0; kind < kSpanNames.size(); ++kind)
     if (!paths.of_kind[kind].empty())
-      out += fmt::format("<path class=\"span-{}\" d=\"{}\"/>\n", kSpanNames[kind],
-                         paths.of_kind[kind]);
-  out += "</g>\n" + time_axis(x, bottom, timeline.unit) + "</svg>\n";
+      spans.path(fmt::format("span-{}", kSpanNames[kind]), paths.of_kind[kind]).ends_line = true;
+  DrawnShape& group = out.group(std::move(spans), timeline.style);
+  group.place = ShapePlace{}.scaled(.1, 1);
+  group.opens_line = group.ends_line = true;
+  out.add(time_axis(x, bottom, timeline.unit));
   std::string rest;
   if (rows.size() < static_cast<std::size_t>(timeline.workers))
     rest = fmt::format(" {} of {} workers, the slowest among them.", rows.size(), timeline.workers);
-  return fmt::format(
-      "<figure class=\"timeline\" data-timeline=\"{}\">\n<figcaption>{}</figcaption>\n{}"
-      "<p class=\"note\">{}{}</p>\n</figure>\n",
-      index, escaped(timeline.label), out, escaped(summary), rest);
+  return {.css_class = "timeline",
+          .attributes = fmt::format(" data-timeline=\"{}\"", index),
+          .caption = escaped(timeline.label),
+          .drawing = Drawing{timeline.id, "line", kTimelineWidth, bottom + kTimelineAxis,
+                             timeline.label, summary, std::move(out)},
+          .below = note(summary + rest)};
 }
 
 }  // namespace acid

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/html/page_figure.hpp"
 #include "reports/html/report_data.hpp"
 
 namespace acid {
@@ -34,6 +35,6 @@ double timeline_end(const std::vector<TimelineData>& timelines);
 
 /// The figure, static, of the timeline at `index`, from 0 to `end`: computing is a bar, waiting a
 /// thin line, an exchange a mark at the foot of the row. Of many workers only some have a row.
-std::string draw_timeline(const TimelineData& timeline, std::size_t index, double end);
+PageFigure draw_timeline(const TimelineData& timeline, std::size_t index, double end);
 
 }  // namespace acid

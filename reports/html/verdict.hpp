@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "reports/html/page_figure.hpp"
 #include "reports/html/report_data.hpp"
 
 namespace acid {
@@ -22,8 +23,8 @@ std::string numbers_section(const ReportData& data);
 
 /// Differences to the baseline in one outcome, and ratios of consensus distances; empty where there
 /// are none.
-std::string difference_forest(const ReportData& data, const std::string& metric);
-std::string ratio_forest(const ReportData& data);
+PageFigure difference_forest(const ReportData& data, const std::string& metric);
+PageFigure ratio_forest(const ReportData& data);
 /// Differences to the baseline, one figure per outcome, and ratios of consensus distances.
 std::string verdict_forests(const ReportData& data);
 

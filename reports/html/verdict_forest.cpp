@@ -55,8 +55,8 @@ std::string common_label(const Comparison& comparison, const std::vector<std::st
 
 }  // namespace
 
-std::string difference_forest(const ReportData& data, const std::string& name) {
-  if (!is_outcome(name) && !is_way_to_target(name)) return "";
+PageFigure difference_forest(const ReportData& data, const std::string& name) {
+  if (!is_outcome(name) && !is_way_to_target(name)) return {};
   const Comparison& comparison = data.comparison;
   std::vector<std::string> baselines;
   bool differs = false, survivors = false;
@@ -88,7 +88,7 @@ std::string difference_forest(const ReportData& data, const std::string& name) {
         e.ci_high,
         forest_numbers(e.mean, e.ci_low, e.ci_high)};
   });
-  if (!differs) return "";
+  if (!differs) return {};
   forest.id = fmt::format("forest-{}", name);
   const std::string place = place_words(comparison);
   forest.title =
@@ -105,7 +105,7 @@ std::string difference_forest(const ReportData& data, const std::string& name) {
   return draw_forest(forest);
 }
 
-std::string ratio_forest(const ReportData& data) {
+PageFigure ratio_forest(const ReportData& data) {
   const Comparison& comparison = data.comparison;
   std::vector<std::string> references;
   bool survivors = false, tested = false;
@@ -126,7 +126,7 @@ std::string ratio_forest(const ReportData& data) {
                      ratio->value.ci_high,
                      forest_numbers(ratio->value.mean, ratio->value.ci_low, ratio->value.ci_high)};
   });
-  if (forest.rows.empty()) return "";
+  if (forest.rows.empty()) return {};
   forest.id = "forest-consensus-ratio";
   forest.legend = fmt::format("95 % intervals, each for itself; {}",
                               tested ? "the test is of the differences" : "not tested");
@@ -144,10 +144,10 @@ std::string verdict_forests(const ReportData& data) {
   std::string out;
   for (const OutcomeMetric& metric : kOutcomes)
     if (metric.name != kMidConsensus || data.comparison.primary == kMidConsensus)
-      out += difference_forest(data, std::string(metric.name));
+      out += difference_forest(data, std::string(metric.name)).html();
   if (is_way_to_target(data.comparison.primary))
-    out += difference_forest(data, data.comparison.primary);
-  return out + ratio_forest(data);
+    out += difference_forest(data, data.comparison.primary).html();
+  return out + ratio_forest(data).html();
 }
 
 }  // namespace acid

@@ -5,9 +5,9 @@
 #include <regex>
 #include <set>
 
+#include "reports/drawing/looks.hpp"
 #include "reports/html/encoding.hpp"
 #include "reports/html/line_chart.hpp"
-#include "reports/html/looks.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/network_charts.hpp"
 #include "reports/html/scale.hpp"
@@ -82,14 +82,14 @@ TEST_CASE("the table of a chart has recorded values, at their own places") {
   chart.series.front().seeds.push_back({{0, 4}, {40, 3}, {80, 2.5}});
   // Coarse cells, whose means are not the values at their edges.
   chart.series.front().band = band_over_seeds({{1.3, 0.6}, {3.3, 2.6}}, 80, false);
-  const std::string html = draw(chart);
+  const std::string html = draw(chart).html();
   INFO(html.substr(html.find("<summary>Data</summary>")));
   CHECK(row_of(html, "0") == "3 ± 13");
   CHECK(row_of(html, "20") == "2 ± 13");
   CHECK(row_of(html, "80") == "2 ± 13");
   chart.series.front().whole = false;  // then its ends alone are known
-  CHECK(row_of(draw(chart), "0") == "3 ± 13");
-  CHECK(row_of(draw(chart), "20").starts_with("≈ 2 ± 13"));
+  CHECK(row_of(draw(chart).html(), "0") == "3 ± 13");
+  CHECK(row_of(draw(chart).html(), "20").starts_with("≈ 2 ± 13"));
 }
 
 TEST_CASE("linear ticks are round and within the scale") {
@@ -130,7 +130,7 @@ TEST_CASE("paths are short relative integers") {
 }
 
 TEST_CASE("a line chart names itself for those who cannot see it and carries its data") {
-  const std::string svg = draw(chart_of({{0, 2}, {50, 1}, {100, 0.5}}, false));
+  const std::string svg = draw(chart_of({{0, 2}, {50, 1}, {100, 0.5}}, false)).html();
   CHECK(has(svg, "role=\"img\" aria-labelledby=\"c-t c-d\""));
   CHECK(has(svg, "<title id=\"c-t\">Loss</title>"));
   CHECK(has(svg, "<desc id=\"c-d\">"));
@@ -145,46 +145,46 @@ TEST_CASE("a logarithmic chart leaves out zeros and says so") {
   LineChart zeros = chart_of({{0, 0}, {100, 0}}, true);
   zeros.series[0].label = "ar-sgd";
   chart.series.push_back(zeros.series[0]);
-  const std::string svg = draw(chart);
+  const std::string svg = draw(chart).html();
   CHECK(has(svg, "ar-sgd: zero on this scale, not drawn."));
   CHECK_FALSE(has(svg, "nan"));
-  CHECK(has(draw(zeros), "Nothing to draw"));
-  CHECK(has(draw(chart_of({}, false)), "Nothing to draw"));
-  CHECK_FALSE(has(draw(chart_of({{5, 1}}, false)), "nan"));
+  CHECK(has(draw(zeros).html(), "Nothing to draw"));
+  CHECK(has(draw(chart_of({}, false)).html(), "Nothing to draw"));
+  CHECK_FALSE(has(draw(chart_of({{5, 1}}, false)).html(), "nan"));
 }
 
 TEST_CASE("topology and pairing drawings hold every worker and every edge at any size") {
   for (const int workers : {1, 2, 3, 16, kMostDrawnWorkers}) {
     std::vector<RatedEdge> edges;
     for (int i = 0; i + 1 < workers; ++i) edges.push_back({i, i + 1, 1.0, 0.9});
-    const std::string graph = draw_topology("g", "chain", workers, edges, 0);
+    const std::string graph = draw_topology("g", "chain", workers, edges, 0).html();
     std::size_t circles = 0;
     for (std::size_t at = 0; (at = graph.find("<circle", at)) != std::string::npos; ++at) ++circles;
     CHECK(circles == static_cast<std::size_t>(workers));
     CHECK_FALSE(has(graph, "nan"));
-    const std::string heat = draw_pairing("h", "chain", workers, edges);
+    const std::string heat = draw_pairing("h", "chain", workers, edges).html();
     CHECK_FALSE(has(heat, "nan"));
     if (workers == 16) CHECK(has(heat, "M1 0h1v1h-1z"));
   }
-  CHECK_FALSE(has(draw_topology("g", "torus", 16, {{0, 3, 1, 1}, {0, 1, 1, 1}}, 4), "nan"));
+  CHECK_FALSE(has(draw_topology("g", "torus", 16, {{0, 3, 1, 1}, {0, 1, 1, 1}}, 4).html(), "nan"));
 }
 
 TEST_CASE("bars become a sentence when there are too many") {
-  CHECK(has(draw_bars("b", "gradients", 0, {1, 2, 3}, false), "<svg"));
-  CHECK(has(draw_bars("b", "idle", 0, std::vector<double>(1000, 0.25), true),
+  CHECK(has(draw_bars("b", "gradients", 0, {1, 2, 3}, false).html(), "<svg"));
+  CHECK(has(draw_bars("b", "idle", 0, std::vector<double>(1000, 0.25), true).html(),
             "1000 workers: smallest 25 %"));
   CHECK(draw_bars("b", "idle", 0, {}, true).empty());
-  CHECK_FALSE(has(draw_bars("b", "idle", 0, {0, 0}, true), "nan"));
+  CHECK_FALSE(has(draw_bars("b", "idle", 0, {0, 0}, true).html(), "nan"));
 }
 
 TEST_CASE("who holds what is a heat map of workers and classes") {
-  const std::string drawn = draw_holdings("d", "sorted <", {{30, 0}, {10, 20}});
+  const std::string drawn = draw_holdings("d", "sorted <", {{30, 0}, {10, 20}}).html();
   CHECK(has(drawn, "A worker holds 30 examples, of 1 to 2 of the 2 classes."));
   CHECK(has(drawn, "<path class=\"h8\" d=\"M0 0h1v1h-1z\"/>"));
   CHECK(has(drawn, "<path class=\"h3\" d=\"M1 0h1v1h-1z\"/>"));
   CHECK(has(drawn, "worker,class,examples\n0,0,30\n1,0,10\n1,1,20\n"));
   CHECK(has(drawn, "sorted &lt;"));
-  CHECK_FALSE(has(draw_holdings("d", "none", {{0, 0}, {0, 0}}), "nan"));
+  CHECK_FALSE(has(draw_holdings("d", "none", {{0, 0}, {0, 0}}).html(), "nan"));
 }
 
 TEST_CASE("shell words are quoted only where a shell would take them apart") {
@@ -199,7 +199,7 @@ TEST_CASE(
   const LineChart longer = chart_of({{0, 1}, {100, 9}}, false);
   chart.series.push_back(longer.series.front());
   chart.series.back().label = "another";
-  const std::string html = draw(chart);
+  const std::string html = draw(chart).html();
   const std::regex lead("class=\"lead\" d=\"M([0-9.]+) ([0-9.]+)H([0-9.]+)L([0-9.]+) ([0-9.]+)\"");
   std::size_t leads = 0;
   for (std::sregex_iterator found(html.begin(), html.end(), lead), end; found != end; ++found) {
@@ -218,9 +218,9 @@ TEST_CASE("an interval that goes on beyond a chart has a dotted edge there") {
   ChartSeries& series = chart.series.front();
   series.seeds.push_back(series.seeds.front());
   series.band = {{0, 50, 100}, {1, 2, 3}, {0.95, 1.5, 2.5}, {1.1, 2.5, 9}};
-  const std::string beyond = draw(chart);
+  const std::string beyond = draw(chart).html();
   CHECK(has(beyond, "class=\"cut\""));
   series.band.high = {1.1, 2.5, 3};
-  CHECK_FALSE(has(draw(chart), "class=\"cut\""));
+  CHECK_FALSE(has(draw(chart).html(), "class=\"cut\""));
   CHECK(has(std::string(style_sheet()), ".cut{"));
 }

@@ -61,15 +61,16 @@ TEST_CASE("a table carries its file's name and the exact values of rounded cells
 }
 
 TEST_CASE("a forest plot shows its line, its intervals and cuts a far one with an arrow") {
-  const std::string plain = draw_forest(forest_of({row_of("A", 1, 0.5, 1.5)}));
+  const std::string plain = draw_forest(forest_of({row_of("A", 1, 0.5, 1.5)})).html();
   CHECK(has(plain, "class=\"zero\""));
   CHECK(has(plain, "Difference &lt;b&gt;"));
   CHECK(occurrences(plain, "class=\"whisker\"") == 1);
   CHECK(occurrences(plain, "class=\"mark s") == 1);
   CHECK(has(plain, "<desc id=\"f-d\">difference to AR-SGD. A numbers.</desc>"));
 
-  const std::string cut = draw_forest(
-      forest_of({row_of("A", 1, 0.5, 1.5), row_of("B", 1, 0.6, 1.4), row_of("C", 1, -900, 902)}));
+  const std::string cut = draw_forest(forest_of({row_of("A", 1, 0.5, 1.5), row_of("B", 1, 0.6, 1.4),
+                                                 row_of("C", 1, -900, 902)}))
+                              .html();
   CHECK(occurrences(cut, "class=\"whisker\"") == 3);
   CHECK(occurrences(cut, "class=\"mark s") == 3);
   CHECK(occurrences(cut, "class=\"mark\"") == 1);  // the arrows
@@ -80,8 +81,10 @@ TEST_CASE("a forest plot takes single seeds, headings and values that are not nu
   ForestRow heading;
   heading.label = "workers = 4";
   heading.heading = true;
-  const std::string html = draw_forest(forest_of(
-      {heading, {"one", false, 0, 2, {}, {}, "2"}, {"none", false, 0, NAN, NAN, NAN, "nan"}}));
+  const std::string html = draw_forest(forest_of({heading,
+                                                  {"one", false, 0, 2, {}, {}, "2"},
+                                                  {"none", false, 0, NAN, NAN, NAN, "nan"}}))
+                               .html();
   CHECK(has(html, "class=\"heading\">workers = 4<"));
   CHECK_FALSE(has(html, "class=\"whisker\""));
   CHECK(occurrences(html, "class=\"mark s") == 1);
@@ -95,8 +98,8 @@ TEST_CASE("a forest plot takes single seeds, headings and values that are not nu
 TEST_CASE("staleness is a histogram, or a sentence where nothing was stale") {
   CHECK(draw_staleness("s", "A", 0, {}).empty());
   CHECK(draw_staleness("s", "A", 0, {0, 0}).empty());
-  CHECK(has(draw_staleness("s", "A", 0, {7}), "No gradient was stale"));
-  const std::string drawn = draw_staleness("s", "A & B", 0, {50, 30, 20});
+  CHECK(has(draw_staleness("s", "A", 0, {7}).html(), "No gradient was stale"));
+  const std::string drawn = draw_staleness("s", "A & B", 0, {50, 30, 20}).html();
   CHECK(has(drawn, "Staleness 0: 50 %; median 0, mean 0.7, largest 2."));
   CHECK(has(drawn, "A &amp; B"));
   CHECK_FALSE(has(drawn, "≥"));
@@ -106,11 +109,11 @@ TEST_CASE("rare large staleness is folded into the last bar, never dropped") {
   std::vector<std::int64_t> counts(256, 0);
   counts[0] = counts[1] = 1000;
   counts[200] = 3;
-  const std::string tail = draw_staleness("s", "A", 0, counts);
+  const std::string tail = draw_staleness("s", "A", 0, counts).html();
   CHECK(has(tail, "largest 200."));
   CHECK(has(tail, "≥ 5"));
   counts[255] = 1;
-  CHECK(has(draw_staleness("s", "A", 0, counts), "largest 255 or more."));
+  CHECK(has(draw_staleness("s", "A", 0, counts).html(), "largest 255 or more."));
 }
 
 TEST_CASE("a timeline draws what lies within its time and says how it was spent") {
@@ -119,7 +122,7 @@ TEST_CASE("a timeline draws what lies within its time and says how it was spent"
                    {{SpanKind::compute, 0, 1}, {SpanKind::wait, 1, 3}, {SpanKind::compute, 3, 4}}});
   const double end = timeline_end({timeline});
   CHECK(end == 3);
-  const std::string html = draw_timeline(timeline, 2, end);
+  const std::string html = draw_timeline(timeline, 2, end).html();
   CHECK(has(html, "data-timeline=\"2\""));
   CHECK(has(html, "Computing 67 % of the time, waiting 33 %."));
   for (const char* kind : {"span-compute", "span-wait", "span-exchange"})
@@ -132,7 +135,7 @@ TEST_CASE("of many workers the slowest has a row") {
   std::vector<std::vector<Span>> workers(40,
                                          {{SpanKind::compute, 0, 1}, {SpanKind::compute, 1, 2}});
   workers[33] = {{SpanKind::compute, 0, 9}};
-  const std::string html = draw_timeline(timeline_of(workers), 0, 2);
+  const std::string html = draw_timeline(timeline_of(workers), 0, 2).html();
   CHECK(has(html, ">33</text>"));
   CHECK(has(html, "16 of 40 workers, the slowest among them."));
 }

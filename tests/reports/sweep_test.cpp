@@ -35,7 +35,7 @@ ReportData swept(const synthetic::Folder& folder, int seeds) {
 TEST_CASE("an overview has a row for each setting, and arrows for one that collapses") {
   const synthetic::Folder folder;
   const ReportData data = swept(folder, 7);
-  const std::string html = draw_overview(data);
+  const std::string html = draw_overview(data).html();
   CHECK(count_of(html, "class=\"row\"") == 5);
   CHECK(has(html, ">learning_rate</text>"));
   CHECK(has(html, "<title>optimizer.learning_rate = 1.6: AR-SGD 0.3"));
@@ -43,7 +43,7 @@ TEST_CASE("an overview has a row for each setting, and arrows for one that colla
   CHECK(count_of(html, "class=\"mark\"") == 3);
   CHECK(count_of(html, "class=\"mark s0\"") == 5);  // one in each row, and the legend's
   CHECK(has(html, " to 0.3"));
-  CHECK(draw_overview(one_setting(data, 0)).find("class=\"mark\"") == std::string::npos);
+  CHECK(draw_overview(one_setting(data, 0)).html().find("class=\"mark\"") == std::string::npos);
 }
 
 TEST_CASE("verdicts over many settings are counted") {
@@ -146,13 +146,13 @@ ReportData mostly_equal(const std::string& key) {
 }  // namespace
 
 TEST_CASE("where most settings are equal the overview shows how far the others are") {
-  const std::string html = draw_overview(mostly_equal("short"));
+  const std::string html = draw_overview(mostly_equal("short")).html();
   CHECK_FALSE(has(html, "class=\"mark\""));  // no arrows: all within the scale
   CHECK(has(html, ">0.02</text>"));
 }
 
 TEST_CASE("an overview of many keys is wider, and its titles keep to their plots") {
-  const std::string html = draw_overview(mostly_equal("a_key_that_is_as_long_as_this_one"));
+  const std::string html = draw_overview(mostly_equal("a_key_that_is_as_long_as_this_one")).html();
   CHECK(has(html, "class=\"line overview wide\""));
   CHECK(has(html, ">difference to the</text>"));
   const double width = numbers_after(html, "viewBox=\"0 0 ").front();
@@ -161,7 +161,7 @@ TEST_CASE("an overview of many keys is wider, and its titles keep to their plots
 
 TEST_CASE("what lies beyond the scale of an overview is named where nothing is drawn") {
   const synthetic::Folder folder;
-  const std::string html = draw_overview(swept(folder, 7));
+  const std::string html = draw_overview(swept(folder, 7)).html();
   const std::size_t words = html.find(" to 0.3");
   REQUIRE(words != std::string::npos);
   const std::string text = html.substr(html.rfind("<text x=\"", words), 200);

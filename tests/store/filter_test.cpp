@@ -1,4 +1,6 @@
-// RunFilter: typical expressions, and expressions that must be refused.
+// RunFilter: what people ask for, and what they must not be able to do.
+#include <set>
+
 #include "tests/catch.hpp"
 #include "tests/store/fixture.hpp"
 
@@ -21,9 +23,10 @@ struct Runs {
     store.end_attempt(attempt, ended_as(RunState::finished));
     begin(store, runs[1].id);
   }
-  std::size_t count(const std::string& where) const {
+  std::size_t count(const std::string& where) const { return count_all({where}); }
+  std::size_t count_all(std::vector<std::string> where) const {
     RunFilter filter;
-    filter.where = where;
+    filter.where = std::move(where);
     return list_runs(store, filter).size();
   }
 };
@@ -64,6 +67,107 @@ TEST_CASE("a state in a where expression is the state, also without quotes") {
   CHECK(runs.count("state IS NOT planned AND started <= finished") == 1);
 }
 
+TEST_CASE("settings by their dotted keys are names in a where expression, beside columns") {
+  const Runs runs;
+  CHECK(runs.count("algorithm.kind = 'a2cid2'") == 3);
+  CHECK(runs.count("algorithm.kind = a2cid2") == 3);
+  CHECK(runs.count("algorithm.kind=ad-psgd AND seed > 2") == 2);
+  CHECK(runs.count("algorithm.kind = \"ad-psgd\"") == 3);
+  CHECK(runs.count("algorithm.kind IN (ad-psgd, a2cid2)") == 6);
+  CHECK(runs.count("NOT algorithm.kind IS ad-psgd") == 3);
+  CHECK(runs.count("algorithm.kind IS NOT NULL AND algorithm.kind LIKE 'ad%'") == 3);
+  CHECK(runs.count("algorithm.kind = algorithm.kind") == 6);
+  CHECK(runs.count("algorithm = ad-psgd") == 3);         // a column, and a word that is none
+  CHECK(runs.count("started = finished") == 0);          // both are
+  CHECK(runs.count("algorithm.kind = algorithm") == 0);  // text beside a setting
+  CHECK(runs.count("length(algorithm.kind) BETWEEN 6 AND 6") == 3);
+  CHECK(runs.count("(SELECT max(r.seed) FROM run_list r) = 6") == 6);
+}
+
+TEST_CASE("several where expressions hold together") {
+  const Runs runs;
+  CHECK(runs.count_all({}) == 6);
+  CHECK(runs.count_all({"algorithm.kind=ad-psgd", "seed = 1 OR seed = 2"}) == 1);
+  CHECK_THROWS_AS(runs.count_all({"1", "nope"}), UsageError);
+  CHECK(runs_where(runs.store, resolve_runs(runs.store, {"six"}), {"seed > 4"}).ids ==
+        std::vector{make_run(5).id, make_run(6, "a2cid2").id});
+  try {
+    runs_where(runs.store, resolve_runs(runs.store, {"six"}), {"seed=7", "workers > 1"});
+    FAIL("some run was found");
+  } catch (const UsageError& error) {
+    CHECK_THAT(error.what(), ContainsSubstring("no run has seed=7 and workers > 1: "));
+  }
+}
+
+TEST_CASE("a setting of a where expression that no run has is refused, with the nearest") {
+  const Runs runs;
+  for (const char* wrong : {"algorithm.kynd = ring", "algorithm.kind.name = 1", "seed.kind = 1"}) {
+    INFO(wrong);
+    CHECK_THROWS_WITH(runs.count(wrong), ContainsSubstring("no run here has a setting '"));
+  }
+  CHECK_THROWS_WITH(runs.count("algorithm.kynd = ring"),
+                    ContainsSubstring("did you mean 'algorithm.kind'?"));
+  CHECK_THROWS_AS(runs.count("algoritm.kind = ring"), UsageError);
+}
+
+TEST_CASE("empty lists, lists, numbers and truth values of settings are compared with") {
+  TempFolder temp;
+  Store store(temp.store(), Store::Access::write);
+  RunRecord run = make_run(1);
+  run.settings["task"] = {{"hidden", {16, 32}},
+                          {"none", nlohmann::json::array()},
+                          {"rate", 0.05},
+                          {"nesterov", true},
+                          {"file", "/data/a9a.txt"}};
+  store.add_experiment(make_experiment("one"), {run});
+  const auto holds = [&](const std::string& where) {
+    RunFilter filter;
+    filter.where = {where};
+    return list_runs(store, filter).size() == 1;
+  };
+  for (const char* right :
+       {"task.hidden=[16,32]", "task.hidden = [16, 32]", "task.none=none", "task.rate=0.05",
+        "task.rate = 5e-2 AND task.rate < .1", "task.nesterov=true", "task.file=/data/a9a.txt",
+        "task.file IN (x, /data/a9a.txt)", "task.rate / 2 = 0.025", "task.rate IN (1, 0.05)"}) {
+    INFO(right);
+    CHECK(holds(right));
+  }
+  for (const char* other :
+       {"task.hidden=[16]", "task.hidden=none", "task.rate=0.1", "task.nesterov=false"}) {
+    INFO(other);
+    CHECK_FALSE(holds(other));
+  }
+}
+
+TEST_CASE("a run without a graph stands beside those of every graph that is asked for") {
+  TempFolder temp;
+  Store store(temp.store(), Store::Access::write);
+  std::vector<RunRecord> runs;
+  for (const char* graph : {"ring", "torus", ""}) {
+    RunRecord run = make_run(runs.size() + 1);
+    run.settings["topology"] = nullptr;
+    if (*graph != '\0') run.settings["topology"] = {{"kind", graph}, {"rows", 2 * runs.size()}};
+    runs.push_back(run);
+  }
+  store.add_experiment(make_experiment("graphs"), runs);
+  const auto seeds = [&](std::vector<std::string> where, std::vector<std::string> ids = {}) {
+    RunFilter filter;
+    filter.where = std::move(where);
+    filter.ids = std::move(ids);
+    std::set<std::uint64_t> found;
+    for (const RunSummary& run : list_runs(store, filter)) found.insert(run.seed);
+    return found;
+  };
+  using Seeds = std::set<std::uint64_t>;
+  CHECK(seeds({"topology.kind=ring"}) == Seeds{1, 3});
+  CHECK(seeds({"topology.kind=torus", "topology.rows=2"}) == Seeds{2, 3});
+  CHECK(seeds({"topology.kind=ring", "topology.rows=2"}) == Seeds{});  // of no one graph
+  CHECK(seeds({"topology.kind=star"}) == Seeds{});
+  CHECK(seeds({"topology.kind IS NULL"}) == Seeds{3});
+  CHECK(seeds({"NOT topology.kind = ring"}) == Seeds{2, 3});
+  CHECK(seeds({"topology.kind=ring"}, {runs[1].id, runs[2].id}) == Seeds{});
+}
+
 TEST_CASE("a where expression that takes too much is refused, and the next one is answered") {
   const Runs runs;
   const auto refusal = [&](const std::string& greedy) {
@@ -87,7 +191,8 @@ TEST_CASE("a where expression that is wrong is the user's error and lists the co
   for (const char* wrong :
        {"stat = 'finished'", "seed >", "seed = 'x", "seed) OR (1", "(seed", "1; DELETE FROM runs",
         "1 -- ", "1 /* ", "1) UNION SELECT id FROM runs WHERE (1", "nonsense(1)", "seed = ?1",
-        "seed, seed", "abs(-9223372036854775808)"}) {
+        "seed, seed", "abs(-9223372036854775808)", "algorithm.kind = ring) OR (1",
+        "algorithm.kind = a--b", "algorithm.kind = a/*b", "algorithm.kind ="}) {
     INFO(wrong);
     try {
       runs.count(wrong);

@@ -142,7 +142,7 @@ TEST_CASE("the run of a dead process shows as interrupted and can begin again") 
   interrupted.state = RunState::interrupted;
   CHECK(list_runs(store, interrupted).size() == 1);
   RunFilter where;
-  where.where = "state = 'interrupted'";
+  where.where = {"state = 'interrupted'"};
   CHECK(list_runs(store, where).size() == 1);
 
   begin(store, run.id);

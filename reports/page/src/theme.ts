@@ -1,5 +1,5 @@
 // How styles look: colours as the style sheet has them now, since canvases cannot inherit them;
-// dashes and markers as the data block has them (reports/html/looks.hpp).
+// dashes and markers as the data block has them (reports/drawing/looks.hpp).
 import type { Looks } from "./data";
 import { makeSvg } from "./dom";
 

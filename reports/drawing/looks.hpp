@@ -9,6 +9,7 @@ namespace acid {
 
 /// How an algorithm looks, in every chart: a style s has the colour s % 8, and a dash and a marker
 /// of its own, those of number (s % 8 + s / 8) % 8. Two styles never share all three.
+inline constexpr int kInheritedStyle = -1;
 inline constexpr int kColours = 8;
 inline constexpr int kStyles = kColours * kColours;
 constexpr int colour_of(int style) { return style % kColours; }
@@ -43,11 +44,30 @@ inline constexpr std::array<std::string_view, kColours> kMarkers{
 /// get one style while there are no more than kStyles.
 std::vector<int> styles_of_labels(const std::vector<std::string>& labels);
 
+/// The other colours of a drawing.
+struct PageColour {
+  std::string_view name, light, dark;
+};
+inline constexpr std::array<PageColour, 4> kPageColours{{{"ink", "#1a1a1a", "#e8e6e3"},
+                                                         {"soft", "#5c5c5c", "#a5a29d"},
+                                                         {"rule", "#d9d9d6", "#3a3a38"},
+                                                         {"paper", "#fff", "#161616"}}};
+
+/// The style sheet's text with what it has of drawings: a role's declarations where @NAME@ stands,
+/// a colour of light paper where @NAME@ does, of dark where @dark-NAME@ does. Roles are "mean",
+/// "grid" and so on; the table of them is in looks.cpp.
+std::string with_looks(std::string sheet);
 /// The rules of the classes s0 … s63, and the colours of each scheme.
 std::string style_rules();
 std::string colour_rules(const std::array<std::string_view, kColours>& colours);
 
-/// A marker in a style's shape about a place, `radius` in the units of the drawing.
-std::string draw_marker(int style, double x, double y, double radius);
+/// How a shape looks on light paper, for drawings without a style sheet. Lengths are in the units
+/// of the shape's own coordinates.
+struct Look {
+  std::string_view fill = "none", stroke = "none";  // "#rrggbb" or "none"
+  double width = 1, opacity = 1, size = 10.5;
+  std::string_view dash = {};  // lengths with blanks between; empty: solid
+};
+Look look_of(std::string_view role, int style, bool is_text);
 
 }  // namespace acid

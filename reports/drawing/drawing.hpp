@@ -1,0 +1,86 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/curves.hpp"
+#include "reports/drawing/looks.hpp"
+
+namespace acid {
+
+struct DrawnShape;
+enum class ShapeKind { group, path, rect, circle, text };
+
+/// What a chart consists of, in the order in which it is drawn. Coordinates are rounded to tenths
+/// of a unit: finer ones cost bytes in thousands of points and show nowhere. A reference to a shape
+/// holds until the next one is added.
+class Shapes {
+ public:
+  /// `data`: as in SVG, of the commands M, L, H, V, a half circle A to the side, and Z.
+  DrawnShape& path(std::string_view role, std::string data, int style = kInheritedStyle);
+  /// `anchor`: "start", "middle" or "end", which is at x.
+  DrawnShape& text(double x, double y, std::string_view anchor, std::string_view words,
+                   std::string_view role = {});
+  void rect(std::string_view role, double x, double y, double width, double height);
+  void circle(std::string_view role, double x, double y, double radius);
+  /// A marker in a style's shape about a place.
+  DrawnShape& marker(int style, double x, double y, double radius);
+  DrawnShape& group(Shapes parts, int style = kInheritedStyle);
+  void add(Shapes others);
+
+  DrawnShape& back();
+  const std::vector<DrawnShape>& list() const { return list_; }
+
+ private:
+  DrawnShape& add(ShapeKind kind, std::string_view role, double x, double y);
+  std::vector<DrawnShape> list_;
+};
+
+/// Where a shape lies in what holds it: x becomes scale · x + shift.x.
+struct ShapePlace {
+  std::optional<CurvePoint> shift = {};
+  double scale = 1;
+  int digits = 0;  // of the scale behind the point; 0: it is 1
+  ShapePlace scaled(double by, int with_digits) const;
+};
+ShapePlace shifted(double x, double y);
+
+struct DrawnShape {
+  ShapeKind kind = ShapeKind::group;
+  std::string role = {};        // how it looks (looks.hpp); empty: nothing is said of it
+  int style = kInheritedStyle;  // of the algorithm that it is of
+  ShapePlace place = {};
+  std::string words = {};  // of a text, plain; a path's data
+  std::string anchor = {};
+  double x = 0, y = 0, width = 0, height = 0;  // a circle's centre, and its radius as width
+  Shapes parts = {};
+  /// On a page a group can be a row that leads to a setting's details and has a title.
+  struct Row {
+    std::size_t point;
+    std::string title;
+  };
+  std::optional<Row> row = {};
+  bool opens_line = false, ends_line = false;  // of the page's source, behind the tag or the shape
+};
+
+/// A chart without what a page has around it. The title and the description are plain text.
+struct Drawing {
+  std::string id;         // unique in a page
+  std::string css_class;  // of the page's style sheet
+  double width = 0, height = 0;
+  std::string title, description;
+  Shapes shapes = {};
+};
+
+/// Rounded to tenths, and that as text.
+double tenths(double value);
+std::string svg_number(double value);
+
+/// Path data in tenths of a unit (drawn inside scale(.1)), relative to the last point: short
+/// integers. Points are in units.
+std::string path_data(std::span<const CurvePoint> points);
+
+}  // namespace acid

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "reports/drawing/drawing.hpp"
+
+namespace acid {
+
+/// A figure of the page: a drawing with what stands around it, or words in its place.
+struct PageFigure {
+  std::string css_class = "chart";  // of the style sheet
+  std::string attributes = {};      // more of them, HTML
+  std::string caption = {};         // HTML; empty: there is no such figure
+  std::optional<Drawing> drawing = {};
+  bool scrolls = false;    // the drawing, in a box of its own
+  std::string below = {};  // HTML
+  std::string csv = {};    // its data, which a page saves beside its drawing (RFC 4180)
+
+  bool empty() const { return caption.empty(); }
+  std::string html() const;
+};
+
+}  // namespace acid
