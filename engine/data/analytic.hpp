@@ -39,6 +39,8 @@ struct AnalyticEntry {
   std::unique_ptr<Objective> (*make)(const nlohmann::json& options, int workers, int batch_size,
                                      const nlohmann::json& partition, std::int64_t validation,
                                      const Seeds& seeds, int lanes);
+  /// Why an option does nothing beside the others; nullptr: it does something. Absent: all do.
+  const char* (*no_effect)(std::string_view option, const nlohmann::json& options) = nullptr;
   /// Where every gradient is normal noise of mean 0, independent in each parameter, worker and
   /// step: its standard deviation, 0 where gradients are 0. nullptr, and nothing: gradients are
   /// more.

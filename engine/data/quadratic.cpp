@@ -187,7 +187,8 @@ std::unique_ptr<Objective> make_quadratic(const nlohmann::json& options, int wor
 AnalyticEntry analytic_quadratic() {
   return {"quadratic",       "convex quadratics with known optimum, one per worker",
           kQuadraticFields,  false,
-          inspect_quadratic, make_quadratic, noise_of_quadratic};
+          inspect_quadratic, make_quadratic,
+          nullptr,           noise_of_quadratic};
 }
 
 }  // namespace acid
