@@ -20,8 +20,8 @@ struct ConsensusTheory {
 
 /// On a graph with these numbers, as planned; nothing where the method's exchanges have no decay
 /// that is known (consensus_decay). Every assumption of the proof is looked for among the settings:
-/// where one is not found, for whatever reason, there is no level. Throws StoreError for an
-/// algorithm that this acid does not know.
+/// where one is not found, for whatever reason, there is no level. Throws Error for an algorithm
+/// that this acid does not know.
 std::optional<ConsensusTheory> consensus_theory(const RunSettings& settings, double chi1,
                                                 double chi2);
 
