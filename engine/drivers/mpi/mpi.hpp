@@ -15,7 +15,7 @@ struct MpiOptions {
   double slow_factor = 1;          // how many times longer this process takes over a gradient
   /// all-reduce: sums the values of all processes, by the MPI library; absent: our own reduction,
   /// whose bits depend on nothing.
-  std::function<void(std::span<float>)> library_sum;
+  std::function<void(std::span<float>)> library_sum = {};
   /// Asynchronous methods: moves the offers of an exchange between the devices that they lie on;
   /// outlives the run. Null: the transport moves them, through memory of the hosts.
   DeviceLink* link = nullptr;
