@@ -143,7 +143,7 @@ class Subject {
   double t_ = 0;
 };
 
-struct Contest {
+struct ListingContest {
   const char* what;
   std::string_view listing;
   json options;
@@ -155,7 +155,7 @@ struct Contest {
 };
 
 // Options with which values neither grow nor shrink in many repetitions.
-std::vector<Contest> contests() {
+std::vector<ListingContest> listing_contests() {
   return {
       {"SGD with momentum", "d-psgd", json::object(), 5, &Subject::step,
        [](Subject& of, std::size_t n) { momentum_loop(of.x(), of.moment(), of.gradient(), n); },
@@ -193,7 +193,7 @@ std::vector<Contest> contests() {
   };
 }
 
-void measure(Bench& bench, const Contest& contest, std::size_t size) {
+void measure(Bench& bench, const ListingContest& contest, std::size_t size) {
   const double gigabytes = 4e-9 * contest.vectors_moved * static_cast<double>(size);
   Subject ours(contest.listing, contest.options, size, cpu_backend());
   Subject plain(contest.listing, contest.options, size, *cpu_backend("baseline"));
@@ -225,7 +225,7 @@ Measure prepare_listings(CLI::App& app) {
     if (const std::string_view why = why_interpreted(cpu_backend()); !why.empty())
       bench.note(fmt::format("listings are interpreted: {}.", why));
     for (const std::size_t size : *sizes)
-      for (const Contest& contest : contests()) measure(bench, contest, size);
+      for (const ListingContest& contest : listing_contests()) measure(bench, contest, size);
   };
 }
 
