@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/drivers/shared/normalised_clock.hpp"
 #include "engine/drivers/virtual/virtual_time.hpp"
+#include "engine/run/ensemble.hpp"
 
 namespace acid::test {
 
@@ -26,24 +28,51 @@ LoopResult meetings_loop(const Run& run, const VirtualOptions& options);
 LoopResult rounds_loop(const Run& run);
 LoopResult server_loop(const Run& run, const VirtualOptions& options);
 
-/// What will happen, in one order: by seconds, then by worker, then as it was planned.
-class Agenda {
- public:
-  /// `after_end`: it happens even if the run's last gradient is over by then.
-  void plan(double seconds, int worker, bool after_end, std::function<void()> action) {
-    entries_[{seconds, worker, planned_++}] = {after_end, std::move(action)};
-  }
-  bool empty() const { return entries_.empty(); }
-  double next_seconds() const { return std::get<0>(entries_.begin()->first); }
-  struct Entry {
+/// The end of a run: all workers are mixed to this time, and their x is digested.
+LoopResult ended(Ensemble& workers, double end, LoopResult result);
+
+/// Time, and the gradients of workers that go on at their own pace: what the loops of meetings and
+/// of a server have in common.
+class PacedLoop {
+ protected:
+  PacedLoop(const Run& run, const VirtualOptions& options);
+
+  /// In seconds, infinite when nothing is planned.
+  double next_seconds() const { return std::get<0>(agenda_.begin()->first); }
+  /// Rounding never turns time back.
+  void advance(double time, double seconds);
+  /// What is planned next happens.
+  void go_on();
+  /// Actions happen in the order of seconds, then of workers, then as they were planned.
+  /// `after_end`: also when the run's last gradient is over by then.
+  void plan(double seconds, int worker, bool after_end, std::function<void()> action);
+  /// Draws how long the gradient takes that worker w begins now, and plans what follows it.
+  void plan_gradient(int w, std::function<void()> done);
+  double& duration(int w) { return durations_[static_cast<std::size_t>(w)]; }
+  /// The gradient of worker w, which has begun, is computed and counted. Returns the learning rate.
+  double compute(int w);
+  /// After the last gradient time stands still, and what goes on between workers comes to its end.
+  LoopResult end();
+
+  const Run& run_;
+  const VirtualOptions& options_;
+  Ensemble ensemble_;
+  NormalisedClock clock_;
+  double time_ = 0, seconds_ = 0;
+  bool over_ = false;
+  LoopResult result_;
+
+ private:
+  struct Planned {
     bool after_end = false;
     std::function<void()> action;
   };
-  Entry take() { return std::move(entries_.extract(entries_.begin()).mapped()); }
+  Planned take() { return std::move(agenda_.extract(agenda_.begin()).mapped()); }
 
- private:
-  std::map<std::tuple<double, int, std::int64_t>, Entry> entries_;
+  std::map<std::tuple<double, int, std::int64_t>, Planned> agenda_;
   std::int64_t planned_ = 0;
+  std::vector<double> durations_;    // by worker, of the gradient in flight
+  std::vector<std::int64_t> begun_;  // by worker, gradients
 };
 
 }  // namespace acid::test

@@ -1,9 +1,7 @@
 // Rounds (docs/SEMANTICS.md: Rounds).
 #include <algorithm>
 
-#include "engine/base/digest.hpp"
 #include "engine/drivers/shared/rounds.hpp"
-#include "engine/run/ensemble.hpp"
 #include "tests/drivers/semantics.hpp"
 
 namespace acid::test {
@@ -34,12 +32,7 @@ class RoundsLoop {
       result_.exchanges = exchange;
       result_.bytes = end.bytes + ensemble_.extra_bytes();
     }
-    const double end = ensemble_.latest_event();
-    for (int w = 0; w < run_.spec.workers; ++w) {
-      ensemble_.worker(w).finish(end);
-      result_.digests.push_back(sha256_hex(std::span<const float>(ensemble_.worker(w).x())));
-    }
-    return result_;
+    return ended(ensemble_, ensemble_.latest_event(), result_);
   }
 
  private:
