@@ -106,7 +106,9 @@ bool VirtualEvents::step() {
   VirtualWorkers& workers = state_.workers;
   const Budget& budget = state_.spec.budget;
   const double limit = time_limit();
-  const double next_seconds = calendar_->next_seconds(), next = workers.time_at(next_seconds);
+  const double ring = calendar_->next_ring();
+  const double next_seconds = std::min(ring, timetable.next_seconds());
+  const double next = workers.time_at(next_seconds);
   const double due = calendar_->next_due();
   const double sample_seconds = state_.sampler.sample_times().next_seconds();
   const bool by_clock = sample_seconds < kNever;
@@ -128,7 +130,11 @@ bool VirtualEvents::step() {
     return false;
   } else {
     ACID_ASSERT(next_seconds < kNever, "nothing can happen at {} s", timetable.seconds());
-    calendar_->handle_next();
+    timetable.advance_to(next, next_seconds);
+    if (ring == next_seconds)
+      calendar_->handle_ring();
+    else
+      calendar_->handle(timetable.pop());
   }
   return true;
 }
@@ -163,7 +169,10 @@ void VirtualEvents::drain() {
   state_.ended = true;
   state_.totals.position.normalised_time = timetable.time();
   state_.workers.clock().stop(timetable.seconds(), timetable.time());
-  calendar_->drain();
+  calendar_->end();
+  while (!timetable.empty())
+    if (const Occurrence occurrence = timetable.pop(); goes_on_after_end(occurrence.kind))
+      calendar_->handle(occurrence);
   state_.totals.position.seconds = timetable.seconds();
 }
 

@@ -52,13 +52,16 @@ class Calendar {
   /// When the next exchange is due that no occurrence stands for, in normalised time, and that.
   virtual double next_due() const { return kNever; }
   virtual void handle_due() {}
-  /// The next occurrence: in seconds, infinite if there is none, and what happens then.
-  virtual double next_seconds() const = 0;
-  virtual void handle_next() = 0;
+  /// Of the run's timetable. After the last gradient only what goes on between workers
+  /// (goes_on_after_end()), while time stands still.
+  virtual void handle(const Occurrence& occurrence) = 0;
+  /// What else happens, and when next, in seconds.
+  virtual double next_ring() const { return kNever; }
+  virtual void handle_ring() {}
   /// For measuring.
   virtual std::vector<ExchangeInFlight> in_flight() { return {}; }
-  /// After the last gradient: carries out what has begun between workers. Time stands still.
-  virtual void drain() = 0;
+  /// The last gradient is over.
+  virtual void end() {}
   /// Vectors of its own, for a checkpoint.
   virtual void add_vectors(std::vector<StateVectors>& vectors) = 0;
   /// The state between two steps, the vectors apart. No light task may be unfinished.

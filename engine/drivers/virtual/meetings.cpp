@@ -42,18 +42,6 @@ void MeetingCalendar::resume(const CheckpointFile& file) {
       state_.workers.compute(w);
 }
 
-double MeetingCalendar::next_seconds() const {
-  const double occurrence = state_.timetable.next_seconds();
-  return rings_ ? std::min(rings_->peek().seconds, occurrence) : occurrence;
-}
-
-void MeetingCalendar::handle_next() {
-  if (rings_ && rings_->peek().seconds == next_seconds()) return gradient_rings();
-  const Occurrence occurrence = state_.timetable.pop();
-  state_.timetable.advance_to(state_.workers.time_at(occurrence.seconds), occurrence.seconds);
-  handle(occurrence);
-}
-
 void MeetingCalendar::handle(const Occurrence& occurrence) {
   const int w = occurrence.worker;
   switch (occurrence.kind) {
@@ -87,11 +75,9 @@ void MeetingCalendar::gradient_done(int w) {
 
 // Under the Poisson clock a gradient is over as soon as it has begun. Held and paused workers do
 // not ring.
-void MeetingCalendar::gradient_rings() {
-  const GradientRings::Ring ring = rings_->pop();
+void MeetingCalendar::handle_ring() {
+  const int w = rings_->pop().worker;
   if (exchanges_.fetches_ahead()) fetch_gradients();
-  state_.timetable.advance_to(state_.workers.time_at(ring.seconds), ring.seconds);
-  const int w = ring.worker;
   VirtualWorkers::State& s = state_.workers.state(w);
   if (s.held || s.paused) return;
   state_.workers.end_span(w, SpanKind::compute, s.computing_since);
@@ -167,18 +153,9 @@ void MeetingCalendar::count_exchange() {
   state_.look_for_end();
 }
 
-// Every edge that is due is executed, in its order.
-void MeetingCalendar::drain() {
-  waiting_at_end_ = exchanges_.matchmaker().waiting();
-  while (!state_.timetable.empty()) {
-    const Occurrence occurrence = state_.timetable.pop();
-    if (occurrence.kind == Occurrence::Kind::exchange_done) handle(occurrence);
-  }
+void MeetingCalendar::tell(Outcome& outcome) {
   ACID_ASSERT(exchanges_.matchmaker().idle(), "{} exchanges left",
               exchanges_.matchmaker().waiting());
-}
-
-void MeetingCalendar::tell(Outcome& outcome) {
   outcome.edges = exchanges_.edges().list();
   outcome.exchanges_drawn = exchanges_.matchmaker().due();
   outcome.exchanges_waiting = waiting_at_end_;

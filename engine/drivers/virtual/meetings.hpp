@@ -20,10 +20,11 @@ class MeetingCalendar final : public Calendar {
   void resume(const CheckpointFile& file) override;
   double next_due() const override { return exchanges_.next_due(); }
   void handle_due() override;
-  double next_seconds() const override;
-  void handle_next() override;
+  void handle(const Occurrence& occurrence) override;
+  double next_ring() const override { return rings_ ? rings_->peek().seconds : kNever; }
+  void handle_ring() override;
   std::vector<ExchangeInFlight> in_flight() override { return exchanges_.in_flight(); }
-  void drain() override;
+  void end() override { waiting_at_end_ = exchanges_.matchmaker().waiting(); }
   void add_vectors(std::vector<StateVectors>& vectors) override { exchanges_.add_offers(vectors); }
   void persist(ArchiveWriter& archive) override { persist_all(archive); }
   void persist(ArchiveReader& archive) override { persist_all(archive); }
@@ -32,9 +33,7 @@ class MeetingCalendar final : public Calendar {
  private:
   template <class Archive>
   void persist_all(Archive& archive);
-  void handle(const Occurrence& occurrence);
   void gradient_done(int w);
-  void gradient_rings();
   bool is_behind(int w) const;
   void commit(int w, bool begins_next);
   void gather_notes();

@@ -29,12 +29,6 @@ void ServerCalendar::resume(const CheckpointFile& file) {
     if (walk(w).computing) state_.workers.compute(w);
 }
 
-void ServerCalendar::handle_next() {
-  const Occurrence occurrence = state_.timetable.pop();
-  state_.timetable.advance_to(state_.workers.time_at(occurrence.seconds), occurrence.seconds);
-  handle(occurrence);
-}
-
 void ServerCalendar::handle(const Occurrence& occurrence) {
   const int w = occurrence.worker;
   if (w < 0) return handle_visit(w + servers().size(), occurrence.kind);
@@ -182,16 +176,6 @@ void ServerCalendar::hear(int w) {
   state_.player.hear(w, state_.timetable.time(), messages_.said(w), messages_.reply(w),
                      static_cast<std::uint64_t>(walk(w).arrival));
   ++state_.totals.exchanges;
-}
-
-// What has been said arrives, and those who wait for a reply hear it.
-void ServerCalendar::drain() {
-  while (!state_.timetable.empty()) {
-    const Occurrence occurrence = state_.timetable.pop();
-    const bool arrives = occurrence.kind == Occurrence::Kind::message_arrives ||
-                         occurrence.kind == Occurrence::Kind::reply_arrives;
-    if (arrives) handle(occurrence);
-  }
 }
 
 }  // namespace acid

@@ -16,9 +16,7 @@ class ServerCalendar final : public Calendar {
   std::string_view layout() const override { return kLayout; }
   void begin() override;
   void resume(const CheckpointFile& file) override;
-  double next_seconds() const override { return state_.timetable.next_seconds(); }
-  void handle_next() override;
-  void drain() override;
+  void handle(const Occurrence& occurrence) override;
   void add_vectors(std::vector<StateVectors>& vectors) override { messages_.add_to(vectors); }
   void persist(ArchiveWriter& archive) override { persist_all(archive); }
   void persist(ArchiveReader& archive) override { persist_all(archive); }
@@ -42,7 +40,6 @@ class ServerCalendar final : public Calendar {
   Walk& walk(int w) { return walks_[static_cast<std::size_t>(w)]; }
   template <class Archive>
   void persist_all(Archive& archive);
-  void handle(const Occurrence& occurrence);
   /// Until the worker computes or waits; once the run has ended, until its next leg.
   void go_on(int w);
   void begin_gradient(int w);

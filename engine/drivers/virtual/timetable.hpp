@@ -35,6 +35,12 @@ struct Occurrence {
   }
 };
 
+/// Whether it is between workers: after the run's last gradient nothing else happens.
+inline bool goes_on_after_end(Occurrence::Kind kind) {
+  return kind == Occurrence::Kind::exchange_done || kind == Occurrence::Kind::message_arrives ||
+         kind == Occurrence::Kind::reply_arrives;
+}
+
 /// How far such a run is, and what will happen in it, in one order: by seconds, then by worker,
 /// then as it was planned.
 class Timetable {
