@@ -24,15 +24,16 @@ Servers::Servers(const Method& method, const WorkerSettings& of_workers, int wor
       dimension_(of_workers.dimension),
       workers_(workers),
       count_(method.servers(workers)),
-      hubs_(std::make_unique<Hub[]>(index(count_))),
       of_worker_(index(workers)) {
   const auto add = [&](const Rules& rules) {
     const std::size_t number = index(workers) + all_.size();
     all_.push_back(std::make_unique<One>(of_workers, rules, static_cast<std::uint32_t>(number)));
     all_.back()->worker.start(x0);
   };
-  for (int h = 0; h < count_; ++h) add(*method.server);
-  if (method.hubs) add(method.hubs->above);
+  for (int s = 0; s < count_; ++s) add(*method.server);
+  if (!method.hubs) return;
+  add(method.hubs->above);
+  above_ = &all_.back()->arrivals;
 }
 
 double Servers::latest_event() const {
@@ -41,48 +42,45 @@ double Servers::latest_event() const {
   return latest;
 }
 
-StepSize Servers::arrive(int w, double learning_rate) {
-  Hub& here = hub(of(w));
+StepSize Servers::arrive(int caller, double learning_rate) {
+  const bool is_worker = caller < workers_;
+  One& here = *all_[index(of(caller))];
+  std::int64_t& last =
+      is_worker ? of_worker_[index(caller)] : all_[index(caller - workers_)]->above;
+  if (!is_worker) learning_rate = all_[index(caller - workers_)]->learning_rate_above;
   const std::int64_t number = here.arrivals.load() + 1;
-  const std::int64_t last = std::exchange(of_worker_[index(w)], number);
+  const std::int64_t before = std::exchange(last, number);
   here.arrivals.store(number);
   here.learning_rate = learning_rate;
-  return {learning_rate, number, number - 1 - last};
+  return {learning_rate, number, number - 1 - before};
 }
 
-bool Servers::leave(int h) {
-  Hub& one = hub(h);
-  if (!method_.hubs || one.is_away || one.arrivals.load() - one.heard < method_.hubs->every)
+bool Servers::leave(int s) {
+  One& one = *all_[index(s)];
+  if (s >= count_ || !method_.hubs || one.is_away ||
+      one.arrivals.load() - one.heard < method_.hubs->every)
     return false;
   one.learning_rate_above = one.learning_rate;
   return one.is_away = true;
 }
 
-StepSize Servers::arrive_above(int h) {
-  Hub& one = hub(h);
-  const std::int64_t number = arrivals_above_.load() + 1;
-  const std::int64_t last = std::exchange(one.above, number);
-  arrivals_above_.store(number);
-  return {one.learning_rate_above, number, number - 1 - last};
-}
-
 void Servers::come_back(int h) {
-  hub(h).heard = hub(h).arrivals.load();
-  hub(h).is_away = false;
+  One& one = *all_[index(h)];
+  one.heard = one.arrivals.load();
+  one.is_away = false;
 }
 
 std::int64_t Servers::bytes_of_visits() const {
-  if (!method_.hubs) return 0;
-  return visits() * static_cast<std::int64_t>(method_.bytes_per_visit(dimension_));
+  if (!above_) return 0;
+  return above_->load() * static_cast<std::int64_t>(method_.bytes_per_visit(dimension_));
 }
 
-void Servers::say_above(int h, double t, std::span<float> said) {
+void Servers::say(int h, double t, std::span<float> said) {
   Worker& one = server(h);
   one.say_by(*method_.hubs->visit.floats, std::max(t, one.last_event()), said);
 }
 
-void Servers::hear_above(int h, double t, std::span<const float> said,
-                         std::span<const float> reply) {
+void Servers::hear(int h, double t, std::span<const float> said, std::span<const float> reply) {
   Worker& one = server(h);
   const std::array<kernels::Weighted<float>, 2> sources{{{said.data(), 1}, {reply.data(), 1}}};
   one.hear_by(*method_.hubs->visit.floats, std::max(t, one.last_event()), {.sources = sources});

@@ -109,7 +109,7 @@ class ServerLoop : PacedLoop {
     const StepSize step = servers().arrive(w, of(w).learning_rate);
     serve(servers().server(h), time_, messages_.said(w), messages_.reply(w), step);
     Link& link = links_[static_cast<std::size_t>(h)];
-    plan(arrival(options_.network.link, link.out_free, messages_.reply_bytes()), w, true,
+    plan(arrival(options_.network.link, link.out_free, messages_.reply(w).size_bytes()), w, true,
          [this, w] {
            of(w).replied = true;
            if (of(w).waiting) walk_on(w);
@@ -119,15 +119,16 @@ class ServerLoop : PacedLoop {
 
   void leave(int h) {
     const LinkCost& link = options_.network.hubs.value_or(options_.network.link);
-    servers().say_above(h, time_, messages_.said_above(h));
+    const int hub = servers().caller(h);  // as a caller of the one above
+    const std::span<float> said = messages_.said(hub), reply = messages_.reply(hub);
+    servers().say(h, time_, said);
     result_.bytes += static_cast<std::int64_t>(method_.bytes_per_visit(ensemble_.dimension()));
-    plan(arrival(link, links_.back().in_free, messages_.said_above_bytes()), h - servers().size(),
-         true, [this, h, link] {
-           serve(servers().model(), time_, messages_.said_above(h), messages_.reply_above(h),
-                 servers().arrive_above(h));
-           plan(arrival(link, links_.back().out_free, messages_.reply_above_bytes()),
-                h - servers().size(), true, [this, h] {
-                  servers().hear_above(h, time_, messages_.said_above(h), messages_.reply_above(h));
+    plan(arrival(link, links_.back().in_free, said.size_bytes()), h - servers().size(), true,
+         [this, h, hub, link, said, reply] {
+           serve(servers().model(), time_, said, reply, servers().arrive(hub));
+           plan(arrival(link, links_.back().out_free, reply.size_bytes()), h - servers().size(),
+                true, [this, h, said, reply] {
+                  servers().hear(h, time_, said, reply);
                   servers().come_back(h);
                 });
          });

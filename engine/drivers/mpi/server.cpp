@@ -64,15 +64,12 @@ void MpiServer::act() {
 }
 
 void MpiServer::hear(const Waiting& one) {
-  const std::span<float> said = messages_.said(one.from), reply = messages_.reply(one.from);
-  form_.decode(one.from, one.body, said);
-  const int h = servers_.of(one.from);
-  const StepSize arrival = servers_.arrive(one.from, one.learning_rate);
-  serve(servers_.server(h), one.time, said, reply, arrival);
+  form_.decode(one.from, one.body, messages_.said(one.from));
+  call(servers_, messages_, one.from, one.time, one.learning_rate);
+  const std::span<const float> reply = messages_.reply(one.from);
   const std::int64_t number = last_arrivals_[static_cast<std::size_t>(one.from)] = ++arrivals_;
-  post_.send(one.from, mail_header(MailKind::reply, number, arrival.number),
+  post_.send(one.from, mail_header(MailKind::reply, number, servers_.last_arrival(one.from)),
              std::vector(reply.begin(), reply.end()));
-  if (servers_.leave(h)) visit(servers_, h, one.time, messages_);
 }
 
 MpiServer::AtMark MpiServer::take_mark() {

@@ -53,6 +53,7 @@ class Replay {
   void apply(const ReplayStep& step);
   void offer_alone(const ReplayStep& step);
   void arrive(const ReplayStep& step);
+  void call(int caller, const ReplayStep& step, double learning_rate);
   void hear_reply(const ReplayStep& step);
   void count_edge(const ReplayStep& step);
   void mark_alone(const ReplayStep& step);
@@ -259,17 +260,19 @@ void Replay::arrive(const ReplayStep& step) {
   const int w = step.worker;
   const double learning_rate =
       step.gradient == 0 ? 0 : spec_.learning_rate(position(step.gradient, 0));
+  call(w, step, learning_rate);
+}
+
+void Replay::call(int caller, const ReplayStep& step, double learning_rate) {
   Servers& servers = ensemble_.servers();
-  const int h = servers.of(w);
-  player_.say(w, step.time, messages_->said(w), step.exchange);
-  player_.serve(w, step.time, messages_->said(w), messages_->reply(w),
-                servers.arrive(w, learning_rate));
-  if (!servers.leave(h)) return;
-  const std::span<float> said = messages_->said_above(h), reply = messages_->reply_above(h);
-  player_.say_above(h, step.time, said);
-  player_.serve_above(h, step.time, said, reply, servers.arrive_above(h));
-  player_.hear_above(h, step.time, said, reply);
-  servers.come_back(h);
+  const std::span<float> said = messages_->said(caller), reply = messages_->reply(caller);
+  player_.say(caller, step.time, said, step.exchange);
+  player_.serve(caller, step.time, said, reply, servers.arrive(caller, learning_rate));
+  const int s = servers.of(caller), hub = servers.caller(s);
+  if (!servers.leave(s)) return;
+  call(hub, step, 0);
+  player_.hear(hub, step.time, messages_->said(hub), messages_->reply(hub));
+  servers.come_back(s);
 }
 
 void Replay::hear_reply(const ReplayStep& step) {

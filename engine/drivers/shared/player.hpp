@@ -87,51 +87,42 @@ class Player {
       log_.add(j, EventKind::exchange, t, ensemble_.worker(j), number);
     });
   }
-  /// `own` ← what worker w says. `number`: for the log, of its arrival at the server.
-  void say(int w, double t, std::span<float> own, std::uint64_t number = 0) {
-    pool_.submit(w, workers_ + w, ChainPool::Weight::light, [this, w, t, own, number](int) {
-      ensemble_.worker(w).offer(t, own);
-      log_.add(w, EventKind::offer, t, ensemble_.worker(w), number);
+  /// `own` ← what a caller (Servers) says. `number`: for a worker's log, of its arrival.
+  void say(int caller, double t, std::span<float> own, std::uint64_t number = 0) {
+    submit(caller, [this, caller, t, own, number] {
+      if (caller >= workers_) return servers().say(caller - workers_, t, own);
+      ensemble_.worker(caller).offer(t, own);
+      log_.add(caller, EventKind::offer, t, ensemble_.worker(caller), number);
     });
   }
-  /// Its server hears what worker w has said; `reply` ← what it answers.
-  void serve(int w, double t, std::span<const float> said, std::span<float> reply,
+  /// Its server hears what a caller has said; `reply` ← what it answers.
+  void serve(int caller, double t, std::span<const float> said, std::span<float> reply,
              const StepSize& arrival) {
-    const int h = servers().of(w);
-    pool_.submit(w, chain_of(h), ChainPool::Weight::light, [this, h, t, said, reply, arrival](int) {
-      acid::serve(servers().server(h), t, said, reply, arrival);
-    });
-  }
-  /// `said` ← what hub h says to the one above, …
-  void say_above(int h, double t, std::span<float> said) {
-    pool_.submit(chain_of(h), ChainPool::kNoChain, ChainPool::Weight::light,
-                 [this, h, t, said](int) { servers().say_above(h, t, said); });
-  }
-  /// … which hears it and answers, …
-  void serve_above(int h, double t, std::span<const float> said, std::span<float> reply,
-                   const StepSize& arrival) {
-    pool_.submit(chain_of(h), chain_of(servers().size()), ChainPool::Weight::light,
-                 [this, t, said, reply, arrival](int) {
-                   acid::serve(servers().model(), t, said, reply, arrival);
+    const int s = servers().of(caller);
+    pool_.submit(chain_of(caller), chain_of(servers().caller(s)), ChainPool::Weight::light,
+                 [this, s, t, said, reply, arrival](int) {
+                   acid::serve(servers().server(s), t, said, reply, arrival);
                  });
   }
-  /// … and it hears the reply.
-  void hear_above(int h, double t, std::span<const float> said, std::span<const float> reply) {
-    pool_.submit(chain_of(h), ChainPool::kNoChain, ChainPool::Weight::light,
-                 [this, h, t, said, reply](int) { servers().hear_above(h, t, said, reply); });
-  }
-  /// Worker w hears the reply to what it has said; the log has it with `number`.
-  void hear(int w, double t, std::span<const float> own, std::span<const float> reply,
-            std::uint64_t number) {
-    pool_.submit(w, workers_ + w, ChainPool::Weight::light, [this, w, t, own, reply, number](int) {
-      hear_reply(ensemble_.worker(w), t, own, reply);
-      log_.add(w, EventKind::apply, t, ensemble_.worker(w), number);
+  /// A caller hears the reply to what it has said; a worker's log has it with `number`.
+  void hear(int caller, double t, std::span<const float> own, std::span<const float> reply,
+            std::uint64_t number = 0) {
+    submit(caller, [this, caller, t, own, reply, number] {
+      if (caller >= workers_) return servers().hear(caller - workers_, t, own, reply);
+      hear_reply(ensemble_.worker(caller), t, own, reply);
+      log_.add(caller, EventKind::apply, t, ensemble_.worker(caller), number);
     });
   }
 
  private:
   Servers& servers() { return ensemble_.servers(); }
-  int chain_of(int server) const { return 2 * workers_ + server; }
+  int chain_of(int caller) const { return caller < workers_ ? caller : caller + workers_; }
+  /// What a caller does, a worker not while its gradient is computed.
+  template <class Task>
+  void submit(int caller, Task task) {
+    pool_.submit(chain_of(caller), caller < workers_ ? workers_ + caller : ChainPool::kNoChain,
+                 ChainPool::Weight::light, [task](int) { task(); });
+  }
 
   Objective& objective_;
   Recorder& recorder_;

@@ -5,33 +5,33 @@
 
 namespace acid {
 
+ServerMessages::Table::Table(const char* checkpoint_name, const RunSpec& spec,
+                             const Rule<float>& rule, std::size_t dimension, int callers)
+    : name(checkpoint_name),
+      size(rule.message().floats(dimension)),
+      rows(callers),
+      values(static_cast<std::size_t>(rows) * size, *spec.backend) {}
+
 ServerMessages::ServerMessages(const RunSpec& spec, std::size_t dimension, int workers)
-    : workers_(workers),
-      hubs_(spec.method.hubs ? spec.method.servers(workers) : 0),
-      said_size_(spec.method.message().floats(dimension)),
-      reply_size_(spec.method.server->floats->message().floats(dimension)),
-      said_above_size_(hubs_ > 0 ? spec.method.hubs->visit.floats->message().floats(dimension) : 0),
-      reply_above_size_(hubs_ > 0 ? spec.method.hubs->above.floats->message().floats(dimension)
-                                  : 0),
-      said_(static_cast<std::size_t>(workers_) * said_size_, *spec.backend),
-      replies_(static_cast<std::size_t>(workers_) * reply_size_, *spec.backend),
-      said_above_(static_cast<std::size_t>(hubs_) * said_above_size_, *spec.backend),
-      replies_above_(static_cast<std::size_t>(hubs_) * reply_above_size_, *spec.backend) {}
+    : workers_(workers) {
+  const Method& method = spec.method;
+  tables_.emplace_back("server.said", spec, *method.rules.floats, dimension, workers);
+  tables_.emplace_back("server.reply", spec, *method.server->floats, dimension, workers);
+  if (!method.hubs) return;
+  const int hubs = method.servers(workers);
+  tables_.emplace_back("hub.said", spec, *method.hubs->visit.floats, dimension, hubs);
+  tables_.emplace_back("hub.reply", spec, *method.hubs->above.floats, dimension, hubs);
+}
 
 void ServerMessages::add_to(std::vector<StateVectors>& vectors) {
-  const auto add = [&](const char* name, Arena<float>& all, std::size_t size, int rows) {
-    if (rows == 0) return;
-    const auto floats = static_cast<std::int64_t>(size);
+  for (Table& table : tables_) {
+    const auto floats = static_cast<std::int64_t>(table.size);
     StateVectors& messages = vectors.emplace_back();
-    messages.name = name;
+    messages.name = table.name;
     messages.segments = {{.name = "message", .shape = {floats}, .offset = 0, .size = floats}};
     messages.compared = false;  // they are past
-    for (int r = 0; r < rows; ++r) messages.values.push_back(row(all, size, r));
-  };
-  add("server.said", said_, said_size_, workers_);
-  add("server.reply", replies_, reply_size_, workers_);
-  add("hub.said", said_above_, said_above_size_, hubs_);
-  add("hub.reply", replies_above_, reply_above_size_, hubs_);
+    for (int r = 0; r < table.rows; ++r) messages.values.push_back(table.row(r));
+  }
 }
 
 void ServerMessages::restore(const CheckpointFile& file) {
@@ -53,12 +53,16 @@ void serve(Worker& server, double t, std::span<const float> said, std::span<floa
   server.offer(at, reply);
 }
 
-void visit(Servers& servers, int h, double t, ServerMessages& messages) {
-  const std::span<float> said = messages.said_above(h), reply = messages.reply_above(h);
-  servers.say_above(h, t, said);
-  serve(servers.model(), t, said, reply, servers.arrive_above(h));
-  servers.hear_above(h, t, said, reply);
-  servers.come_back(h);
+void call(Servers& servers, ServerMessages& messages, int caller, double t, double learning_rate) {
+  const int s = servers.of(caller);
+  serve(servers.server(s), t, messages.said(caller), messages.reply(caller),
+        servers.arrive(caller, learning_rate));
+  if (!servers.leave(s)) return;
+  const int hub = servers.caller(s);
+  servers.say(s, t, messages.said(hub));
+  call(servers, messages, hub, t);
+  servers.hear(s, t, messages.said(hub), messages.reply(hub));
+  servers.come_back(s);
 }
 
 void hear_reply(Worker& worker, double t, std::span<const float> said,

@@ -8,32 +8,39 @@
 
 namespace acid {
 
-/// What so many workers of a run have said to their servers last, and what those answered: a row
-/// each of the size of such a message, in the memory of the workers. Likewise what hubs have said
-/// to the server above them, if there are any. The driver serialises access row by row.
+/// What each caller (Servers) has said last, and what its server replied: a row each, in the memory
+/// of the workers. The driver serialises access row by row.
 class ServerMessages {
  public:
+  /// Callers are so many workers, and the hubs that they have.
   ServerMessages(const RunSpec& spec, std::size_t dimension, int workers);
-  std::span<float> said(int w) { return row(said_, said_size_, w); }
-  std::span<float> reply(int w) { return row(replies_, reply_size_, w); }
-  std::size_t reply_bytes() const { return sizeof(float) * reply_size_; }
-  std::span<float> said_above(int h) { return row(said_above_, said_above_size_, h); }
-  std::span<float> reply_above(int h) { return row(replies_above_, reply_above_size_, h); }
-  std::size_t said_above_bytes() const { return sizeof(float) * said_above_size_; }
-  std::size_t reply_above_bytes() const { return sizeof(float) * reply_above_size_; }
+  std::span<float> said(int caller) { return row(caller, 0); }
+  std::span<float> reply(int caller) { return row(caller, 1); }
 
   /// Adds them to what a checkpoint holds, borrowed.
   void add_to(std::vector<StateVectors>& vectors);
   void restore(const CheckpointFile& file);
 
  private:
-  static std::span<float> row(Arena<float>& all, std::size_t size, int w) {
-    return all.span().subspan(static_cast<std::size_t>(w) * size, size);
+  /// What so many callers of a kind have said, or been replied.
+  struct Table {
+    Table(const char* checkpoint_name, const RunSpec& spec, const Rule<float>& rule,
+          std::size_t dimension, int callers);
+    const char* name;  // in a checkpoint
+    std::size_t size;  // floats of a row
+    int rows;
+    Arena<float> values;
+    std::span<float> row(int i) {
+      return values.span().subspan(static_cast<std::size_t>(i) * size, size);
+    }
+  };
+  std::span<float> row(int caller, std::size_t reply) {
+    return caller < workers_ ? tables_[reply].row(caller)
+                             : tables_[2 + reply].row(caller - workers_);
   }
 
-  const int workers_, hubs_;
-  const std::size_t said_size_, reply_size_, said_above_size_, reply_above_size_;
-  Arena<float> said_, replies_, said_above_, replies_above_;
+  const int workers_;
+  std::vector<Table> tables_;  // said, replies; likewise of hubs, if there are any
 };
 
 /// The part of its round that a worker comes to.
@@ -64,12 +71,14 @@ bool go_to_next_gradient(const Round& round, RoundPlace& at, const Ends& ends, c
   }
 }
 
-/// A server hears what a worker, or a hub, has said, at t or at its own last event, whichever is
-/// later, and `reply` ← what it answers.
+/// A server hears what a caller has said, at t or at its own last event, whichever is later, and
+/// `reply` ← what it answers.
 void serve(Worker& server, double t, std::span<const float> said, std::span<float> reply,
            const StepSize& arrival);
-/// Hub h, which has left, is at the one above and back at once.
-void visit(Servers& servers, int h, double t, ServerMessages& messages);
+/// What a caller has said arrives at its server, which hears it and replies. A hub that leaves then
+/// is at the one above and back at once. `learning_rate`: as Servers::arrive.
+void call(Servers& servers, ServerMessages& messages, int caller, double t,
+          double learning_rate = 0);
 /// The worker hears the reply to what it has said.
 void hear_reply(Worker& worker, double t, std::span<const float> said,
                 std::span<const float> reply);

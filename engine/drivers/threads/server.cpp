@@ -9,8 +9,9 @@ ThreadsServer::ThreadsServer(const RunSpec& spec, LockedWorkers& workers)
       workers_(workers),
       walks_(static_cast<std::size_t>(spec.workers)),
       messages_(spec, workers.ensemble().dimension(), spec.workers),
-      mutexes_(std::make_unique<Mutex[]>(
-          static_cast<std::size_t>(workers.ensemble().servers().size() + 1))) {}
+      mutexes_(
+          std::make_unique<Mutex[]>(static_cast<std::size_t>(workers.ensemble().servers().all()))) {
+}
 
 bool ThreadsServer::begin(int w) {
   return workers_.commits() < spec_.budget.gradients && walk_on(w, workers_.now(), nullptr) &&
@@ -57,32 +58,29 @@ bool ThreadsServer::step(int w, const Done& done, std::int64_t staleness) {
 void ThreadsServer::say(int w, double t) {
   Ensemble& ensemble = workers_.ensemble();
   ensemble.worker(w).offer(t, messages_.said(w));
-  const double since = workers_.seconds();
-  const int h = ensemble.servers().of(w);
-  {
-    MutexLock lock(mutexes_[static_cast<std::size_t>(h)]);
-    arrive(w, h, t, workers_.add_wait(w, since));
-  }
+  call(w, w, t, workers_.seconds());
   workers_.log().add(w, EventKind::offer, t, ensemble.worker(w),
                      static_cast<std::uint64_t>(walks_[static_cast<std::size_t>(w)].arrival));
 }
 
-// The mutex of server h is held, since `begun`.
-void ThreadsServer::arrive(int w, int h, double t, double begun) {
+// What `caller` has said, on the way of worker w, which has waited for its server since then.
+void ThreadsServer::call(int w, int caller, double t, double since) {
   Walk& at = walks_[static_cast<std::size_t>(w)];
   Servers& servers = workers_.ensemble().servers();
-  serve(servers.server(h), t, messages_.said(w), messages_.reply(w),
-        servers.arrive(w, at.learning_rate));
+  const int s = servers.of(caller), hub = servers.caller(s);
+  MutexLock lock(mutexes_[static_cast<std::size_t>(s)]);
+  const double begun = workers_.add_wait(w, since);
+  serve(servers.server(s), t, messages_.said(caller), messages_.reply(caller),
+        servers.arrive(caller, at.learning_rate));
   const double left = workers_.add_visit(w, begun);
-  if (!servers.leave(h)) {
+  if (!servers.leave(s)) {
     at.arrival = workers_.arrive();
     return;
   }
-  MutexLock lock(mutexes_[static_cast<std::size_t>(servers.size())]);
-  const double entered = workers_.add_wait(w, left);
-  at.arrival = workers_.arrive();
-  visit(servers, h, t, messages_);
-  workers_.add_visit(w, entered);
+  servers.say(s, t, messages_.said(hub));
+  call(w, hub, t, left);
+  servers.hear(s, t, messages_.said(hub), messages_.reply(hub));
+  servers.come_back(s);
 }
 
 void ThreadsServer::hear(int w, double t) {

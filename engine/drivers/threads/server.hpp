@@ -59,7 +59,7 @@ class ThreadsServer {
   bool walk_on(int w, double t, const Done* done);
   bool step(int w, const Done& done, std::int64_t staleness);
   void say(int w, double t);
-  void arrive(int w, int h, double t, double begun);
+  void call(int w, int caller, double t, double since);
   void hear(int w, double t);
 
   const RunSpec& spec_;

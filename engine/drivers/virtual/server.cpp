@@ -30,14 +30,15 @@ void ServerCalendar::resume(const CheckpointFile& file) {
 }
 
 void ServerCalendar::handle(const Occurrence& occurrence) {
-  const int w = occurrence.worker;
-  if (w < 0) return handle_visit(w + servers().size(), occurrence.kind);
+  int w = occurrence.worker;
+  if (w < 0) w = servers().caller(w + servers().size());
   switch (occurrence.kind) {
     case Occurrence::Kind::gradient_done:
       return gradient_done(w);
     case Occurrence::Kind::message_arrives:
       return serve(w);
     case Occurrence::Kind::reply_arrives:
+      if (is_hub(w)) return hear(w);
       walk(w).replied = true;
       break;
     case Occurrence::Kind::pause_begins:
@@ -117,65 +118,52 @@ void ServerCalendar::commit(int w) {
 }
 
 // The bytes of a message leave on its server's link when those of the messages before it have.
-double ServerCalendar::arrives(const LinkCost& link, double& link_free, std::size_t bytes) {
-  const double seconds = link.transfer_seconds(static_cast<double>(bytes));
-  link_free = std::max(link_free, state_.timetable.seconds()) + seconds;
-  return link_free + link.latency_seconds;
+// Hubs are numbered below 0 there, and so come before workers.
+void ServerCalendar::push(int caller, Occurrence::Kind kind, std::size_t bytes) {
+  const LinkCost& link = is_hub(caller) ? link_above_ : state_.options.network.link;
+  Way& way = ways_[static_cast<std::size_t>(servers().of(caller))];
+  double& free = kind == Occurrence::Kind::message_arrives ? way.in_free : way.out_free;
+  free = std::max(free, state_.timetable.seconds()) +
+         link.transfer_seconds(static_cast<double>(bytes));
+  state_.timetable.push(
+      {.seconds = free + link.latency_seconds,
+       .worker = is_hub(caller) ? caller - servers().caller(servers().size()) : caller,
+       .kind = kind});
 }
 
-void ServerCalendar::say(int w) {
+void ServerCalendar::say(int caller) {
   const std::size_t dimension = state_.run.objective.dimension();
-  const int h = servers().of(w);
-  state_.player.say(w, state_.timetable.time(), messages_.said(w));
-  walk(w).replied = false;
-  state_.totals.position.bytes += state_.spec.bytes_per_exchange(dimension);
-  const std::size_t bytes = state_.spec.method.packed_message(dimension).bytes();
-  state_.timetable.push({.seconds = arrives(state_.options.network.link, way(h).in_free, bytes),
-                         .worker = w,
-                         .kind = Occurrence::Kind::message_arrives});
-}
-
-void ServerCalendar::serve(int w) {
-  const int h = servers().of(w);
-  walk(w).arrival = ++arrivals_;
-  state_.player.serve(w, state_.timetable.time(), messages_.said(w), messages_.reply(w),
-                      servers().arrive(w, walk(w).learning_rate));
-  state_.timetable.push(
-      {.seconds = arrives(state_.options.network.link, way(h).out_free, messages_.reply_bytes()),
-       .worker = w,
-       .kind = Occurrence::Kind::reply_arrives});
-  if (servers().leave(h)) leave(h);
-}
-
-void ServerCalendar::leave(int h) {
-  state_.player.say_above(h, state_.timetable.time(), messages_.said_above(h));
-  state_.totals.position.bytes += static_cast<std::int64_t>(
-      state_.spec.method.bytes_per_visit(state_.run.objective.dimension()));
-  state_.timetable.push(
-      {.seconds = arrives(link_above_, way_above().in_free, messages_.said_above_bytes()),
-       .worker = h - servers().size(),
-       .kind = Occurrence::Kind::message_arrives});
-}
-
-void ServerCalendar::handle_visit(int h, Occurrence::Kind kind) {
-  const double t = state_.timetable.time();
-  if (kind == Occurrence::Kind::message_arrives) {
-    state_.player.serve_above(h, t, messages_.said_above(h), messages_.reply_above(h),
-                              servers().arrive_above(h));
-    state_.timetable.push(
-        {.seconds = arrives(link_above_, way_above().out_free, messages_.reply_above_bytes()),
-         .worker = h - servers().size(),
-         .kind = Occurrence::Kind::reply_arrives});
-    return;
+  const Method& method = state_.spec.method;
+  const std::span<float> said = messages_.said(caller);
+  state_.player.say(caller, state_.timetable.time(), said);
+  if (is_hub(caller)) {
+    state_.totals.position.bytes += static_cast<std::int64_t>(method.bytes_per_visit(dimension));
+  } else {
+    walk(caller).replied = false;
+    state_.totals.position.bytes += state_.spec.bytes_per_exchange(dimension);
   }
-  state_.player.hear_above(h, t, messages_.said_above(h), messages_.reply_above(h));
-  servers().come_back(h);
+  push(caller, Occurrence::Kind::message_arrives,
+       is_hub(caller) ? said.size_bytes() : method.packed_message(dimension).bytes());
 }
 
-void ServerCalendar::hear(int w) {
-  state_.player.hear(w, state_.timetable.time(), messages_.said(w), messages_.reply(w),
-                     static_cast<std::uint64_t>(walk(w).arrival));
-  ++state_.totals.exchanges;
+void ServerCalendar::serve(int caller) {
+  const std::span<float> reply = messages_.reply(caller);
+  if (!is_hub(caller)) walk(caller).arrival = ++arrivals_;
+  state_.player.serve(caller, state_.timetable.time(), messages_.said(caller), reply,
+                      servers().arrive(caller, is_hub(caller) ? 0 : walk(caller).learning_rate));
+  push(caller, Occurrence::Kind::reply_arrives, reply.size_bytes());
+  if (const int s = servers().of(caller); servers().leave(s)) say(servers().caller(s));
+}
+
+void ServerCalendar::hear(int caller) {
+  const std::uint64_t number =
+      is_hub(caller) ? 0 : static_cast<std::uint64_t>(walk(caller).arrival);
+  state_.player.hear(caller, state_.timetable.time(), messages_.said(caller),
+                     messages_.reply(caller), number);
+  if (is_hub(caller))
+    servers().come_back(caller - servers().caller(0));
+  else
+    ++state_.totals.exchanges;
 }
 
 }  // namespace acid

@@ -45,14 +45,13 @@ class ServerCalendar final : public Calendar {
   void begin_gradient(int w);
   void gradient_done(int w);
   void commit(int w);
-  void say(int w);
-  void serve(int w);
-  void hear(int w);
-  /// Hub h sends its message to the server above.
-  void leave(int h);
-  /// That message arrives there, or its reply arrives at hub h.
-  void handle_visit(int h, Occurrence::Kind kind);
-  /// A server's link to those that talk to it: when it has sent all, in seconds, each way.
+  // Of a caller (Servers).
+  void say(int caller);
+  void serve(int caller);
+  void hear(int caller);
+  /// What arrives of a caller's, or for it, after so many bytes on its server's link.
+  void push(int caller, Occurrence::Kind kind, std::size_t bytes);
+  /// A server's link to its callers: when it has sent all, in seconds, each way.
   struct Way {
     double in_free = 0, out_free = 0;
     template <class Archive>
@@ -60,18 +59,15 @@ class ServerCalendar final : public Calendar {
       archive(in_free, out_free);
     }
   };
-  Way& way(int h) { return ways_[static_cast<std::size_t>(h)]; }
-  Way& way_above() { return ways_.back(); }
-  /// When a message arrives that leaves now; `link_free`: of the server's way.
-  double arrives(const LinkCost& link, double& link_free, std::size_t bytes);
   Servers& servers() { return state_.player.ensemble().servers(); }
+  bool is_hub(int caller) const { return caller >= state_.spec.workers; }
 
   EventState& state_;
   std::vector<Walk> walks_;
   ServerMessages messages_;
   std::int64_t arrivals_ = 0;  // at all servers of workers
   const LinkCost link_above_;  // between hubs and the server above
-  std::vector<Way> ways_;      // by server; the one above hubs is the last
+  std::vector<Way> ways_;      // by server
 };
 
 }  // namespace acid
