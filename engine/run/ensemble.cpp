@@ -219,20 +219,15 @@ std::vector<StateVectors> Ensemble::vectors() const {
       else
         same->values.push_back(vector);
     });
+  if (servers_) servers_->messages().add_to(list);
   return list;
 }
 
 void Ensemble::restore(const CheckpointFile& file) {
   for (const StateVectors& vectors : this->vectors()) {
     std::vector<std::span<float>> out;
-    for (Worker& worker : workers_)
-      worker.for_each_vector([&](std::string_view name, std::span<float> vector) {
-        if (name == vectors.name) out.push_back(vector);
-      });
-    if (servers_)
-      servers_->for_each_vector([&](const std::string& name, std::span<float> vector) {
-        if (name == vectors.name) out.push_back(vector);
-      });
+    for (const std::span<const float> own : vectors.values)
+      out.emplace_back(const_cast<float*>(own.data()), own.size());
     file.read(vectors.name, vectors.segments, out);
   }
   for (Worker& worker : workers_) worker.restart_gradient();

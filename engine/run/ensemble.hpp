@@ -57,7 +57,7 @@ ParallelFor sequential_for(int lane);
 
 struct Evaluation {
   double loss = 0;
-  double accuracy = 0;  // NaN when the objective has none
+  double accuracy = 0;             // NaN when the objective has none
   std::vector<double> named = {};  // means, in the order of Objective::evaluated_names()
 };
 
@@ -96,7 +96,8 @@ class Ensemble {
   /// Largest last_event() over the workers and the servers.
   double latest_event() const;
 
-  /// The vectors of all workers, for a checkpoint; x comes first. The servers' are "server.x", ….
+  /// The vectors of all workers, for a checkpoint; x comes first. Those of servers are "server.x"
+  /// and the like, and their messages follow.
   std::vector<StateVectors> vectors() const;
   /// Fills them from a checkpoint. The gradients in flight will be computed anew.
   void restore(const CheckpointFile& file);

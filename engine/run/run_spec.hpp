@@ -84,6 +84,10 @@ struct RunSpec {
   std::int64_t end_at_gradients = kNoEnd;
   static constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 
+  /// Whether what is counted as it comes has come to its end.
+  bool is_over(const Position& here) const {
+    return budget.spent(here) || here.gradients >= end_at_gradients;
+  }
   double learning_rate(const Position& here) const { return schedule.rate(budget.progress(here)); }
   /// Where a run of rounds stands after so many legs of them, a gradient of every worker each.
   /// `bytes`: sent until then.

@@ -24,6 +24,7 @@ Servers::Servers(const Method& method, const WorkerSettings& of_workers, int wor
       dimension_(of_workers.dimension),
       workers_(workers),
       count_(method.servers(workers)),
+      messages_(method, *of_workers.backend, dimension_, workers),
       of_worker_(index(workers)) {
   const auto add = [&](const Rules& rules) {
     const std::size_t number = index(workers) + all_.size();
@@ -68,6 +69,18 @@ void Servers::come_back(int h) {
   One& one = *all_[index(h)];
   one.heard = one.arrivals.load();
   one.is_away = false;
+}
+
+void Servers::call(int caller, double t, double learning_rate) {
+  const int s = of(caller);
+  serve(server(s), t, messages_.said(caller), messages_.reply(caller),
+        arrive(caller, learning_rate));
+  if (!leave(s)) return;
+  const int hub = this->caller(s);
+  say(s, t, messages_.said(hub));
+  call(hub, t);
+  hear(s, t, messages_.said(hub), messages_.reply(hub));
+  come_back(s);
 }
 
 std::int64_t Servers::bytes_of_visits() const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/methods/method.hpp"
+#include "engine/run/server_messages.hpp"
 #include "engine/worker/worker.hpp"
 
 namespace acid {
@@ -62,6 +63,12 @@ class Servers {
   /// Bytes of what hubs have said, and of the replies.
   std::int64_t bytes_of_visits() const;
 
+  /// What each caller has said last, and what was replied.
+  ServerMessages& messages() { return messages_; }
+  /// What a caller has said arrives at its server, which hears it and replies. A hub that leaves
+  /// then is at the one above and back at once.
+  void call(int caller, double t, double learning_rate = 0);
+
   // What hub h does as a caller, at t or at its last event, whichever is later.
   void say(int h, double t, std::span<float> said);
   void hear(int h, double t, std::span<const float> said, std::span<const float> reply);
@@ -109,6 +116,7 @@ class Servers {
   const Method method_;
   const std::size_t dimension_;
   const int workers_, count_;
+  ServerMessages messages_;
   std::vector<std::unique_ptr<One>> all_;       // the hubs, then the one above; or the one
   std::atomic<std::int64_t>* above_ = nullptr;  // arrivals there, where there are hubs
   std::vector<std::int64_t> of_worker_;         // the number of its last arrival, from 1

@@ -1,7 +1,7 @@
 // A server, and hubs below it (docs/SEMANTICS.md: A server).
 #include <algorithm>
 
-#include "engine/drivers/shared/server_messages.hpp"
+#include "engine/run/server_messages.hpp"
 #include "tests/drivers/semantics.hpp"
 
 namespace acid::test {
@@ -12,7 +12,7 @@ class ServerLoop : PacedLoop {
   ServerLoop(const Run& run, const VirtualOptions& options)
       : PacedLoop(run, options),
         method_(run.spec.method),
-        messages_(run.spec, ensemble_.dimension(), run.spec.workers),
+        messages_(method_, *run.spec.backend, ensemble_.dimension(), run.spec.workers),
         of_(static_cast<std::size_t>(run.spec.workers)),
         links_(static_cast<std::size_t>(servers().size() + 1)) {}
 

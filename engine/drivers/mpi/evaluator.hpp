@@ -1,78 +1,76 @@
 #pragma once
 
 #include <functional>
-#include <optional>
-#include <vector>
 
-#include "engine/base/clock.hpp"
-#include "engine/drivers/mpi/coordinator.hpp"
-#include "engine/drivers/mpi/mpi.hpp"
+#include "engine/drivers/mpi/post.hpp"
 #include "engine/drivers/mpi/report.hpp"
-#include "engine/drivers/mpi/server.hpp"
-#include "engine/run/outcome.hpp"
+#include "engine/drivers/shared/run_shell.hpp"
 
 namespace acid {
 
-/// What rank 0 does in an asynchronous run besides computing and talking: measures, evaluates and
-/// saves what was collected, and sees ends coming that no worker does. The calling thread's.
+/// What rank 0 decides about all workers: when there is a sample or a cut, and when the run ends.
+/// The communication thread's, but for what says otherwise.
+class Coordinator {
+ public:
+  virtual ~Coordinator() = default;
+  /// Takes a message of a kind that is meant for it.
+  virtual void deliver(const Mail& mail) = 0;
+  /// Tells all what is new. Returns how long nothing more is.
+  virtual double act() = 0;
+  /// The run was stopped by a person, before its own end; any thread.
+  virtual bool was_stopped() = 0;
+};
+
+/// What rank 0 does besides training and talking: measures, evaluates and saves what was collected.
+/// The calling thread's.
 class Evaluator {
  public:
-  Evaluator(const Run& run, Post& post, Coordinator& coordinator, Collector& collector);
+  Evaluator(const Run& run, Post& post, Collector& collector)
+      : run_(run),
+        spec_(run.spec),
+        post_(post),
+        collector_(collector),
+        shell_(run, sequential_for(kEvaluationLane), {.elsewhere = true}) {}
+  virtual ~Evaluator() = default;
+  Evaluator(const Evaluator&) = delete;
+  Evaluator& operator=(const Evaluator&) = delete;
 
-  /// Reads the checkpoint that the run goes on from, if it does. Any thread, alone.
-  void load();
   /// Tells all processes how the run begins; before any other thread uses the post.
-  void begin();
+  virtual void begin() = 0;
+  virtual Coordinator& coordinator() = 0;
   /// Until the run has ended, or `failed` says that it cannot go on.
   Outcome run_to_end(const std::function<bool()>& failed);
 
-  static std::string_view layout(const Method& method) {
-    return method.has_server() ? "mpi-server/3" : "mpi-async/6";
+ protected:
+  /// Where the run stood at a mark.
+  virtual Position position(const Gathered& gathered) const = 0;
+  virtual std::int64_t exchanges(const Gathered& gathered) const = 0;
+  /// Looks at what no message tells. Returns for how long one may wait for the next mark.
+  virtual double look() { return kLookSeconds; }
+  virtual MeanModel mean(const Gathered& gathered) {
+    return gathered.mean(spec_, shell_.sampler.sample_times().evaluates_workers());
   }
-  /// Null where the method has none.
-  MpiServer* server() { return server_ ? &*server_ : nullptr; }
-
-  /// The state at a checkpoint, the vectors apart.
-  template <class Archive>
-  void persist(Archive& archive);
-
- private:
-  void check_limits();
-  bool by_clock() const;
-  void take_sample(Gathered& gathered);
-  void save(Gathered& gathered);
-  Outcome end(Gathered& gathered);
-  void count_edges(const Gathered& gathered, Outcome& outcome) const;
-  Position position(const Gathered& gathered) const;
-  Totals totals(const Gathered& gathered) const;
+  virtual void sampled() {}
+  /// Saves what shell_.ensemble is now, of that mark.
+  virtual void save(const Gathered& gathered, const Position& here) = 0;
+  virtual void saved() {}
+  /// The run ends with this mark, and some process knew better than the marks why.
+  virtual bool diverged_unseen() const { return false; }
+  virtual void tell(const Gathered&, Outcome&) {}
 
   const Run& run_;
   const RunSpec& spec_;
   Post& post_;
-  Coordinator& coordinator_;
   Collector& collector_;
-  double started_seconds_ = 0;
-  Ensemble ensemble_;                // all workers, as of the last mark that was not only measured
-  std::optional<MpiServer> server_;  // works on that of ensemble_
-  Sampler sampler_;
-  std::int64_t bytes_of_visits_ = 0;  // of hubs, at the mark that is looked at
-  bool cut_requested_ = false;        // and not gathered yet
+  RunShell shell_;  // all workers, as of the last mark that was not only measured
 
-  /// What is kept of a cut besides workers and sample times.
-  struct Kept {
-    std::int64_t gradients = 0;  // by all workers together
-    std::int64_t count = 0;      // of every worker's clock
-    double seconds = 0;
-    std::vector<WorkerReport> reports;
-    template <class Archive>
-    void persist(Archive& archive) {
-      archive(gradients, count, seconds, reports);
-    }
-  };
-  Kept kept_;
+ private:
+  void take_sample(Gathered& gathered);
+  void save_cut(const Gathered& gathered);
+  Outcome end(Gathered& gathered);
+  Totals totals(const Gathered& gathered) const {
+    return shell_.totals(position(gathered), exchanges(gathered), gathered.idle_seconds());
+  }
 };
-
-/// An asynchronous run under the mpi driver; run_mpi() says the rest.
-Outcome run_mpi_async(const Run& run, const MpiOptions& options);
 
 }  // namespace acid

@@ -2,52 +2,60 @@
 
 #include <atomic>
 
-#include "engine/base/thread_group.hpp"
+#include "engine/drivers/mpi/evaluator.hpp"
 #include "engine/drivers/mpi/report.hpp"
 
 namespace acid {
 
-/// Gives a message that is for rank 0 to its part of rank 0; on the others both are null.
-template <class Coordinator>
-void deliver_to_rank_zero(const Mail& mail, Coordinator* coordinator, Collector* collector) {
-  const MailKind kind = MailReader(mail).kind();
-  ACID_ASSERT(coordinator != nullptr && collector != nullptr, "message {} is for rank 0",
-              static_cast<int>(kind));
-  switch (kind) {
-    case MailKind::events:
-    case MailKind::notes:
-    case MailKind::mark:
-    case MailKind::state_vector:
-      return collector->deliver(mail);
-    default:
-      return coordinator->deliver(mail);
-  }
-}
+/// One process of a run under the mpi driver, from start to end: a thread that trains its worker, a
+/// thread that talks to the other processes, and, on rank 0, the evaluator on the calling thread.
+/// What a process of one calendar does besides is its own (AsyncProcess, RoundProcess).
+///
+/// Everything is the communication thread's, but for what says otherwise.
+class Process {
+ public:
+  /// `evaluator`, `collector`: on rank 0 only. All outlive it.
+  Process(const Run& run, Post& post, Evaluator* evaluator, Collector* collector)
+      : run_(run),
+        post_(post),
+        evaluator_(evaluator),
+        coordinator_(evaluator == nullptr ? nullptr : &evaluator->coordinator()),
+        collector_(collector) {}
+  virtual ~Process() = default;
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
 
-/// One process of a run under the mpi driver, from start to end: process.train() on a thread,
-/// process.communicate() on another, and on rank 0, where `evaluator` and `collector` are, the
-/// evaluator on the calling thread. When one of them fails the others are let go, and its exception
-/// is rethrown.
-template <class Process, class Evaluator>
-Outcome run_process(Process& process, Evaluator* evaluator, Collector* collector, Post& post) {
-  std::atomic<bool> failed{false};
-  ThreadGroup crew([&] {
-    failed.store(true);
-    process.abandon();
-    if (collector != nullptr) collector->wake();
-  });
-  crew.start([&] { process.train(); });
-  crew.start([&] { process.communicate(); });
-  Outcome outcome;
-  if (evaluator != nullptr) try {
-      outcome = evaluator->run_to_end([&] { return failed.load(); });
-      if (!failed.load()) post.submit(0, mail_header(MailKind::shut_down_wanted));
-    } catch (...) {
-      process.abandon();
-      throw;
-    }
-  crew.join();
-  return outcome;
-}
+  /// The calling thread's: the whole life of the process. Only rank 0 has an outcome. Where one
+  /// thread fails the others are let go, and its exception is rethrown.
+  Outcome execute();
+
+ protected:
+  /// The training thread, from the start of the run to its end.
+  virtual void train() = 0;
+  /// Takes a message of a kind of this calendar.
+  virtual void deliver_own(const Mail& mail) = 0;
+  /// Whatever else is to be done between messages. Returns how long nothing is.
+  virtual double act() = 0;
+  /// Whether the process, whose run has ended, may leave.
+  virtual bool may_leave() const { return true; }
+  /// Lets the training thread go, whatever it waits for; any thread.
+  virtual void release() = 0;
+
+  void deliver_to_rank_zero(const Mail& mail);
+
+  const Run& run_;
+  Post& post_;
+  Evaluator* const evaluator_;
+  Coordinator* const coordinator_;
+  Collector* const collector_;
+
+ private:
+  void communicate();
+  void deliver(const Mail& mail);
+  void abandon();  // ends both threads without an end of the run; any thread
+
+  bool over_ = false, told_stop_ = false;
+  std::atomic<bool> abandoned_{false};
+};
 
 }  // namespace acid

@@ -53,11 +53,6 @@ void read_notes(MailReader& reader, GradientRecords& notes) {
   notes.insert(notes.end(), portion.begin(), portion.end());
 }
 
-RunSpec on_host(RunSpec spec) {
-  spec.backend = &cpu_backend();
-  return spec;
-}
-
 Reporter::Reporter(const Run& run, Post& post, const Worker& worker)
     : run_(run),
       rank_(post.rank()),

@@ -54,10 +54,6 @@ struct Life {
 /// Adds a portion of notes to those that came before it.
 void read_notes(MailReader& reader, GradientRecords& notes);
 
-/// The run as rank 0 keeps all its workers, from what they report: in the host's memory, wherever
-/// their own vectors are.
-RunSpec on_host(RunSpec spec);
-
 /// Tells rank 0 what happens to this process's worker: its events, and at marks its report with a
 /// copy of its vectors. The thread that may change the worker at the moment calls it; never two at
 /// once.

@@ -44,8 +44,6 @@ void RoundCoordinator::deliver(const Mail& mail) {
     case MailKind::stop:
       stop_ = true;
       return;
-    case MailKind::shut_down_wanted:
-      return post_.send_to_all(mail_header(MailKind::shut_down));
     default:
       ACID_ASSERT(false, "rank 0 has no use for a message of kind {}",
                   static_cast<int>(reader.kind()));
@@ -69,16 +67,16 @@ void RoundCoordinator::progress(MailReader& reader) {
   run_.recorder.progress(here);
 }
 
-void RoundCoordinator::act() {
+double RoundCoordinator::act() {
   MutexLock lock(mutex_);
   bool news = stop_ && !std::exchange(directive_.stopping, stop_);
   while (decide()) news = true;
   if (news) post_.send_to_all(mail_header(MailKind::directive, directive_));
+  return kIdleSeconds;
 }
 
 bool RoundCoordinator::must_end(const Position& here) const {
-  return diverged_ || enough_ || spec_.budget.spent(here) ||
-         here.gradients >= spec_.end_at_gradients;
+  return diverged_ || enough_ || spec_.is_over(here);
 }
 
 std::int64_t RoundCoordinator::rounds_ahead() const {
@@ -153,112 +151,6 @@ void RoundCoordinator::saved() {
 bool RoundCoordinator::was_stopped() {
   MutexLock lock(mutex_);
   return stopped_;
-}
-
-bool RoundCoordinator::diverged() {
-  MutexLock lock(mutex_);
-  return diverged_;
-}
-
-RoundEvaluator::RoundEvaluator(const Run& run, Post& post, Collector& collector)
-    : run_(run),
-      spec_(run.spec),
-      post_(post),
-      collector_(collector),
-      ensemble_(on_host(run.spec), run.objective),
-      log_(run.spec.workers, run.spec.keep_events, run.recorder),
-      sampler_(run.spec, run.objective, run.recorder, sequential_for(kEvaluationLane)),
-      idle_seconds_(static_cast<std::size_t>(run.spec.workers)),
-      notes_(static_cast<std::size_t>(run.spec.workers)),
-      resumed_(resume(run.checkpointing.resume)),
-      coordinator_(run, post, sampler_, run.clock.seconds() - seconds_, round_) {}
-
-RoundsState RoundEvaluator::state() {
-  return {ensemble_, log_, round_, seconds_, idle_seconds_, sampler_, notes_};
-}
-
-bool RoundEvaluator::resume(const CheckpointFile* file) {
-  if (file == nullptr) return false;
-  RoundsState kept = state();
-  load_state(*file, kRoundsLayout, kept);
-  ensemble_.restore(*file);
-  return true;
-}
-
-void RoundEvaluator::begin() {
-  std::vector<WorkerReport> reports(notes_.size());
-  for (std::size_t w = 0; w < reports.size(); ++w) {
-    reports[w].notes = notes_[w];
-    reports[w].idle_seconds = idle_seconds_[w];
-    reports[w].events = log_.handed_over(static_cast<int>(w));
-  }
-  ArchiveWriter more;
-  more(seconds_);
-  send_start(post_, resumed_ ? &ensemble_ : nullptr, reports, more.take());
-}
-
-Outcome RoundEvaluator::run_to_end(const std::function<bool()>& failed) {
-  while (!failed()) {
-    auto gathered = collector_.wait(kLookSeconds);
-    if (!gathered) continue;
-    switch (gathered->kind) {
-      case MarkKind::measured:
-        sampler_.take(gathered->mean(spec_, sampler_.sample_times().evaluates_workers()),
-                      totals(*gathered), gathered->take_notes());
-        coordinator_.sampled(enough());
-        break;
-      case MarkKind::checkpoint:
-        if (!enough()) save(*gathered);
-        collector_.go_on();
-        coordinator_.saved();
-        break;
-      case MarkKind::last_checkpoint:
-      case MarkKind::end:
-        return end(*gathered);
-    }
-  }
-  return {};
-}
-
-bool RoundEvaluator::enough() const { return sampler_.target_reached() || sampler_.diverged(); }
-
-Totals RoundEvaluator::totals(const Gathered& gathered) const {
-  Totals totals;
-  totals.position = coordinator_.position(std::llround(gathered.time));
-  totals.learning_rate = spec_.learning_rate(totals.position);
-  totals.position.bytes += gathered.extra_bytes();
-  totals.idle_seconds = gathered.idle_seconds();
-  return totals;
-}
-
-void RoundEvaluator::save(const Gathered& gathered) {
-  gathered.restore(ensemble_);
-  const Position here = totals(gathered).position;
-  round_ = std::llround(gathered.time);
-  seconds_ = here.seconds;
-  for (std::size_t w = 0; w < gathered.reports.size(); ++w) {
-    const WorkerReport& report = gathered.reports[w];
-    notes_[w] = report.notes;
-    idle_seconds_[w] = report.idle_seconds;
-    log_.resume_at(static_cast<int>(w), report.events);
-  }
-  RoundsState kept = state();
-  run_.checkpointing.save(round_, here, ensemble_.vectors(), kRoundsLayout, kept);
-}
-
-Outcome RoundEvaluator::end(Gathered& gathered) {
-  const Totals totals = this->totals(gathered);
-  if (coordinator_.was_stopped()) {
-    if (gathered.kind == MarkKind::last_checkpoint) save(gathered);
-    return ended_early(Ending::stopped, "", totals.position);
-  }
-  gathered.restore(ensemble_);
-  const GradientRecords notes = gathered.take_notes();
-  if (sampler_.diverged() || coordinator_.diverged())
-    return diverged(sampler_, notes, totals.position);
-  Outcome outcome = conclude(ensemble_, sampler_, gathered.time, totals, notes);
-  gathered.tell_times(outcome);
-  return outcome;
 }
 
 }  // namespace acid

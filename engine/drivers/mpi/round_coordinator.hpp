@@ -7,12 +7,8 @@
 #include <vector>
 
 #include "engine/base/clock.hpp"
-#include "engine/drivers/mpi/report.hpp"
+#include "engine/drivers/mpi/evaluator.hpp"
 #include "engine/drivers/shared/peer_schedule.hpp"
-#include "engine/drivers/shared/rounds.hpp"
-#include "engine/run/cut.hpp"
-#include "engine/run/outcome.hpp"
-#include "engine/run/run.hpp"
 
 namespace acid {
 
@@ -36,18 +32,17 @@ struct Directive {
 /// slowest worker, so that no worker waits for them, but never past a sample: a sample is taken
 /// only when all losses before it are known to be finite, and the sample before it is evaluated.
 ///
-/// The communication thread's, the part of the calling thread apart.
-class RoundCoordinator {
+class RoundCoordinator final : public Coordinator {
  public:
   /// `sampler`: stands where the run begins; it only counts. A run that began at `started_seconds`
   /// on the clock, at `round`.
   RoundCoordinator(const Run& run, Post& post, const Sampler& sampler, double started_seconds,
                    std::int64_t round);
 
-  /// Takes a message of the kinds progress, stop and shut_down_wanted.
-  void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
-  /// Decides what can be decided now and tells everybody.
-  void act() EXCLUDES_LOCK(mutex_);
+  /// Takes a message of the kinds progress and stop.
+  void deliver(const Mail& mail) override EXCLUDES_LOCK(mutex_);
+  /// Decides what can be decided now.
+  double act() override EXCLUDES_LOCK(mutex_);
   /// Where the run stands once so many legs are committed, now; without extra bytes.
   Position position(std::int64_t legs) const;
 
@@ -56,8 +51,7 @@ class RoundCoordinator {
   void sampled(bool enough) EXCLUDES_LOCK(mutex_);
   /// The cut that was ordered last is saved, or not worth it any more.
   void saved() EXCLUDES_LOCK(mutex_);
-  bool was_stopped() EXCLUDES_LOCK(mutex_);  // by a person, before the run's own end
-  bool diverged() EXCLUDES_LOCK(mutex_);     // a loss was not finite
+  bool was_stopped() override EXCLUDES_LOCK(mutex_);
 
  private:
   void progress(MailReader& reader) REQUIRES_LOCK(mutex_);
@@ -87,41 +81,6 @@ class RoundCoordinator {
   bool cutting_ GUARDED_BY(mutex_) = false, evaluating_ GUARDED_BY(mutex_) = false;
   bool stop_ GUARDED_BY(mutex_) = false, enough_ GUARDED_BY(mutex_) = false;
   bool diverged_ GUARDED_BY(mutex_) = false, stopped_ GUARDED_BY(mutex_) = false;
-};
-
-/// What rank 0's calling thread does in a synchronous run: measures, evaluates and saves what was
-/// collected, while the rounds go on.
-class RoundEvaluator {
- public:
-  RoundEvaluator(const Run& run, Post& post, Collector& collector);
-
-  /// Tells all processes how the run begins; before any other thread uses the post.
-  void begin();
-  RoundCoordinator& coordinator() { return coordinator_; }
-  /// Until the run has ended, or `failed` says that it cannot go on.
-  Outcome run_to_end(const std::function<bool()>& failed);
-
- private:
-  bool enough() const;
-  void save(const Gathered& gathered);
-  Outcome end(Gathered& gathered);
-  Totals totals(const Gathered& gathered) const;
-  RoundsState state();
-  bool resume(const CheckpointFile* file);
-
-  const Run& run_;
-  const RunSpec& spec_;
-  Post& post_;
-  Collector& collector_;
-  Ensemble ensemble_;  // all workers, as of the last mark that was not only measured
-  EventLog log_;       // knows how many events there are, has none
-  Sampler sampler_;
-  std::int64_t round_ = 0;
-  double seconds_ = 0;
-  std::vector<double> idle_seconds_;
-  std::vector<GradientRecords> notes_;
-  const bool resumed_;
-  RoundCoordinator coordinator_;
 };
 
 }  // namespace acid

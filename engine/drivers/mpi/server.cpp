@@ -11,7 +11,6 @@ MpiServer::MpiServer(const Run& run, Post& post, Servers& servers)
       servers_(servers),
       form_(spec_.method.packed_message(run.objective.dimension(),
                                         spec_.seeds.derived(Purpose::dither))),
-      messages_(on_host(spec_), run.objective.dimension(), spec_.workers),
       last_arrivals_(static_cast<std::size_t>(spec_.workers)),
       marks_(last_arrivals_.size()) {}
 
@@ -64,9 +63,9 @@ void MpiServer::act() {
 }
 
 void MpiServer::hear(const Waiting& one) {
-  form_.decode(one.from, one.body, messages_.said(one.from));
-  call(servers_, messages_, one.from, one.time, one.learning_rate);
-  const std::span<const float> reply = messages_.reply(one.from);
+  form_.decode(one.from, one.body, servers_.messages().said(one.from));
+  servers_.call(one.from, one.time, one.learning_rate);
+  const std::span<const float> reply = servers_.messages().reply(one.from);
   const std::int64_t number = last_arrivals_[static_cast<std::size_t>(one.from)] = ++arrivals_;
   post_.send(one.from, mail_header(MailKind::reply, number, servers_.last_arrival(one.from)),
              std::vector(reply.begin(), reply.end()));
@@ -91,7 +90,8 @@ void MpiServer::go_on() {
 
 void MpiServer::send_last() {
   for (int w = 0; w < spec_.workers; ++w) {
-    const std::span<const float> said = messages_.said(w), reply = messages_.reply(w);
+    const std::span<const float> said = servers_.messages().said(w),
+                                 reply = servers_.messages().reply(w);
     std::vector<float> both(said.begin(), said.end());
     both.insert(both.end(), reply.begin(), reply.end());
     post_.send(w,

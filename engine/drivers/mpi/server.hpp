@@ -10,8 +10,8 @@
 #include "engine/codecs/packed_message.hpp"
 #include "engine/drivers/mpi/post.hpp"
 #include "engine/drivers/mpi/report.hpp"
-#include "engine/drivers/shared/server_messages.hpp"
 #include "engine/run/run.hpp"
+#include "engine/run/servers.hpp"
 
 namespace acid {
 
@@ -47,8 +47,6 @@ class MpiServer {
   /// Before the communication thread begins, of a run that goes on: gives the workers what they and
   /// the server have told each other last.
   void send_last();
-  /// While it hears nothing.
-  ServerMessages& messages() { return messages_; }
   template <class Archive>
   void persist(Archive& archive) {
     archive(arrivals_, last_arrivals_);
@@ -68,7 +66,6 @@ class MpiServer {
   Post& post_;
   Servers& servers_;
   const PackedMessage form_;
-  ServerMessages messages_;
   std::int64_t arrivals_ = 0;
   std::vector<std::int64_t> last_arrivals_;  // by worker, from 1
   std::vector<std::int64_t> marks_;          // passed, by worker

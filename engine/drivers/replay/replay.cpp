@@ -29,16 +29,13 @@ class Replay {
         complete_(complete),
         script_(script),
         order_(run.spec, script, complete),
+        shell_(run, [this](int count, const auto& body) { pool_.parallel_for(count, body); },
+               {.logs = true}),
         offered_(static_cast<std::size_t>(run.spec.workers)),
         losses_(offered_.size()),
         noted_(losses_.size()),
         unheard_(losses_.size()),
-        sampler_(run.spec, run.objective, run.recorder,
-                 [this](int count, const auto& body) { pool_.parallel_for(count, body); }),
-        player_(run, threads, /*keeps_events=*/true) {
-    if (run.spec.method.has_server())
-      messages_.emplace(run.spec, run.objective.dimension(), run.spec.workers);
-  }
+        player_(shell_, threads) {}
 
   Outcome execute();
 
@@ -61,58 +58,48 @@ class Replay {
   void measure(double time);
   void save_cut(double time);
   GradientRecords collect_notes();
-  Outcome finish(const GradientRecords& notes);
-  Position position(std::int64_t gradients, std::int64_t exchanges) const;
+  Outcome finish();
   bool all_at_mark() const {
     return std::ranges::find(order_.last_mark().absent, true) == order_.last_mark().absent.end();
   }
-  Position position() const { return position(order_.commits(), order_.exchanges()); }
+  Position position() const { return shell_.position(order_.commits(), 0, order_.exchanges()); }
   std::size_t offer_size() const { return spec_.method.message().floats(ensemble_.dimension()); }
-  /// With what was sent beside the messages that exchanges count.
-  Position with_extra_bytes(Position here) const {
-    here.bytes += ensemble_.extra_bytes() + ensemble_.bytes_of_visits();
-    return here;
-  }
+  Position position_of_gradient(std::int64_t gradients) const;
   Position position_at_mark(double time) const;
-  Totals totals(const Position& here, std::int64_t exchanges) const;
+  ServerMessages& messages() { return ensemble_.servers().messages(); }
 
   const Run& run_;
   const RunSpec& spec_;
   const bool complete_;
   const ReplayScript& script_;
   ReplayOrder order_;
+  RunShell shell_;
   std::deque<Offers> offers_;     // as many as were ever in use at a time
   std::vector<Offers*> offered_;  // by worker: of its exchange in flight
   OffersAlone alone_;
-  std::optional<ServerMessages> messages_;
   std::vector<double> losses_;           // of the gradients in flight
   GradientRecords notes_;                // since the last sample; filled in on the workers' chains
   std::vector<bool> noted_;              // workers that have a note there
   std::vector<GradientRecord> unheard_;  // by worker: in place of those that no mark tells of
   bool notes_lack_ = false;  // gradients from before the checkpoint that was resumed from
   EdgeCounter edges_;
-  Sampler sampler_;
   bool given_up_ = false;  // diverged, and the script says that the recorded run did not
   Player player_;          // last: its threads end before what they work on
-  Ensemble& ensemble_ = player_.ensemble();
-  EventLog& log_ = player_.log();
+  Ensemble& ensemble_ = shell_.ensemble;
+  EventLog& log_ = shell_.log;
   ChainPool& pool_ = player_.pool();
 };
 
 Outcome Replay::execute() {
   if (run_.checkpointing.resume != nullptr) resume(*run_.checkpointing.resume);
   while (!given_up_) {
-    if (run_.stop.stop_requested()) return ended_early(Ending::stopped, "", position());
+    if (run_.stop.stop_requested()) return shell_.stopped(position());
     const auto step = order_.next();
     if (!step) break;
     take(*step);
   }
   pool_.wait_all();
-  log_.flush();
-  if (!complete_) return ended_early(Ending::stopped, "", position());
-  const GradientRecords notes = collect_notes();
-  if (sampler_.diverged() || any_diverged(notes)) return diverged(sampler_, notes, position());
-  return finish(notes);
+  return complete_ ? finish() : shell_.stopped(position());
 }
 
 void Replay::resume(const CheckpointFile& file) {
@@ -128,7 +115,7 @@ void Replay::resume(const CheckpointFile& file) {
       throw BrokenScript(0, order_.standing(0).events,
                          "a checkpoint of a run that had lost a worker is no state of all");
     if (step->kind == EventKind::measured) {
-      sampler_.pass(position_at_mark(step->time), order_.last_mark().exchanges);
+      shell_.sampler.pass(position_at_mark(step->time), order_.last_mark().exchanges);
       sampled = order_.last_mark().commits;
     }
   }
@@ -136,7 +123,6 @@ void Replay::resume(const CheckpointFile& file) {
   ArchiveReader state(file.state());
   ensemble_.persist(state);
   ensemble_.restore(file);
-  if (messages_) messages_->restore(file);
   ArchiveWriter numbers;  // of the events that come next, as the log keeps them
   for (int w = 0; w < spec_.workers; ++w) {
     check_standing(w);
@@ -172,10 +158,10 @@ void Replay::take(const ReplayStep& step) {
     case EventKind::exchange:
       return player_.exchange(step.worker, step.partner, step.time, step.exchange);
     case EventKind::offer:
-      if (messages_) return arrive(step);
+      if (spec_.method.has_server()) return arrive(step);
       return step.alone ? offer_alone(step) : offer(step);
     case EventKind::apply:
-      return messages_ ? hear_reply(step) : apply(step);
+      return spec_.method.has_server() ? hear_reply(step) : apply(step);
     case EventKind::measured:
       return step.alone ? mark_alone(step) : measure(step.time);
     case EventKind::checkpoint:
@@ -201,18 +187,19 @@ void Replay::commit(const ReplayStep& step) {
   const bool first = noted && !noted_[index];
   if (noted) noted_[index] = true;
   GradientRecord& note = noted ? notes_.emplace_back() : unheard_[index];
-  const Position here = position(step.gradient, 0);
+  const Position here = position_of_gradient(step.gradient);
+  const bool has_server = spec_.method.has_server();
   player_.commit({.worker = w,
                   .time = step.time,
                   .position = here,
                   .learning_rate = spec_.learning_rate(here),
                   .begins_next = step.kind == EventKind::commit_and_begin,
                   .is_first = first,
-                  .staleness = messages_ ? std::optional(step.staleness) : std::nullopt,
-                  .logs_staleness = messages_.has_value()},
+                  .staleness = has_server ? std::optional(step.staleness) : std::nullopt,
+                  .logs_staleness = has_server},
                  losses_[index], note);
   if (step.computes) compute(w);
-  if (order_.commits() % 16 == 0) run_.recorder.progress(with_extra_bytes(position()));
+  if (order_.commits() % 16 == 0) run_.recorder.progress(position());
 }
 
 void Replay::offer(const ReplayStep& step) {
@@ -259,25 +246,25 @@ void Replay::offer_alone(const ReplayStep& step) {
 void Replay::arrive(const ReplayStep& step) {
   const int w = step.worker;
   const double learning_rate =
-      step.gradient == 0 ? 0 : spec_.learning_rate(position(step.gradient, 0));
+      step.gradient == 0 ? 0 : spec_.learning_rate(position_of_gradient(step.gradient));
   call(w, step, learning_rate);
 }
 
 void Replay::call(int caller, const ReplayStep& step, double learning_rate) {
   Servers& servers = ensemble_.servers();
-  const std::span<float> said = messages_->said(caller), reply = messages_->reply(caller);
+  const std::span<float> said = messages().said(caller), reply = messages().reply(caller);
   player_.say(caller, step.time, said, step.exchange);
   player_.serve(caller, step.time, said, reply, servers.arrive(caller, learning_rate));
   const int s = servers.of(caller), hub = servers.caller(s);
   if (!servers.leave(s)) return;
   call(hub, step, 0);
-  player_.hear(hub, step.time, messages_->said(hub), messages_->reply(hub));
+  player_.hear(hub, step.time, messages().said(hub), messages().reply(hub));
   servers.come_back(s);
 }
 
 void Replay::hear_reply(const ReplayStep& step) {
   const int w = step.worker;
-  player_.hear(w, step.time, messages_->said(w), messages_->reply(w),
+  player_.hear(w, step.time, messages().said(w), messages().reply(w),
                step.exchange >> kExchangeBits);
 }
 
@@ -289,7 +276,7 @@ void Replay::mark_alone(const ReplayStep& step) {
 
 // Of the exchanges with a lost worker those that the other has applied, as it reports them.
 void Replay::count_edge(const ReplayStep& step) {
-  if (messages_) return;  // no graph has a part in it
+  if (spec_.method.has_server()) return;  // no graph has a part in it
   const bool met =
       step.kind == EventKind::exchange || (step.kind == EventKind::offer && !step.alone);
   const bool outlived = step.kind == EventKind::apply && step.alone && !order_.is_lost(step.worker);
@@ -313,19 +300,15 @@ Offers* Replay::free_offers() {
   return found;
 }
 
-Position Replay::position(std::int64_t gradients, std::int64_t exchanges) const {
-  return spec_.after_exchanges(gradients, 0, exchanges, ensemble_.dimension());
+Position Replay::position_of_gradient(std::int64_t gradients) const {
+  return spec_.after_exchanges(gradients, 0, 0, ensemble_.dimension());
 }
 
 // There the workers' own clocks may be behind the commits.
 Position Replay::position_at_mark(double time) const {
-  Position here = position(order_.last_mark().commits, order_.last_mark().exchanges);
+  Position here = shell_.position(order_.last_mark().commits, 0, order_.last_mark().exchanges);
   here.normalised_time = time;
-  return with_extra_bytes(here);
-}
-
-Totals Replay::totals(const Position& here, std::int64_t exchanges) const {
-  return {.position = here, .exchanges = exchanges, .learning_rate = spec_.learning_rate(here)};
+  return here;
 }
 
 // After a resume the first sample would tell of a part of its gradients only and is better silent
@@ -343,16 +326,15 @@ GradientRecords Replay::collect_notes() {
 // A run that a sample found to have diverged takes no other. Where the script goes on all the same,
 // it is this execution alone that has diverged, and its end is known.
 void Replay::measure(double time) {
-  if (sampler_.diverged()) {
+  if (shell_.sampler.diverged()) {
     given_up_ = true;
     return;
   }
   pool_.wait_light();
-  const MeanModel mean = log_.measure(time, ensemble_, sampler_.sample_times().evaluates_workers(),
-                                      {}, order_.last_mark().absent);
-  sampler_.take(mean, totals(position_at_mark(time), order_.last_mark().exchanges),
-                collect_notes());
-  run_.recorder.progress(with_extra_bytes(position()));
+  const ReplayOrder::Mark& mark = order_.last_mark();
+  shell_.sampler.take(shell_.measure(time, {}, mark.absent),
+                      shell_.totals(position_at_mark(time), mark.exchanges, 0), collect_notes());
+  run_.recorder.progress(position());
 }
 
 void Replay::save_cut(double time) {
@@ -361,24 +343,22 @@ void Replay::save_cut(double time) {
   for (int w = 0; w < spec_.workers; ++w)
     if (!absent[static_cast<std::size_t>(w)])
       log_.mark(w, EventKind::checkpoint, time, ensemble_.worker(w));
-  if (run_.checkpointing.checkpoints == nullptr || !all_at_mark()) return;
+  if (!all_at_mark()) return;
   log_.flush();
-  std::vector<StateVectors> vectors = ensemble_.vectors();
-  if (messages_) messages_->add_to(vectors);
-  run_.checkpointing.save(order_.last_mark().commits, position_at_mark(time), std::move(vectors),
-                          kLayout, ensemble_);
+  shell_.save(order_.last_mark().commits, position_at_mark(time), kLayout, ensemble_);
 }
 
-Outcome Replay::finish(const GradientRecords& notes) {
-  Totals end = totals(position(), order_.exchanges());
-  end.position = with_extra_bytes(end.position);
+Outcome Replay::finish() {
+  const Position here = position();
   std::vector<bool> lost;
   for (int w = 0; w < spec_.workers; ++w) lost.push_back(order_.is_lost(w));
-  Outcome outcome = conclude(ensemble_, sampler_, end.position.normalised_time, end, notes, lost);
-  outcome.worker_idle_seconds.resize(losses_.size());
-  outcome.edges = edges_.list();
-  outcome.exchanges_drawn = end.exchanges;
-  return outcome;
+  const auto tell = [&](Outcome& outcome) {
+    outcome.worker_idle_seconds.resize(losses_.size());
+    outcome.edges = edges_.list();
+    outcome.exchanges_drawn = order_.exchanges();
+  };
+  return shell_.end(here.normalised_time, shell_.totals(here, order_.exchanges(), 0),
+                    collect_notes(), tell, lost);
 }
 
 }  // namespace

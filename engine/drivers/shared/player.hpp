@@ -4,11 +4,9 @@
 #include <utility>
 
 #include "engine/drivers/shared/chain_pool.hpp"
-#include "engine/drivers/shared/server_messages.hpp"
+#include "engine/drivers/shared/run_shell.hpp"
 #include "engine/run/commit.hpp"
-#include "engine/run/ensemble.hpp"
-#include "engine/run/event_log.hpp"
-#include "engine/run/run.hpp"
+#include "engine/run/server_messages.hpp"
 
 namespace acid {
 
@@ -20,15 +18,14 @@ namespace acid {
 /// What the tasks are given must outlive it.
 class Player {
  public:
-  /// `keeps_events`: reports them. `gradients`: false when the run has none.
-  Player(const Run& run, int threads, bool keeps_events, bool gradients = true)
-      : objective_(run.objective),
-        recorder_(run.recorder),
-        has_extra_bytes_(run.spec.method.rules.floats->extra_floats().has_value()),
-        workers_(run.spec.workers),
-        ensemble_(run.spec, run.objective, gradients),
-        log_(workers_, keeps_events, run.recorder),
-        pool_(2 * workers_ + run.spec.method.servers(workers_) + 1, threads) {}
+  Player(RunShell& shell, int threads)
+      : objective_(shell.run.objective),
+        recorder_(shell.run.recorder),
+        has_extra_bytes_(shell.spec.method.rules.floats->extra_floats().has_value()),
+        workers_(shell.spec.workers),
+        ensemble_(shell.ensemble),
+        log_(shell.log),
+        pool_(2 * workers_ + shell.spec.method.servers(workers_) + 1, threads) {}
 
   Ensemble& ensemble() { return ensemble_; }
   const Ensemble& ensemble() const { return ensemble_; }
@@ -129,8 +126,8 @@ class Player {
   const bool has_extra_bytes_;
   std::int64_t extra_bytes_ = 0;  // taken
   const int workers_;
-  Ensemble ensemble_;
-  EventLog log_;  // worker i's: chain i
+  Ensemble& ensemble_;
+  EventLog& log_;  // worker i's: chain i
   std::atomic<bool> diverged_{false};
   ChainPool pool_;  // last: its tasks use the members above
 };

@@ -5,9 +5,7 @@
 #include <vector>
 
 #include "engine/drivers/shared/peer_schedule.hpp"
-#include "engine/run/ensemble.hpp"
-#include "engine/run/event_log.hpp"
-#include "engine/run/sampler.hpp"
+#include "engine/drivers/shared/run_shell.hpp"
 
 namespace acid {
 
@@ -17,17 +15,15 @@ inline constexpr std::string_view kRoundsLayout = "threads-sync/5";
 
 /// What is kept of such a run between two legs, the vectors apart; of its driver's own.
 struct RoundsState {
-  Ensemble& ensemble;
-  EventLog& log;
-  std::int64_t& leg;                  // of the next gradient
-  double& seconds;                    // spent on the run
-  std::vector<double>& idle_seconds;  // by worker
-  Sampler& sampler;
+  RunShell& shell;
+  std::int64_t& leg;                    // of the next gradient
+  double& seconds;                      // spent on the run
+  std::vector<double>& idle_seconds;    // by worker
   std::vector<GradientRecords>& notes;  // by worker, since the last sample
 
   template <class Archive>
   void persist(Archive& archive) {
-    archive(ensemble, log, leg, seconds, idle_seconds, sampler);
+    archive(shell.ensemble, shell.log, leg, seconds, idle_seconds, shell.sampler);
     for (GradientRecords& own : notes) archive(own);
   }
 };
@@ -51,6 +47,34 @@ bool go_through(const Method& method, std::int64_t leg, const MayGoOn& may_go_on
     if (phase == Phase::hear) ++heard;
   }
   return true;
+}
+
+/// The part of its round that a worker comes to.
+struct RoundPlace {
+  std::int64_t leg = 0, phase = 0;
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(leg, phase);
+  }
+};
+
+/// Takes a worker from there to its next gradient: act(phase) for each part before it and for the
+/// gradient's begin, whose phase it stays at. Where ends() says that the run has no gradient left
+/// it does not begin one, and stops at the end of a leg. False where act says so.
+template <class Ends, class Act>
+bool go_to_next_gradient(const Round& round, RoundPlace& at, const Ends& ends, const Act& act) {
+  while (true) {
+    const Leg& leg = round.leg(at.leg);
+    if (at.phase == static_cast<std::int64_t>(leg.size())) {
+      at = {at.leg + 1, 0};
+      if (ends()) return true;
+      continue;
+    }
+    const Phase phase = leg[static_cast<std::size_t>(at.phase)];
+    if (phase == Phase::gradient) return ends() || act(phase);
+    if (!act(phase)) return false;
+    ++at.phase;
+  }
 }
 
 /// Worker w hears, at the time of its last event, and the event is logged.

@@ -5,30 +5,22 @@ namespace acid {
 LockedWorkers::LockedWorkers(const Run& run)
     : run_(run),
       spec_(run.spec),
-      ensemble_(run.spec, run.objective),
-      log_(run.spec.workers, run.spec.keep_events, run.recorder),
+      shell_(run, sequential_for(run.spec.workers)),
       timeline_(run.spec.workers),
       own_(std::make_unique<Own[]>(static_cast<std::size_t>(run.spec.workers))) {
   started_seconds_ = run.clock.seconds();  // once all memory is there
 }
 
-Position LockedWorkers::position(std::int64_t gradients) const {
-  Position here =
-      spec_.after_exchanges(gradients, seconds(), exchanges_.load(), ensemble_.dimension());
-  here.bytes += ensemble_.extra_bytes() + ensemble_.bytes_of_visits();
-  return here;
-}
-
 double LockedWorkers::compute(int w) {
-  Worker& worker = ensemble_.worker(w);
+  Worker& worker = shell_.ensemble.worker(w);
   return run_.objective.gradient(w, w, worker.gradients(), worker.snapshot(),
-                                 worker.gradient_buffers(), ensemble_.gradient(w));
+                                 worker.gradient_buffers(), shell_.ensemble.gradient(w));
 }
 
 void LockedWorkers::begin(int w, double t) {
-  ensemble_.worker(w).begin_gradient(t);
+  shell_.ensemble.worker(w).begin_gradient(t);
   own(w).computing = true;
-  log_.add(w, EventKind::begin_gradient, t, ensemble_.worker(w));
+  shell_.log.add(w, EventKind::begin_gradient, t, shell_.ensemble.worker(w));
 }
 
 std::optional<Position> LockedWorkers::count_commit() {
@@ -53,9 +45,10 @@ bool LockedWorkers::commit(int w, const Position& here, double loss, double star
   what.position.bytes = 0;  // which exchanges came before is no fact while others are under way
   what.learning_rate = spec_.learning_rate(here);
   what.loss = loss;
-  what.gradient = what.direction = ensemble_.gradient(w);
+  what.gradient = what.direction = shell_.ensemble.gradient(w);
   what.is_first = o.notes.empty();
-  const bool finite = acid::commit(what, ensemble_.worker(w), log_, o.notes.emplace_back());
+  const bool finite =
+      acid::commit(what, shell_.ensemble.worker(w), shell_.log, o.notes.emplace_back());
   o.computing = what.begins_next;
   timeline_.add(w, SpanKind::compute, started, here.seconds);
   run_.recorder.progress(here);
@@ -66,10 +59,10 @@ void LockedWorkers::exchange(const DueEdge& edge) {
   MutexLock lock_i(own(edge.i).mutex);
   MutexLock lock_j(own(edge.j).mutex);
   const double t = now(), since = seconds();
-  Worker::exchange(ensemble_.worker(edge.i), ensemble_.worker(edge.j), t);
+  Worker::exchange(shell_.ensemble.worker(edge.i), shell_.ensemble.worker(edge.j), t);
   exchanges_.fetch_add(1);
-  log_.add(edge.i, EventKind::exchange, t, ensemble_.worker(edge.i), edge.number);
-  log_.add(edge.j, EventKind::exchange, t, ensemble_.worker(edge.j), edge.number);
+  shell_.log.add(edge.i, EventKind::exchange, t, shell_.ensemble.worker(edge.i), edge.number);
+  shell_.log.add(edge.j, EventKind::exchange, t, shell_.ensemble.worker(edge.j), edge.number);
   const double until = seconds();
   timeline_.add(edge.i, SpanKind::exchange, since, until);
   timeline_.add(edge.j, SpanKind::exchange, since, until);
@@ -104,10 +97,9 @@ GradientRecords LockedWorkers::collect_notes() {
 }
 
 Totals LockedWorkers::totals(const Position& here) {
-  Totals totals{
-      .position = here, .exchanges = exchanges_.load(), .learning_rate = spec_.learning_rate(here)};
-  for (int w = 0; w < spec_.workers; ++w) totals.idle_seconds += own(w).idle_seconds;
-  return totals;
+  double idle_seconds = 0;
+  for (int w = 0; w < spec_.workers; ++w) idle_seconds += own(w).idle_seconds;
+  return shell_.totals(here, exchanges_.load(), idle_seconds);
 }
 
 void LockedWorkers::tell_times(double until, Outcome& outcome) {

@@ -5,11 +5,8 @@
 #include <optional>
 
 #include "engine/base/mutex.hpp"
+#include "engine/drivers/shared/run_shell.hpp"
 #include "engine/run/commit.hpp"
-#include "engine/run/ensemble.hpp"
-#include "engine/run/event_log.hpp"
-#include "engine/run/outcome.hpp"
-#include "engine/run/run.hpp"
 #include "engine/run/timeline.hpp"
 #include "engine/topology/edge_schedule.hpp"
 
@@ -47,7 +44,9 @@ class LockedWorkers {
   double now() const { return static_cast<double>(commits()) / static_cast<double>(spec_.workers); }
   double seconds() const { return run_.clock.seconds() - started_seconds_; }  // spent on the run
   double trained_seconds() const { return trained_seconds_.load(); }  // at the latest commit
-  Position position(std::int64_t gradients) const;
+  Position position(std::int64_t gradients) const {
+    return shell_.position(gradients, seconds(), exchanges_.load());
+  }
   Own& own(int w) { return own_[static_cast<std::size_t>(w)]; }
 
   /// Computes the gradient of worker w that has begun and returns its loss. For the thread that
@@ -74,8 +73,9 @@ class LockedWorkers {
   void waited(int w, double since);
 
   // Whoever holds all mutexes, or is the only thread there is.
-  Ensemble& ensemble() { return ensemble_; }
-  EventLog& log() { return log_; }
+  RunShell& shell() { return shell_; }
+  Ensemble& ensemble() { return shell_.ensemble; }
+  EventLog& log() { return shell_.log; }
   /// The notes of all since the last sample, in commit order. Takes them out.
   GradientRecords collect_notes();
   Totals totals(const Position& here);
@@ -87,7 +87,7 @@ class LockedWorkers {
   void persist(Archive& archive) {
     std::int64_t commits = commits_.load(), exchanges = exchanges_.load();
     double spent = seconds();
-    archive(ensemble_, log_, commits, exchanges, spent);
+    archive(shell_.ensemble, shell_.log, commits, exchanges, spent);
     if constexpr (Archive::kReads) {
       commits_.store(commits);
       exchanges_.store(exchanges);
@@ -100,9 +100,8 @@ class LockedWorkers {
   const Run& run_;
   const RunSpec& spec_;
   double started_seconds_ = 0;  // set before the threads start; earlier attempts' time is before it
-  Ensemble ensemble_;           // worker i: guarded by own_[i].mutex
-  EventLog log_;                // worker i's: likewise
-  Timeline timeline_;           // likewise
+  RunShell shell_;     // worker i and its log: guarded by own_[i].mutex; the sampler: the caller's
+  Timeline timeline_;  // of worker i: guarded by own_[i].mutex
   std::unique_ptr<Own[]> own_;
   std::atomic<std::int64_t> commits_{0};  // changes only under a worker's mutex
   std::atomic<std::int64_t> exchanges_{

@@ -13,13 +13,10 @@ ThreadsAsync::ThreadsAsync(const Run& run, const ThreadsOptions& options)
       pace_(options, run.stop),
       start_line_(run.spec.workers),
       workers_(run),
-      exchanges_(run.spec, workers_, closing_, options.exchange_threads > 0),
-      sampler_(run.spec, run.objective, run.recorder, sequential_for(run.spec.workers)) {
+      shell_(workers_.shell()),
+      exchanges_(run.spec, workers_, closing_, options.exchange_threads > 0) {
   if (spec_.method.has_server()) server_.emplace(spec_, workers_);
-  if (run.checkpointing.resume == nullptr) return;
-  load_state(*run.checkpointing.resume, layout(spec_.method), *this);
-  workers_.ensemble().restore(*run.checkpointing.resume);
-  if (server_) server_->messages().restore(*run.checkpointing.resume);
+  shell_.resume(layout(spec_.method), *this);
 }
 
 void ThreadsAsync::close() {
@@ -44,7 +41,7 @@ Outcome ThreadsAsync::execute() {
   try {
     train();
     stopped = run_.stop.stop_requested() && workers_.commits() < spec_.budget.gradients &&
-              !sampler_.target_reached() && !sampler_.diverged() && !diverged_.load();
+              !shell_.enough() && !diverged_.load();
     if (!stopped) waiting = exchanges_.drain();
     exchanges_.end();
   } catch (...) {
@@ -57,13 +54,18 @@ Outcome ThreadsAsync::execute() {
   // Neither the drain nor an evaluation that goes on when the last gradient has committed is
   // charged to the run.
   end.seconds = std::max(workers_.trained_seconds(), sampled_seconds_);
-  Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
-  if (stopped && checkpoints != nullptr && !checkpoints->has(end.gradients)) save_cut();
-  workers_.log().flush();
-  if (stopped) return ended_early(Ending::stopped, "", end);
-  if (sampler_.diverged() || diverged_.load())
-    return diverged(sampler_, workers_.collect_notes(), end);
-  return finish(end, waiting);
+  if (stopped) {
+    if (shell_.last_cut_is_due(end.gradients)) save_cut();
+    return shell_.stopped(end);
+  }
+  return shell_.end(
+      workers_.now(), workers_.totals(end), workers_.collect_notes(), [&](Outcome& outcome) {
+        exchanges_.tell(outcome);
+        if (server_) outcome.exchanges_drawn = outcome.exchanges_done;
+        outcome.exchanges_waiting = waiting;
+        outcome.skipped = shell_.sampler.skipped();
+        workers_.tell_times(end.seconds, outcome);  // an exchange may go on, or be drained
+      });
 }
 
 void ThreadsAsync::train() {
@@ -76,17 +78,6 @@ void ThreadsAsync::train() {
     throw;
   }
   workers.join();
-}
-
-Outcome ThreadsAsync::finish(const Position& end, std::int64_t waiting) {
-  Outcome outcome = conclude(workers_.ensemble(), sampler_, workers_.now(), workers_.totals(end),
-                             workers_.collect_notes());
-  exchanges_.tell(outcome);
-  if (server_) outcome.exchanges_drawn = outcome.exchanges_done;
-  outcome.exchanges_waiting = waiting;
-  outcome.skipped = sampler_.skipped();
-  workers_.tell_times(end.seconds, outcome);  // an exchange may go on, or be drained
-  return outcome;
 }
 
 void ThreadsAsync::work(int w) {
@@ -148,14 +139,12 @@ void ThreadsAsync::watch() {
     const Position here = workers_.position(workers_.commits());
     if (here.gradients >= budget.gradients) return pace_.wake();
     if (run_.stop.stop_requested() || budget.spent(here)) return close();
-    Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
-    if (checkpoints != nullptr && checkpoints->due(here.gradients, here)) save_cut();
-    const double cut = checkpoints == nullptr ? kNever : checkpoints->next_time();
-    const SampleTimes& sample_times = sampler_.sample_times();
-    sleep_until(std::min(sample_times.next(), cut), sample_times.next_seconds());
+    if (shell_.cut_is_due(here.gradients, here)) save_cut();
+    const SampleTimes& sample_times = shell_.sampler.sample_times();
+    sleep_until(std::min(sample_times.next(), shell_.next_cut()), sample_times.next_seconds());
     if (!sample_times.due(workers_.position(workers_.commits()))) continue;
     take_sample();
-    if (sampler_.diverged() || sampler_.target_reached()) close();
+    if (shell_.enough()) close();
   }
 }
 
@@ -180,11 +169,10 @@ void ThreadsAsync::take_sample() {
     if (here.gradients >= spec_.budget.gradients) return;
     totals = workers_.totals(here);
     sampled_seconds_ = here.seconds;
-    mean = workers_.log().measure(workers_.now(), workers_.ensemble(),
-                                  sampler_.sample_times().evaluates_workers());
+    mean = shell_.measure(workers_.now());
     notes = workers_.collect_notes();
   }
-  sampler_.take(mean, totals, notes);
+  shell_.sampler.take(mean, totals, notes);
 }
 
 // No exchange starts meanwhile, and those in flight come to their end first. A worker that commits
@@ -204,11 +192,8 @@ void ThreadsAsync::save_cut() {
 void ThreadsAsync::save_paused() {
   const AllWorkersLocked locked(workers_);
   const Position here = workers_.position(workers_.commits());
-  workers_.log().mark(EventKind::checkpoint, here.normalised_time, workers_.ensemble());
-  workers_.log().flush();
-  std::vector<StateVectors> vectors = workers_.ensemble().vectors();
-  if (server_) server_->messages().add_to(vectors);
-  run_.checkpointing.save(here.gradients, here, std::move(vectors), layout(spec_.method), *this);
+  shell_.mark_cut(here.normalised_time);
+  shell_.save(here.gradients, here, layout(spec_.method), *this);
 }
 
 }  // namespace acid

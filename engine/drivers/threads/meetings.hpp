@@ -10,8 +10,6 @@
 #include "engine/drivers/threads/locked_workers.hpp"
 #include "engine/drivers/threads/pace.hpp"
 #include "engine/drivers/threads/server.hpp"
-#include "engine/run/outcome.hpp"
-#include "engine/run/run.hpp"
 
 namespace acid {
 
@@ -33,7 +31,7 @@ class ThreadsAsync {
   /// holds every worker's mutex or is the only thread there is.
   template <class Archive>
   void persist(Archive& archive) {
-    archive(workers_, exchanges_, sampler_);
+    archive(workers_, exchanges_, shell_.sampler);
     for (int w = 0; w < spec_.workers; ++w) archive(workers_.own(w));
     if (server_) archive(*server_);
   }
@@ -57,7 +55,6 @@ class ThreadsAsync {
   void take_sample();
   void save_cut();
   void save_paused();
-  Outcome finish(const Position& end, std::int64_t waiting);
 
   // Any thread.
   void close();
@@ -71,9 +68,9 @@ class ThreadsAsync {
   StopLatch closing_;  // no gradient commits any more
   std::atomic<bool> diverged_{false};
   LockedWorkers workers_;
+  RunShell& shell_;  // of workers_; the sampler is the calling thread's
   DueExchanges exchanges_;
   std::optional<ThreadsServer> server_;
-  Sampler sampler_;             // calling thread only
   double sampled_seconds_ = 0;  // of the latest sample; calling thread only
 };
 

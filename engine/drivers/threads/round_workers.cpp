@@ -10,8 +10,7 @@ namespace acid {
 RoundWorkers::RoundWorkers(const Run& run)
     : run_(run),
       peers_(run.spec, run.objective.dimension()),
-      ensemble_(run.spec, run.objective),
-      log_(run.spec.workers, run.spec.keep_events, run.recorder),
+      shell_(run, sequential_for(run.spec.workers)),
       timeline_(run.spec.workers),
       notes_(static_cast<std::size_t>(run.spec.workers)),
       losses_(notes_.size()),
@@ -21,27 +20,27 @@ RoundWorkers::RoundWorkers(const Run& run)
 }
 
 void RoundWorkers::compute(int w) {
-  Worker& worker = ensemble_.worker(w);
+  Worker& worker = shell_.ensemble.worker(w);
   worker.begin_gradient(worker.last_event());
   losses_[static_cast<std::size_t>(w)] =
       run_.objective.gradient(w, w, worker.gradients(), worker.snapshot(),
-                              worker.gradient_buffers(), ensemble_.gradient(w));
+                              worker.gradient_buffers(), shell_.ensemble.gradient(w));
   norms_[static_cast<std::size_t>(w)] = norm_before_hearing(run_.spec, worker);
 }
 
 bool RoundWorkers::step(int w, std::span<const float> direction) {
-  Worker& worker = ensemble_.worker(w);
+  Worker& worker = shell_.ensemble.worker(w);
   const Position here = position(worker.gradients() + 1);
   const Commit what{.worker = w,
                     .time = here.normalised_time,
                     .position = here,
                     .learning_rate = run_.spec.learning_rate(here),
                     .loss = losses_[static_cast<std::size_t>(w)],
-                    .gradient = ensemble_.gradient(w),
+                    .gradient = shell_.ensemble.gradient(w),
                     .direction = direction,
                     .is_first = notes(w).empty(),
                     .norm = norms_[static_cast<std::size_t>(w)]};
-  return commit(what, worker, log_, notes(w).emplace_back());
+  return commit(what, worker, shell_.log, notes(w).emplace_back());
 }
 
 double RoundWorkers::end_span(int w, SpanKind kind, double since) {
@@ -50,23 +49,20 @@ double RoundWorkers::end_span(int w, SpanKind kind, double since) {
   return until;
 }
 
-std::int64_t RoundWorkers::resume(const CheckpointFile& file, Sampler& sampler) {
+std::int64_t RoundWorkers::resume() {
   std::int64_t leg = 0;
   double seconds = 0;
-  RoundsState kept{ensemble_, log_, leg, seconds, idle_seconds_, sampler, notes_};
-  load_state(file, kRoundsLayout, kept);
-  ensemble_.restore(file);
-  started_seconds_ -= seconds;
+  RoundsState kept{shell_, leg, seconds, idle_seconds_, notes_};
+  if (shell_.resume(kRoundsLayout, kept)) started_seconds_ -= seconds;
   return leg;
 }
 
-void RoundWorkers::save(std::int64_t leg, Sampler& sampler) {
-  log_.mark(EventKind::checkpoint, ensemble_.latest_event(), ensemble_);
-  log_.flush();
+void RoundWorkers::save(std::int64_t leg) {
+  shell_.mark_cut(shell_.ensemble.latest_event());
   const Position here = position_of_all(leg);
   double seconds = here.seconds;
-  RoundsState kept{ensemble_, log_, leg, seconds, idle_seconds_, sampler, notes_};
-  run_.checkpointing.save(leg, here, ensemble_.vectors(), kRoundsLayout, kept);
+  RoundsState kept{shell_, leg, seconds, idle_seconds_, notes_};
+  shell_.save(leg, here, kRoundsLayout, kept);
 }
 
 GradientRecords RoundWorkers::take_notes() {

@@ -4,10 +4,7 @@
 #include <vector>
 
 #include "engine/drivers/shared/peer_schedule.hpp"
-#include "engine/run/ensemble.hpp"
-#include "engine/run/event_log.hpp"
-#include "engine/run/outcome.hpp"
-#include "engine/run/run.hpp"
+#include "engine/drivers/shared/run_shell.hpp"
 #include "engine/run/timeline.hpp"
 
 namespace acid {
@@ -24,13 +21,12 @@ class RoundWorkers {
   /// With those that have come by now, which are those of so many legs while no worker hears
   /// anything.
   Position position_of_all(std::int64_t legs) const {
-    Position here = position(legs);
-    here.bytes += ensemble_.extra_bytes();
-    return here;
+    return shell_.with_extra_bytes(position(legs));
   }
   const PeerSchedule& peers() const { return peers_; }
-  Ensemble& ensemble() { return ensemble_; }
-  EventLog& log() { return log_; }
+  RunShell& shell() { return shell_; }
+  Ensemble& ensemble() { return shell_.ensemble; }
+  EventLog& log() { return shell_.log; }
 
   // Of worker w.
   /// A gradient begins and is computed.
@@ -44,11 +40,11 @@ class RoundWorkers {
   double end_span(int w, SpanKind kind, double since);
 
   // Of all.
-  /// Goes on from a checkpoint. Returns the leg that is next.
-  std::int64_t resume(const CheckpointFile& file, Sampler& sampler);
+  /// Goes on from the run's checkpoint, if it has one. Returns the leg that is next.
+  std::int64_t resume();
   /// Before that leg, none of whose gradients is committed: an attempt that goes on from there
   /// computes them again.
-  void save(std::int64_t leg, Sampler& sampler);
+  void save(std::int64_t leg);
   /// Leaves none. In no order.
   GradientRecords take_notes();
   double idle_seconds() const;  // of all together
@@ -58,8 +54,7 @@ class RoundWorkers {
   const Run& run_;
   const PeerSchedule peers_;
   double started_seconds_ = 0;  // earlier attempts' time is before it
-  Ensemble ensemble_;
-  EventLog log_;
+  RunShell shell_;
   Timeline timeline_;
   std::vector<GradientRecords> notes_;
   std::vector<double> losses_, idle_seconds_;

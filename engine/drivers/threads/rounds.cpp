@@ -9,40 +9,34 @@ ThreadsSync::ThreadsSync(const Run& run, const ThreadsOptions& options)
       spec_(run.spec),
       pace_(options, run.stop),
       workers_(run),
+      shell_(workers_.shell()),
       barrier_(run.spec.workers),
-      samples_(run.spec, run.objective.dimension()),
-      sampler_(run.spec, run.objective, run.recorder, sequential_for(run.spec.workers)) {
-  if (run.checkpointing.resume != nullptr) {
-    first_leg_ = workers_.resume(*run.checkpointing.resume, sampler_);
-    legs_done_.store(first_leg_);
-    samples_.resume_at(sampler_.sample_times());
-  }
+      samples_(run.spec, run.objective.dimension()) {
+  first_leg_ = workers_.resume();
+  legs_done_.store(first_leg_);
+  samples_.resume_at(shell_.sampler.sample_times());
   board_.emplace(spec_, workers_.peers(), workers_.ensemble(),
                  spec_.method.round.said_before(first_leg_));
 }
 
 void ThreadsSync::save_cut(std::int64_t leg) {
   if (!samples_.wait_until_evaluated() || has_diverged() || end_wanted_.load()) return;
-  workers_.save(leg, sampler_);
+  workers_.save(leg);
 }
 
 Outcome ThreadsSync::execute() {
   train();
-  workers_.log().flush();
-  Totals totals;
-  totals.position = workers_.position_of_all(legs_done_.load());
-  totals.position.seconds = end_seconds_;  // what is evaluated after it is not charged to the run
-  if (stopped_.load()) return ended_early(Ending::stopped, "", totals.position);
-  if (sampler_.diverged() || has_diverged())
-    return diverged(sampler_, collect_notes(), totals.position);
-  totals.idle_seconds = workers_.idle_seconds();
-  totals.learning_rate = spec_.learning_rate(workers_.position(legs_done_.load()));
-  const double end = std::max(totals.position.normalised_time, workers_.ensemble().latest_event());
-  Outcome outcome = conclude(workers_.ensemble(), sampler_, end, totals, collect_notes());
-  workers_.tell_times(outcome);
-  // By normalised time none is late: it is where the next leg begins.
-  if (spec_.cadence.every_seconds < kNever) outcome.skipped = sampler_.skipped();
-  return outcome;
+  Position here = workers_.position_of_all(legs_done_.load());
+  here.seconds = end_seconds_;  // what is evaluated after it is not charged to the run
+  if (stopped_.load()) return shell_.stopped(here);
+  return shell_.end(shell_.mixing_time(here.normalised_time),
+                    shell_.totals(here, 0, workers_.idle_seconds()), collect_notes(),
+                    [this](Outcome& outcome) {
+                      workers_.tell_times(outcome);
+                      // By normalised time none is late: it is where the next leg begins.
+                      if (spec_.cadence.every_seconds < kNever)
+                        outcome.skipped = shell_.sampler.skipped();
+                    });
 }
 
 void ThreadsSync::train() {
@@ -141,8 +135,7 @@ bool ThreadsSync::must_meet(std::int64_t leg, const Position& here) {
   if (must_end(here)) return true;
   if (spec_.method.round.is_open(leg)) return false;  // nothing is kept of what is on its way
   if (run_.stop.stop_requested()) return true;
-  Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
-  if (checkpoints == nullptr || !checkpoints->due(leg, here)) return false;
+  if (!shell_.cut_is_due(leg, here)) return false;
   cut_due_ = leg;
   return true;
 }
@@ -163,19 +156,15 @@ bool ThreadsSync::cut_is_due(std::int64_t leg) {
 }
 
 bool ThreadsSync::must_end(const Position& here) const {
-  return has_diverged() || end_wanted_.load() || spec_.budget.spent(here) ||
-         here.gradients >= spec_.end_at_gradients;
+  return has_diverged() || end_wanted_.load() || spec_.is_over(here);
 }
 
 void ThreadsSync::between_legs(std::int64_t leg) {
   legs_done_.store(leg);
   const Position here = workers_.position_of_all(leg);
   run_.recorder.progress(here);
-  Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
   const bool stopping = run_.stop.stop_requested();
-  if (checkpoints != nullptr && !must_end(here) &&
-      (stopping ? !checkpoints->has(leg) : cut_is_due(leg)))
-    save_cut(leg);
+  if (!must_end(here) && (stopping ? shell_.last_cut_is_due(leg) : cut_is_due(leg))) save_cut(leg);
   const bool over = must_end(here);  // also if the evaluation that the cut waited for says so
   if (!over && !stopping) return;
   end_seconds_ = here.seconds;
@@ -195,11 +184,12 @@ void ThreadsSync::evaluate_samples() {
     }
     const std::vector<std::span<const float>> x(sample->x.begin(), sample->x.end()),
         buffers(sample->buffers.begin(), sample->buffers.end());
-    sampler_.take(mean_of(x, buffers, sample->gradients, spec_.average_buffers,
-                          sampler_.sample_times().evaluates_workers()),
-                  sample->totals, sample->notes);
-    const bool reached = sampler_.target_reached() && spec_.end_at_gradients == RunSpec::kNoEnd;
-    if (reached || sampler_.diverged()) end_wanted_.store(true);
+    shell_.sampler.take(mean_of(x, buffers, sample->gradients, spec_.average_buffers,
+                                shell_.sampler.sample_times().evaluates_workers()),
+                        sample->totals, sample->notes);
+    const bool reached =
+        shell_.sampler.target_reached() && spec_.end_at_gradients == RunSpec::kNoEnd;
+    if (reached || shell_.sampler.diverged()) end_wanted_.store(true);
     samples_.evaluated();
   }
 }

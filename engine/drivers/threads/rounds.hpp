@@ -13,8 +13,6 @@
 #include "engine/drivers/threads/pace.hpp"
 #include "engine/drivers/threads/round_samples.hpp"
 #include "engine/drivers/threads/round_workers.hpp"
-#include "engine/run/outcome.hpp"
-#include "engine/run/run.hpp"
 
 namespace acid {
 
@@ -72,6 +70,8 @@ class ThreadsSync {
   double end_seconds_ = 0;      // of the run: where all met last, before the end is evaluated
   std::int64_t first_leg_ = 0;  // of this attempt
   RoundWorkers workers_;
+  RunShell& shell_;  // of workers_; its sampler is the calling thread's, and the leader's once all
+                     // samples are evaluated
   std::optional<MessageBoard> board_;       // once it is known how many messages came before
   std::atomic<std::int64_t> legs_done_{0};  // committed by all, when they last met
   std::atomic<bool> ended_{false};          // set where all meet
@@ -87,7 +87,6 @@ class ThreadsSync {
 
   RoundSamples samples_;
   GradientRecords unsampled_;  // of samples after the run diverged; the calling thread's
-  Sampler sampler_;            // the calling thread's; the leader's once all samples are evaluated
 };
 
 }  // namespace acid

@@ -8,7 +8,6 @@ ThreadsServer::ThreadsServer(const RunSpec& spec, LockedWorkers& workers)
     : spec_(spec),
       workers_(workers),
       walks_(static_cast<std::size_t>(spec.workers)),
-      messages_(spec, workers.ensemble().dimension(), spec.workers),
       mutexes_(
           std::make_unique<Mutex[]>(static_cast<std::size_t>(workers.ensemble().servers().all()))) {
 }
@@ -57,7 +56,7 @@ bool ThreadsServer::step(int w, const Done& done, std::int64_t staleness) {
 
 void ThreadsServer::say(int w, double t) {
   Ensemble& ensemble = workers_.ensemble();
-  ensemble.worker(w).offer(t, messages_.said(w));
+  ensemble.worker(w).offer(t, messages().said(w));
   call(w, w, t, workers_.seconds());
   workers_.log().add(w, EventKind::offer, t, ensemble.worker(w),
                      static_cast<std::uint64_t>(walks_[static_cast<std::size_t>(w)].arrival));
@@ -70,22 +69,22 @@ void ThreadsServer::call(int w, int caller, double t, double since) {
   const int s = servers.of(caller), hub = servers.caller(s);
   MutexLock lock(mutexes_[static_cast<std::size_t>(s)]);
   const double begun = workers_.add_wait(w, since);
-  serve(servers.server(s), t, messages_.said(caller), messages_.reply(caller),
+  serve(servers.server(s), t, messages().said(caller), messages().reply(caller),
         servers.arrive(caller, at.learning_rate));
   const double left = workers_.add_visit(w, begun);
   if (!servers.leave(s)) {
     at.arrival = workers_.arrive();
     return;
   }
-  servers.say(s, t, messages_.said(hub));
+  servers.say(s, t, messages().said(hub));
   call(w, hub, t, left);
-  servers.hear(s, t, messages_.said(hub), messages_.reply(hub));
+  servers.hear(s, t, messages().said(hub), messages().reply(hub));
   servers.come_back(s);
 }
 
 void ThreadsServer::hear(int w, double t) {
   Worker& worker = workers_.ensemble().worker(w);
-  hear_reply(worker, t, messages_.said(w), messages_.reply(w));
+  hear_reply(worker, t, messages().said(w), messages().reply(w));
   const auto arrival = static_cast<std::uint64_t>(walks_[static_cast<std::size_t>(w)].arrival);
   workers_.log().add(w, EventKind::apply, t, worker, arrival >> kExchangeBits);
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/base/mutex.hpp"
-#include "engine/drivers/shared/server_messages.hpp"
+#include "engine/drivers/shared/rounds.hpp"
 #include "engine/drivers/threads/locked_workers.hpp"
 
 namespace acid {
@@ -40,7 +40,6 @@ class ThreadsServer {
   bool go_on(int w, const Done& done);
 
   // Whoever holds all mutexes, or is the only thread there is.
-  ServerMessages& messages() { return messages_; }
   template <class Archive>
   void persist(Archive& archive) {
     archive(walks_);
@@ -61,11 +60,11 @@ class ThreadsServer {
   void say(int w, double t);
   void call(int w, int caller, double t, double since);
   void hear(int w, double t);
+  ServerMessages& messages() { return workers_.ensemble().servers().messages(); }
 
   const RunSpec& spec_;
   LockedWorkers& workers_;
   std::vector<Walk> walks_;  // worker i's: guarded by its mutex
-  ServerMessages messages_;  // likewise
   std::unique_ptr<Mutex[]> mutexes_;
 };
 

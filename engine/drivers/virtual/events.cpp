@@ -21,11 +21,10 @@ EventState::EventState(const Run& its_run, const VirtualOptions& its_options)
     : run(its_run),
       spec(its_run.spec),
       options(its_options),
+      shell(run, [this](int count, const auto& body) { player.pool().parallel_for(count, body); },
+            {.gradients = options.gradient_clock != GradientClock::none}),
       workers(run, options, timetable, player),
-      player(run, options.threads, run.spec.keep_events,
-             options.gradient_clock != GradientClock::none),
-      sampler(run.spec, run.objective, run.recorder,
-              [this](int count, const auto& body) { player.pool().parallel_for(count, body); }) {}
+      player(shell, options.threads) {}
 
 void EventState::count_gradient() {
   ++totals.position.gradients;
@@ -54,51 +53,46 @@ void EventState::look_for_end() {
 VirtualEvents::VirtualEvents(const Run& run, const VirtualOptions& options, MakeCalendar make)
     : state_(run, options) {
   calendar_ = make(state_);
-  if (run.checkpointing.resume == nullptr) {
+  if (state_.shell.resume(calendar_->layout(), *calendar_))
+    calendar_->resume(*run.checkpointing.resume);
+  else
     calendar_->begin();
-    return;
-  }
-  const CheckpointFile& file = *run.checkpointing.resume;
-  load_state(file, calendar_->layout(), *calendar_);
-  state_.player.ensemble().restore(file);
-  calendar_->resume(file);
 }
 
 void VirtualEvents::save_cut() {
   state_.player.pool().wait_light();
   if (state_.player.diverged()) return;
-  Ensemble& ensemble = state_.player.ensemble();
-  state_.player.log().mark(EventKind::checkpoint, state_.mixing_time(), ensemble);
-  state_.player.log().flush();
-  std::vector<StateVectors> vectors = ensemble.vectors();
-  calendar_->add_vectors(vectors);
-  state_.run.checkpointing.save(state_.timetable.steps(), state_.totals.position,
-                                std::move(vectors), calendar_->layout(), *calendar_);
+  state_.shell.mark_cut(state_.shell.mixing_time(state_.timetable.time()));
+  state_.shell.save(state_.timetable.steps(), state_.totals.position, calendar_->layout(),
+                    *calendar_, calendar_->vectors());
 }
 
 Outcome VirtualEvents::execute() {
-  Checkpoints* const checkpoints = state_.run.checkpointing.checkpoints;
+  RunShell& shell = state_.shell;
   Timetable& timetable = state_.timetable;
   Player& player = state_.player;
   Position& position = state_.totals.position;
   bool over = false;
   while (!over && !state_.ended && !state_.run.stop.stop_requested() && !player.diverged()) {
-    if (checkpoints != nullptr && checkpoints->due(timetable.steps(), position)) save_cut();
+    if (shell.cut_is_due(timetable.steps(), position)) save_cut();
     over = !step();
     timetable.count_step();
   }
   player.pool().wait_light();  // a commit that has not run yet may be the one that diverges
   if (!over && !state_.ended && !player.diverged()) {
-    if (checkpoints != nullptr && !checkpoints->has(timetable.steps())) save_cut();
-    return ended_early(Ending::stopped, "", position);
+    if (shell.last_cut_is_due(timetable.steps())) save_cut();
+    return shell.stopped(position);
   }
   player.pool().wait_all();
   if (!diverged()) drain();
   player.pool().wait_all();
   position.bytes += player.take_extra_bytes();
-  player.log().flush();
-  if (diverged()) return acid::diverged(state_.sampler, state_.notes, position);
-  return finish();
+  state_.workers.end_holds(state_.totals.idle_seconds);
+  return shell.end(shell.mixing_time(timetable.time()), state_.totals, state_.notes,
+                   [this](Outcome& outcome) {
+                     state_.workers.tell_times(outcome);
+                     calendar_->tell(outcome);
+                   });
 }
 
 bool VirtualEvents::step() {
@@ -110,10 +104,10 @@ bool VirtualEvents::step() {
   const double next_seconds = std::min(ring, timetable.next_seconds());
   const double next = workers.time_at(next_seconds);
   const double due = calendar_->next_due();
-  const double sample_seconds = state_.sampler.sample_times().next_seconds();
+  const double sample_seconds = state_.shell.sampler.sample_times().next_seconds();
   const bool by_clock = sample_seconds < kNever;
   const double sample =
-      by_clock ? workers.time_at(sample_seconds) : state_.sampler.sample_times().next();
+      by_clock ? workers.time_at(sample_seconds) : state_.shell.sampler.sample_times().next();
   if (due <= std::min({next, sample, limit})) {
     timetable.advance_to(due, workers.clock().seconds_at(due));
     calendar_->handle_due();
@@ -121,7 +115,7 @@ bool VirtualEvents::step() {
                       : sample < std::min(next, limit) - simultaneous(sample)) {
     timetable.advance_to(sample, by_clock ? sample_seconds : workers.clock().seconds_at(sample));
     take_sample(by_clock ? timetable.time() : sample);
-    return !state_.sampler.diverged() && !state_.sampler.target_reached();
+    return !state_.shell.enough();
   } else if (next > limit + simultaneous(limit) || next_seconds > late(budget.seconds)) {
     // Seconds are asked too: normalised time stands still while no worker computes. And to
     // normalised time and back would miss a limit in seconds by a rounding.
@@ -154,10 +148,10 @@ void VirtualEvents::take_sample(double time) {
   totals.position.bytes += player.take_extra_bytes();
   totals.position.normalised_time = time;
   totals.position.seconds = state_.timetable.seconds();
-  const bool with_workers = state_.sampler.sample_times().evaluates_workers();
-  state_.sampler.take(player.log().measure(state_.mixing_time(), player.ensemble(), with_workers,
-                                           calendar_->in_flight()),
-                      totals, state_.notes);
+  RunShell& shell = state_.shell;
+  shell.sampler.take(
+      shell.measure(shell.mixing_time(state_.timetable.time()), calendar_->in_flight()), totals,
+      state_.notes);
   state_.run.recorder.progress(totals.position);
   state_.notes.clear();
   state_.workers.forget_norms();
@@ -174,15 +168,6 @@ void VirtualEvents::drain() {
     if (const Occurrence occurrence = timetable.pop(); goes_on_after_end(occurrence.kind))
       calendar_->handle(occurrence);
   state_.totals.position.seconds = timetable.seconds();
-}
-
-Outcome VirtualEvents::finish() {
-  state_.workers.end_holds(state_.totals.idle_seconds);
-  Outcome outcome = conclude(state_.player.ensemble(), state_.sampler, state_.mixing_time(),
-                             state_.totals, state_.notes);
-  state_.workers.tell_times(outcome);
-  calendar_->tell(outcome);
-  return outcome;
 }
 
 }  // namespace acid

@@ -6,32 +6,25 @@
 #include "engine/drivers/virtual/timetable.hpp"
 #include "engine/drivers/virtual/virtual_time.hpp"
 #include "engine/drivers/virtual/virtual_workers.hpp"
-#include "engine/run/outcome.hpp"
-#include "engine/run/run.hpp"
-#include "engine/run/sampler.hpp"
 
 namespace acid {
 
 /// What a virtual run that goes from event to event consists of, whoever exchanges with whom. The
 /// public thread owns everything but what the player's tasks work on.
 struct EventState {
-  EventState(const Run& run, const VirtualOptions& options);
+  EventState(const Run& its_run, const VirtualOptions& its_options);
 
   const Run& run;
   const RunSpec& spec;
   const VirtualOptions& options;
+  RunShell shell;
   Timetable timetable;
   VirtualWorkers workers;
   Totals totals;
   GradientRecords notes;  // since the last sample
   bool ended = false;     // the budget is used up: what has begun ends, and nothing begins
   Player player;          // after what its tasks use: the members above
-  Sampler sampler;
 
-  /// Normalised time up to which all workers can be mixed now.
-  double mixing_time() const {
-    return std::max(timetable.time(), player.ensemble().latest_event());
-  }
   /// One more gradient is over.
   void count_gradient();
   /// Commits a worker's gradient. `what` says the rest, but for the gradient and is_first.
@@ -46,7 +39,7 @@ class Calendar {
  public:
   virtual ~Calendar() = default;
   virtual std::string_view layout() const = 0;  // Cut::layout
-  /// The run begins; or else goes on from this file, whose state has been read.
+  /// The run begins; or else goes on from this file, whose state and vectors of workers are read.
   virtual void begin() = 0;
   virtual void resume(const CheckpointFile& file) = 0;
   /// When the next exchange is due that no occurrence stands for, in normalised time, and that.
@@ -63,7 +56,7 @@ class Calendar {
   /// The last gradient is over.
   virtual void end() {}
   /// Vectors of its own, for a checkpoint.
-  virtual void add_vectors(std::vector<StateVectors>& vectors) = 0;
+  virtual std::vector<StateVectors> vectors() { return {}; }
   /// The state between two steps, the vectors apart. No light task may be unfinished.
   virtual void persist(ArchiveWriter& archive) = 0;
   virtual void persist(ArchiveReader& archive) = 0;
@@ -84,10 +77,9 @@ class VirtualEvents {
   bool step();
   /// The budget's limits as a normalised time; what happens right at it still counts.
   double time_limit();
-  bool diverged() const { return state_.sampler.diverged() || state_.player.diverged(); }
+  bool diverged() const { return state_.shell.sampler.diverged() || state_.player.diverged(); }
   void take_sample(double time);
   void drain();
-  Outcome finish();
 
   std::unique_ptr<Calendar> calendar_;  // outlives the player, whose tasks use it
   EventState state_;

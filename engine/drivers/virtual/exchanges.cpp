@@ -132,13 +132,11 @@ std::vector<Segment> VirtualExchanges::offer_segments() const {
   return {{.name = kOffers, .shape = {size}, .offset = 0, .size = size}};
 }
 
-void VirtualExchanges::add_offers(std::vector<StateVectors>& vectors) {
-  if (instant_) return;
-  StateVectors& offers = vectors.emplace_back();
-  offers.name = kOffers;
-  offers.segments = offer_segments();
-  offers.compared = false;  // they are past
+std::vector<StateVectors> VirtualExchanges::vectors() {
+  if (instant_) return {};
+  StateVectors offers{kOffers, offer_segments(), {}, /*compared=*/false};  // they are past
   for (int w = 0; w < player_.ensemble().size(); ++w) offers.values.push_back(offer_of(w));
+  return {std::move(offers)};
 }
 
 void VirtualExchanges::restore(const CheckpointFile& file) {

@@ -45,8 +45,8 @@ class VirtualExchanges {
   /// For measuring.
   std::vector<ExchangeInFlight> in_flight();
 
-  /// The offers, after the other vectors of a checkpoint.
-  void add_offers(std::vector<StateVectors>& vectors);
+  /// The offers, for a checkpoint.
+  std::vector<StateVectors> vectors();
   void restore(const CheckpointFile& file);
   /// The state but for offers, edges() and what the workers keep.
   template <class Archive>

@@ -30,7 +30,8 @@ MeetingCalendar::MeetingCalendar(EventState& state)
 template <class Archive>
 void MeetingCalendar::persist_all(Archive& archive) {
   archive(state_.player, state_.timetable, state_.totals, state_.workers.clock(), exchanges_,
-          state_.notes, exchanges_.edges(), holds_, state_.sampler, state_.sampler.gathered());
+          state_.notes, exchanges_.edges(), holds_, state_.shell.sampler,
+          state_.shell.sampler.gathered());
   if (rings_) archive(*rings_);
   for (int w = 0; w < state_.spec.workers; ++w) archive(state_.workers.state(w));
 }
@@ -105,7 +106,7 @@ void MeetingCalendar::commit(int w, bool begins_next) {
 void MeetingCalendar::gather_notes() {
   state_.player.pool().wait_light();
   if (state_.player.diverged()) return;
-  state_.sampler.gather(state_.notes);
+  state_.shell.sampler.gather(state_.notes);
   state_.notes.clear();
 }
 

@@ -25,7 +25,7 @@ class MeetingCalendar final : public Calendar {
   void handle_ring() override;
   std::vector<ExchangeInFlight> in_flight() override { return exchanges_.in_flight(); }
   void end() override { waiting_at_end_ = exchanges_.matchmaker().waiting(); }
-  void add_vectors(std::vector<StateVectors>& vectors) override { exchanges_.add_offers(vectors); }
+  std::vector<StateVectors> vectors() override { return exchanges_.vectors(); }
   void persist(ArchiveWriter& archive) override { persist_all(archive); }
   void persist(ArchiveReader& archive) override { persist_all(archive); }
   void tell(Outcome& outcome) override;

@@ -34,7 +34,7 @@ void VirtualExchanges::fetch_ahead() const {
 }
 
 void MeetingCalendar::fetch_gradients() {
-  Ensemble& ensemble = state_.player.ensemble();
+  Ensemble& ensemble = state_.shell.ensemble;
   const int far = rings_->ahead(kFar).worker;
   fetch(&ensemble.worker(far));
   fetch(&state_.workers.state(far));

@@ -21,32 +21,26 @@ VirtualSync::VirtualSync(const Run& run, const VirtualOptions& options)
     : run_(run),
       spec_(run.spec),
       options_(options),
-      ensemble_(run.spec, run.objective),
-      log_(run.spec.workers, run.spec.keep_events, run.recorder),
-      peers_(run.spec, ensemble_.dimension(), options.network.all_reduce),
-      message_size_(run.spec.method.message().floats(ensemble_.dimension())),
-      bucket_shares_(options.cost.bucket_shares(message_bytes(run.spec, ensemble_.dimension()))),
+      shell_(run, [this](int count, const auto& body) { pool_.parallel_for(count, body); }),
+      peers_(run.spec, shell_.ensemble.dimension(), options.network.all_reduce),
+      message_size_(run.spec.method.message().floats(shell_.ensemble.dimension())),
+      bucket_shares_(
+          options.cost.bucket_shares(message_bytes(run.spec, shell_.ensemble.dimension()))),
       costs_(run.spec, peers_, options.network, bucket_shares_),
       round_clock_(run.spec.workers, options.cost.forward_share, bucket_shares_),
       timeline_(run.spec.workers),
       mean_(run.spec.method.hears_all() ? message_size_ : 0, *run.spec.backend),
       computed_(static_cast<std::size_t>(run.spec.workers)),
-      pool_(run.spec.workers, options.threads),
-      sampler_(run.spec, run.objective, run.recorder,
-               [this](int count, const auto& body) { pool_.parallel_for(count, body); }) {
+      pool_(run.spec.workers, options.threads) {
   if (!run.spec.method.reduces_gradients)
     for (int w = 0; w < run.spec.workers; ++w)
       messages_.emplace_back(message_size_, *spec_.backend);
-  if (run.checkpointing.resume == nullptr) return;
-  load_state(*run.checkpointing.resume, kLayout, *this);
-  ensemble_.restore(*run.checkpointing.resume);
+  shell_.resume(kLayout, *this);
 }
 
 void VirtualSync::save_cut() {
-  const double t = std::max(totals_.position.normalised_time, ensemble_.latest_event());
-  log_.mark(EventKind::checkpoint, t, ensemble_);
-  log_.flush();
-  run_.checkpointing.save(leg_, totals_.position, ensemble_.vectors(), kLayout, *this);
+  shell_.mark_cut(shell_.mixing_time(totals_.position.normalised_time));
+  shell_.save(leg_, totals_.position, kLayout, *this);
 }
 
 bool VirtualSync::budget_spent() {
@@ -62,43 +56,36 @@ bool VirtualSync::budget_spent() {
 }
 
 Outcome VirtualSync::execute() {
-  Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
   while (true) {
     // Before the sample of this leg, like every cut: one step names one moment.
     const bool open = spec_.method.round.is_open(leg_);  // nothing is kept of what is on its way
     const bool stopping = !open && run_.stop.stop_requested() && !budget_spent();
-    if (checkpoints != nullptr && !open &&
-        (stopping ? !checkpoints->has(leg_) : checkpoints->due(leg_, totals_.position)))
+    if (!open &&
+        (stopping ? shell_.last_cut_is_due(leg_) : shell_.cut_is_due(leg_, totals_.position)))
       save_cut();
-    if (stopping) return ended_early(Ending::stopped, "", totals_.position);
-    if (sampler_.sample_times().due(totals_.position) && !budget_spent()) take_sample();
-    if (sampler_.diverged()) return diverged_now();
-    if (budget_spent() || sampler_.target_reached()) break;
+    if (stopping) return shell_.stopped(totals_.position);
+    if (shell_.sampler.sample_times().due(totals_.position) && !budget_spent()) take_sample();
+    if (budget_spent() || shell_.enough()) break;
     go_through(spec_.method.round.leg(leg_));
     run_.recorder.progress(totals_.position);
-    if (not_finite_.load(std::memory_order_relaxed)) return diverged_now();
+    if (not_finite_.load(std::memory_order_relaxed)) break;
   }
-  log_.flush();
-  const double t_end = std::max(totals_.position.normalised_time, ensemble_.latest_event());
-  Outcome outcome = conclude(ensemble_, sampler_, t_end, totals_, notes_);
-  outcome.worker_idle_seconds = round_clock_.idle_seconds();
-  outcome.worker_spans = timeline_.take();
-  return outcome;
-}
-
-Outcome VirtualSync::diverged_now() {
-  log_.flush();
-  return diverged(sampler_, notes_, totals_.position);
+  return shell_.end(shell_.mixing_time(totals_.position.normalised_time), totals_, notes_,
+                    [this](Outcome& outcome) {
+                      outcome.worker_idle_seconds = round_clock_.idle_seconds();
+                      outcome.worker_spans = timeline_.take();
+                    });
 }
 
 void VirtualSync::compute_gradients() {
   for (int w = 0; w < spec_.workers; ++w)
     pool_.submit(w, ChainPool::kNoChain, ChainPool::Weight::heavy, [this, w](int lane) {
-      Worker& worker = ensemble_.worker(w);
+      Worker& worker = shell_.ensemble.worker(w);
       worker.begin_gradient(worker.last_event());
       Computed& computed = computed_[static_cast<std::size_t>(w)];
-      computed.loss = run_.objective.gradient(lane, w, worker.gradients(), worker.snapshot(),
-                                              worker.gradient_buffers(), ensemble_.gradient(w));
+      computed.loss =
+          run_.objective.gradient(lane, w, worker.gradients(), worker.snapshot(),
+                                  worker.gradient_buffers(), shell_.ensemble.gradient(w));
       computed.norm = norm_before_hearing(spec_, worker);
     });
 }
@@ -123,11 +110,11 @@ void VirtualSync::go_through(const Leg& leg) {
     }
     pool_.wait_all();
   }
-  totals_.position.bytes += ensemble_.extra_bytes();
+  totals_.position.bytes += shell_.ensemble.extra_bytes();
 }
 
 std::span<float> VirtualSync::message(int w) {
-  if (spec_.method.reduces_gradients) return ensemble_.gradient(w);
+  if (spec_.method.reduces_gradients) return shell_.ensemble.gradient(w);
   return messages_[static_cast<std::size_t>(w)].span();
 }
 
@@ -135,7 +122,7 @@ void VirtualSync::say() {
   if (spec_.method.reduces_gradients) return;
   for (int w = 0; w < spec_.workers; ++w)
     pool_.submit(w, ChainPool::kNoChain, ChainPool::Weight::heavy, [this, w](int) {
-      Worker& worker = ensemble_.worker(w);
+      Worker& worker = shell_.ensemble.worker(w);
       worker.offer(worker.last_event(), message(w));
     });
 }
@@ -167,7 +154,7 @@ void VirtualSync::hear(std::int64_t exchange) {
       sources = heard_by(*peers, w, [&](int i) -> const float* { return message(i).data(); });
       heard.sources = sources;
     }
-    acid::hear(w, ensemble_.worker(w), heard, log_);
+    acid::hear(w, shell_.ensemble.worker(w), heard, shell_.log);
   });
 }
 
@@ -179,7 +166,7 @@ void VirtualSync::step() {
     pool_.submit(
         w, ChainPool::kNoChain, ChainPool::Weight::heavy,
         [this, w, &note, first, here = totals_.position, rate = totals_.learning_rate](int) {
-          const std::span<const float> own = ensemble_.gradient(w);
+          const std::span<const float> own = shell_.ensemble.gradient(w);
           const Commit what{.worker = w,
                             .time = here.normalised_time,
                             .position = here,
@@ -191,7 +178,7 @@ void VirtualSync::step() {
                                              : own,
                             .is_first = first,
                             .norm = computed_[static_cast<std::size_t>(w)].norm};
-          if (!commit(what, ensemble_.worker(w), log_, note))
+          if (!commit(what, shell_.ensemble.worker(w), shell_.log, note))
             not_finite_.store(true, std::memory_order_relaxed);
         });
   }
@@ -267,9 +254,8 @@ void VirtualSync::add_spans() {
 }
 
 void VirtualSync::take_sample() {
-  const double t = std::max(totals_.position.normalised_time, ensemble_.latest_event());
-  sampler_.take(log_.measure(t, ensemble_, sampler_.sample_times().evaluates_workers()), totals_,
-                notes_);
+  shell_.sampler.take(shell_.measure(shell_.mixing_time(totals_.position.normalised_time)), totals_,
+                      notes_);
   notes_.clear();
 }
 

@@ -7,14 +7,10 @@
 #include "engine/drivers/shared/chain_pool.hpp"
 #include "engine/drivers/shared/peer_schedule.hpp"
 #include "engine/drivers/shared/rounds.hpp"
+#include "engine/drivers/shared/run_shell.hpp"
 #include "engine/drivers/virtual/round_clock.hpp"
 #include "engine/drivers/virtual/round_costs.hpp"
 #include "engine/drivers/virtual/virtual_time.hpp"
-#include "engine/run/ensemble.hpp"
-#include "engine/run/event_log.hpp"
-#include "engine/run/outcome.hpp"
-#include "engine/run/run.hpp"
-#include "engine/run/sampler.hpp"
 #include "engine/run/timeline.hpp"
 
 namespace acid {
@@ -32,12 +28,11 @@ class VirtualSync {
   /// The state between two legs, the vectors apart.
   template <class Archive>
   void persist(Archive& archive) {
-    archive(ensemble_, log_, round_clock_, leg_, totals_, notes_, sampler_);
+    archive(shell_.ensemble, shell_.log, round_clock_, leg_, totals_, notes_, shell_.sampler);
   }
 
  private:
   void save_cut();
-  Outcome diverged_now();
   void go_through(const Leg& leg);
   void compute_gradients();
   void say();
@@ -62,8 +57,7 @@ class VirtualSync {
   const Run& run_;
   const RunSpec& spec_;
   const VirtualOptions& options_;
-  Ensemble ensemble_;
-  EventLog log_;  // worker i's: chain i
+  RunShell shell_;  // what belongs to worker i: chain i
   const PeerSchedule peers_;
   const std::size_t message_size_;
   const std::vector<double> bucket_shares_;
@@ -83,7 +77,6 @@ class VirtualSync {
   GradientRecords notes_;
   std::atomic<bool> not_finite_{false};  // set by tasks
   ChainPool pool_;                       // last: its tasks use the members above
-  Sampler sampler_;
 };
 
 }  // namespace acid

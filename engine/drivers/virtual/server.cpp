@@ -7,7 +7,6 @@ namespace acid {
 ServerCalendar::ServerCalendar(EventState& state)
     : state_(state),
       walks_(static_cast<std::size_t>(state.spec.workers)),
-      messages_(state.spec, state.run.objective.dimension(), state.spec.workers),
       link_above_(state.options.network.hubs.value_or(state.options.network.link)),
       ways_(static_cast<std::size_t>(state.spec.method.servers(state.spec.workers) + 1)) {}
 
@@ -19,12 +18,11 @@ void ServerCalendar::begin() {
 template <class Archive>
 void ServerCalendar::persist_all(Archive& archive) {
   archive(state_.player, state_.timetable, state_.totals, state_.workers.clock(), walks_, arrivals_,
-          ways_, state_.notes, state_.sampler);
+          ways_, state_.notes, state_.shell.sampler);
   for (int w = 0; w < state_.spec.workers; ++w) archive(state_.workers.state(w));
 }
 
-void ServerCalendar::resume(const CheckpointFile& file) {
-  messages_.restore(file);
+void ServerCalendar::resume(const CheckpointFile&) {
   for (int w = 0; w < state_.spec.workers; ++w)
     if (walk(w).computing) state_.workers.compute(w);
 }
@@ -134,7 +132,7 @@ void ServerCalendar::push(int caller, Occurrence::Kind kind, std::size_t bytes) 
 void ServerCalendar::say(int caller) {
   const std::size_t dimension = state_.run.objective.dimension();
   const Method& method = state_.spec.method;
-  const std::span<float> said = messages_.said(caller);
+  const std::span<float> said = messages().said(caller);
   state_.player.say(caller, state_.timetable.time(), said);
   if (is_hub(caller)) {
     state_.totals.position.bytes += static_cast<std::int64_t>(method.bytes_per_visit(dimension));
@@ -147,9 +145,9 @@ void ServerCalendar::say(int caller) {
 }
 
 void ServerCalendar::serve(int caller) {
-  const std::span<float> reply = messages_.reply(caller);
+  const std::span<float> reply = messages().reply(caller);
   if (!is_hub(caller)) walk(caller).arrival = ++arrivals_;
-  state_.player.serve(caller, state_.timetable.time(), messages_.said(caller), reply,
+  state_.player.serve(caller, state_.timetable.time(), messages().said(caller), reply,
                       servers().arrive(caller, is_hub(caller) ? 0 : walk(caller).learning_rate));
   push(caller, Occurrence::Kind::reply_arrives, reply.size_bytes());
   if (const int s = servers().of(caller); servers().leave(s)) say(servers().caller(s));
@@ -158,8 +156,8 @@ void ServerCalendar::serve(int caller) {
 void ServerCalendar::hear(int caller) {
   const std::uint64_t number =
       is_hub(caller) ? 0 : static_cast<std::uint64_t>(walk(caller).arrival);
-  state_.player.hear(caller, state_.timetable.time(), messages_.said(caller),
-                     messages_.reply(caller), number);
+  state_.player.hear(caller, state_.timetable.time(), messages().said(caller),
+                     messages().reply(caller), number);
   if (is_hub(caller))
     servers().come_back(caller - servers().caller(0));
   else

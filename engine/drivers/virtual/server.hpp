@@ -17,7 +17,6 @@ class ServerCalendar final : public Calendar {
   void begin() override;
   void resume(const CheckpointFile& file) override;
   void handle(const Occurrence& occurrence) override;
-  void add_vectors(std::vector<StateVectors>& vectors) override { messages_.add_to(vectors); }
   void persist(ArchiveWriter& archive) override { persist_all(archive); }
   void persist(ArchiveReader& archive) override { persist_all(archive); }
   void tell(Outcome& outcome) override { outcome.exchanges_drawn = state_.totals.exchanges; }
@@ -59,12 +58,12 @@ class ServerCalendar final : public Calendar {
       archive(in_free, out_free);
     }
   };
-  Servers& servers() { return state_.player.ensemble().servers(); }
+  ServerMessages& messages() { return servers().messages(); }
+  Servers& servers() { return state_.shell.ensemble.servers(); }
   bool is_hub(int caller) const { return caller >= state_.spec.workers; }
 
   EventState& state_;
   std::vector<Walk> walks_;
-  ServerMessages messages_;
   std::int64_t arrivals_ = 0;  // at all servers of workers
   const LinkCost link_above_;  // between hubs and the server above
   std::vector<Way> ways_;      // by server

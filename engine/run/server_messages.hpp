@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "engine/checkpoint/checkpoint_file.hpp"
-#include "engine/run/ensemble.hpp"
+#include "engine/methods/method.hpp"
+#include "engine/worker/arena.hpp"
+#include "engine/worker/worker.hpp"
 
 namespace acid {
 
@@ -13,18 +15,17 @@ namespace acid {
 class ServerMessages {
  public:
   /// Callers are so many workers, and the hubs that they have.
-  ServerMessages(const RunSpec& spec, std::size_t dimension, int workers);
+  ServerMessages(const Method& method, const Backend& memory, std::size_t dimension, int workers);
   std::span<float> said(int caller) { return row(caller, 0); }
   std::span<float> reply(int caller) { return row(caller, 1); }
 
   /// Adds them to what a checkpoint holds, borrowed.
   void add_to(std::vector<StateVectors>& vectors);
-  void restore(const CheckpointFile& file);
 
  private:
   /// What so many callers of a kind have said, or been replied.
   struct Table {
-    Table(const char* checkpoint_name, const RunSpec& spec, const Rule<float>& rule,
+    Table(const char* checkpoint_name, const Rule<float>& rule, const Backend& memory,
           std::size_t dimension, int callers);
     const char* name;  // in a checkpoint
     std::size_t size;  // floats of a row
@@ -43,42 +44,10 @@ class ServerMessages {
   std::vector<Table> tables_;  // said, replies; likewise of hubs, if there are any
 };
 
-/// The part of its round that a worker comes to.
-struct RoundPlace {
-  std::int64_t leg = 0, phase = 0;
-  template <class Archive>
-  void persist(Archive& archive) {
-    archive(leg, phase);
-  }
-};
-
-/// Takes a worker from there to its next gradient: act(phase) for each part before it and for the
-/// gradient's begin, whose phase it stays at. Where ends() says that the run has no gradient left
-/// it does not begin one, and stops at the end of a leg. False where act says so.
-template <class Ends, class Act>
-bool go_to_next_gradient(const Round& round, RoundPlace& at, const Ends& ends, const Act& act) {
-  while (true) {
-    const Leg& leg = round.leg(at.leg);
-    if (at.phase == static_cast<std::int64_t>(leg.size())) {
-      at = {at.leg + 1, 0};
-      if (ends()) return true;
-      continue;
-    }
-    const Phase phase = leg[static_cast<std::size_t>(at.phase)];
-    if (phase == Phase::gradient) return ends() || act(phase);
-    if (!act(phase)) return false;
-    ++at.phase;
-  }
-}
-
 /// A server hears what a caller has said, at t or at its own last event, whichever is later, and
 /// `reply` ← what it answers.
 void serve(Worker& server, double t, std::span<const float> said, std::span<float> reply,
            const StepSize& arrival);
-/// What a caller has said arrives at its server, which hears it and replies. A hub that leaves then
-/// is at the one above and back at once. `learning_rate`: as Servers::arrive.
-void call(Servers& servers, ServerMessages& messages, int caller, double t,
-          double learning_rate = 0);
 /// The worker hears the reply to what it has said.
 void hear_reply(Worker& worker, double t, std::span<const float> said,
                 std::span<const float> reply);

@@ -8,43 +8,39 @@
 
 #include "engine/base/clock.hpp"
 #include "engine/drivers/mpi/clock.hpp"
-#include "engine/drivers/mpi/post.hpp"
-#include "engine/drivers/mpi/report.hpp"
-#include "engine/run/ensemble.hpp"
-#include "engine/run/run.hpp"
+#include "engine/drivers/mpi/evaluator.hpp"
 
 namespace acid {
 
-/// Rank 0's part in an asynchronous run besides its worker: it adds up and spreads progress, gives
-/// out gradients, and brings all workers to a common time for a checkpoint and for the end. The
-/// communication thread's, the counters and the requests apart.
-class Coordinator {
+/// Of an asynchronous run: adds up and spreads progress, gives out gradients, and brings all
+/// workers to a common time for a checkpoint and for the end. The counters and the requests are any
+/// thread's.
+class AsyncCoordinator final : public Coordinator {
  public:
   /// While `overloaded` is true, because rank 0 cannot keep up with the samples, no worker is given
   /// more gradients.
-  Coordinator(const Run& run, Post& post, std::function<bool()> overloaded);
+  /// `ensemble`: whose servers' visits count as they come; outlives it.
+  AsyncCoordinator(const Run& run, Post& post, const Ensemble& ensemble,
+                   std::function<bool()> overloaded);
 
   /// The run begins, or goes on where each worker has come so far; `cut` is the count of the
   /// checkpoint it goes on from (−1: none), `started_seconds` when it would have begun on the
-  /// clock. The `ensemble`, whose servers' visits count as they come, outlives it.
-  void begin(const std::vector<Life>& lives, std::int64_t cut, double started_seconds,
-             const Ensemble& ensemble);
+  /// clock.
+  void begin(const std::vector<Life>& lives, std::int64_t cut, double started_seconds);
   /// Gradients that a worker may commit at first.
   std::int64_t first_grant(int worker);
-  /// Takes a message of the kinds that are meant for it.
-  void deliver(const Mail& mail);
+  void deliver(const Mail& mail) override;
   /// What a worker has told.
   Life life(int worker) const;
   /// The run goes on without a process, which came so far; `mail` tells of its loss.
   void lose(const Mail& mail, const Life& life);
-  /// Spreads what is due to be spread. Returns how long nothing more is.
-  double spread();
+  double act() override;
 
   // Any thread.
   std::int64_t gradients() const { return gradients_.load(); }
   std::int64_t exchanges() const { return exchanges_.load(); }
   std::int64_t waiting() const { return waiting_.load(); }  // due edges not begun at the end
-  bool was_stopped() const { return was_stopped_.load(); }  // by a person, before the run's own end
+  bool was_stopped() override { return was_stopped_.load(); }
   bool diverged() const { return diverged_.load(); }
   bool ending() const { return ending_.load(); }
   int lost() const { return lost_.load(); }  // workers
@@ -79,9 +75,9 @@ class Coordinator {
   const Run& run_;
   const RunSpec& spec_;
   Post& post_;
+  const Ensemble& ensemble_;
   const std::function<bool()> overloaded_;
   double started_seconds_ = 0;
-  const Ensemble* ensemble_ = nullptr;
   std::vector<Own> workers_;
   std::vector<std::int64_t> halves_;  // Life::exchanges of the workers of each server; or of all
   std::optional<Permits> permits_;

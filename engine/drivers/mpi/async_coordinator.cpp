@@ -1,4 +1,4 @@
-#include "engine/drivers/mpi/coordinator.hpp"
+#include "engine/drivers/mpi/async_coordinator.hpp"
 
 #include <fmt/format.h>
 
@@ -16,18 +16,19 @@ constexpr double kSpreadSeconds = 0.5e-3;
 
 }  // namespace
 
-Coordinator::Coordinator(const Run& run, Post& post, std::function<bool()> overloaded)
+AsyncCoordinator::AsyncCoordinator(const Run& run, Post& post, const Ensemble& ensemble,
+                                   std::function<bool()> overloaded)
     : run_(run),
       spec_(run.spec),
       post_(post),
+      ensemble_(ensemble),
       overloaded_(std::move(overloaded)),
       workers_(static_cast<std::size_t>(run.spec.workers)),
       halves_(static_cast<std::size_t>(run.spec.method.servers(run.spec.workers))) {}
 
-void Coordinator::begin(const std::vector<Life>& lives, std::int64_t cut, double started_seconds,
-                        const Ensemble& ensemble) {
+void AsyncCoordinator::begin(const std::vector<Life>& lives, std::int64_t cut,
+                             double started_seconds) {
   started_seconds_ = started_seconds;
-  ensemble_ = &ensemble;
   cut_ = cut;
   std::vector<std::int64_t> committed;
   for (int w = 0; w < spec_.workers; ++w) {
@@ -40,7 +41,7 @@ void Coordinator::begin(const std::vector<Life>& lives, std::int64_t cut, double
 }
 
 // An exchange is counted by both its workers, or twice by the one that comes to a server.
-void Coordinator::note_life(int worker, const Life& life) {
+void AsyncCoordinator::note_life(int worker, const Life& life) {
   Life& known = own(worker).life;
   gradients_.fetch_add(life.gradients - known.gradients);
   extra_bytes_.fetch_add(life.extra_bytes - known.extra_bytes);
@@ -49,25 +50,25 @@ void Coordinator::note_life(int worker, const Life& life) {
   known = life;
 }
 
-std::int64_t Coordinator::first_grant(int worker) {
+std::int64_t AsyncCoordinator::first_grant(int worker) {
   return own(worker).told_grant =
              permits_->grant(worker, own(worker).life.gradients, run_.clock.seconds());
 }
 
-std::int64_t Coordinator::grant(int worker, double now) {
+std::int64_t AsyncCoordinator::grant(int worker, double now) {
   if (overloaded_()) return own(worker).told_grant;
   return permits_->grant(worker, own(worker).life.gradients, now);
 }
 
-Position Coordinator::position() const {
+Position AsyncCoordinator::position() const {
   const std::int64_t gradients = gradients_.load();
   Position here = spec_.after_exchanges(gradients, run_.clock.seconds() - started_seconds_,
                                         exchanges_.load(), run_.objective.dimension());
-  here.bytes += extra_bytes_.load() + ensemble_->bytes_of_visits();
+  here.bytes += extra_bytes_.load() + ensemble_.bytes_of_visits();
   return here;
 }
 
-void Coordinator::deliver(const Mail& mail) {
+void AsyncCoordinator::deliver(const Mail& mail) {
   MailReader reader(mail);
   switch (reader.kind()) {
     case MailKind::progress:
@@ -87,15 +88,13 @@ void Coordinator::deliver(const Mail& mail) {
     case MailKind::cut_wanted:
       reader(asked_.is_sample);
       return ask_cut();
-    case MailKind::shut_down_wanted:
-      return post_.send_to_all(mail_header(MailKind::shut_down));
     default:
       ACID_ASSERT(false, "rank 0 has no use for a message of kind {}",
                   static_cast<int>(reader.kind()));
   }
 }
 
-void Coordinator::progress(int from, MailReader& reader) {
+void AsyncCoordinator::progress(int from, MailReader& reader) {
   Life life;
   bool diverged = false;
   reader(life.gradients, life.exchanges, life.extra_bytes, diverged);
@@ -106,7 +105,7 @@ void Coordinator::progress(int from, MailReader& reader) {
 }
 
 // Of a lost worker nothing is expected; without its state a checkpoint comes to nothing.
-void Coordinator::ask_cut() {
+void AsyncCoordinator::ask_cut() {
   if (asked_.promises_missing > 0 || ending_.load()) return;
   asked_.promises_missing = spec_.workers - lost();
   for (Own& one : workers_) one.promised = one.lost;
@@ -115,7 +114,7 @@ void Coordinator::ask_cut() {
 
 // A worker that has promised stops its clock until it hears of the cut, so no worker can be past
 // the latest of all clocks.
-void Coordinator::promise(int from, std::int64_t count) {
+void AsyncCoordinator::promise(int from, std::int64_t count) {
   own(from).promised = true;
   asked_.highest_promise = std::max(asked_.highest_promise, count);
   if (--asked_.promises_missing > 0) return;
@@ -123,7 +122,7 @@ void Coordinator::promise(int from, std::int64_t count) {
   post_.send_to_all(mail_header(MailKind::cut, asked_.highest_promise, asked_.is_sample));
 }
 
-void Coordinator::end(bool by_person) {
+void AsyncCoordinator::end(bool by_person) {
   if (ending_.load()) return;
   ending_.store(true);
   was_stopped_.store(by_person && !diverged_.load() && gradients_.load() < spec_.budget.gradients);
@@ -132,7 +131,7 @@ void Coordinator::end(bool by_person) {
 }
 
 // Once no worker commits any more, the number of gradients is exact, and the same for all.
-void Coordinator::closed(int from, MailReader& reader) {
+void AsyncCoordinator::closed(int from, MailReader& reader) {
   std::int64_t committed = 0, waiting = 0;
   std::int64_t known = 0;
   bool diverged = false;
@@ -146,7 +145,7 @@ void Coordinator::closed(int from, MailReader& reader) {
   if (--not_closed_ == 0) all_closed();
 }
 
-void Coordinator::all_closed() {
+void AsyncCoordinator::all_closed() {
   // Where the last words of a lost process did not arrive here, others have heard of more.
   gradients_.store(std::max(gradients_.load(), highest_known_));
   waiting_.store(waiting_.load() / 2);  // each edge waits at both its workers
@@ -160,7 +159,7 @@ void Coordinator::all_closed() {
 // Sends news after a quarter of a unit of time, or at once to a worker that waits; and gradients
 // before the last ones are used up. At the end only where somebody may wait for a server, which
 // hears nobody beyond a mark that others have not come to: they may have closed before it.
-double Coordinator::spread() {
+double AsyncCoordinator::act() {
   const bool ends = ending_.load();
   if (!permits_ || (ends && (!spec_.method.has_server() || not_closed_ == 0))) return kIdleSeconds;
   const double now = run_.clock.seconds();
@@ -184,7 +183,7 @@ double Coordinator::spread() {
   return told ? kSpreadSeconds : kIdleSeconds;
 }
 
-void Coordinator::tell(int worker, std::int64_t granted) {
+void AsyncCoordinator::tell(int worker, std::int64_t granted) {
   Own& one = own(worker);
   one.told_total = gradients_.load();
   one.told_grant = granted;
@@ -193,12 +192,12 @@ void Coordinator::tell(int worker, std::int64_t granted) {
                                  halves_[server_of(worker)] / 2));
 }
 
-Life Coordinator::life(int worker) const {
+Life AsyncCoordinator::life(int worker) const {
   const Own& one = workers_[static_cast<std::size_t>(worker)];
   return one.life;
 }
 
-void Coordinator::lose(const Mail& mail, const Life& life) {
+void AsyncCoordinator::lose(const Mail& mail, const Life& life) {
   Own& one = own(mail.from);
   one.lost = true;
   lost_.fetch_add(1);
@@ -214,7 +213,7 @@ void Coordinator::lose(const Mail& mail, const Life& life) {
   }
 }
 
-void Coordinator::note_loss(const Mail& mail, const Life& life) {
+void AsyncCoordinator::note_loss(const Mail& mail, const Life& life) {
   run_.recorder.note(
       Severity::warning,
       fmt::format(

@@ -1,9 +1,7 @@
-#include "engine/drivers/mpi/meetings.hpp"
+#include "engine/drivers/mpi/async_process.hpp"
 
 #include <algorithm>
 #include <utility>
-
-#include "engine/drivers/mpi/process.hpp"
 
 namespace acid {
 namespace {
@@ -13,13 +11,11 @@ constexpr double kSwapSeconds = 0.1e-3;
 
 }  // namespace
 
-MpiAsync::MpiAsync(const Run& run, const MpiOptions& options, Post& post, Coordinator* coordinator,
-                   Collector* collector, MpiServer* server)
-    : run_(run),
-      post_(post),
-      coordinator_(coordinator),
-      collector_(collector),
-      server_(server),
+AsyncProcess::AsyncProcess(const Run& run, const MpiOptions& options, Post& post,
+                           AsyncEvaluator* evaluator, Collector* collector)
+    : Process(run, post, evaluator, collector),
+      async_coordinator_(evaluator == nullptr ? nullptr : &evaluator->coordinator()),
+      server_(evaluator == nullptr ? nullptr : evaluator->server()),
       rank_(post.rank()),
       worker_(run, post),
       visits_(run.spec.method.has_server()
@@ -31,28 +27,19 @@ MpiAsync::MpiAsync(const Run& run, const MpiOptions& options, Post& post, Coordi
       marks_(run),
       start_(post, worker_.state(), [this](Start& start) { started(start); }) {}
 
-void MpiAsync::communicate() {
-  std::stop_callback wake_up(run_.stop, [this] { post_.wake(); });
-  double patience = 0;
-  while (!over_ && !abandoned_.load()) {
-    post_.pump(patience, [this](const Mail& mail) { deliver(mail); });
-    exchange_.finish_swap();
-    if (server_ != nullptr) server_->act();
-    act();
-    tell_stop();
-    {
-      MutexLock lock(worker_.mutex);
-      progress_.tell(worker_);
-    }
-    patience = progress_.seconds_to_next();
-    if (exchange_.is_swapping()) patience = std::min(patience, kSwapSeconds);
-    if (coordinator_ != nullptr) patience = std::min(patience, coordinator_->spread());
+double AsyncProcess::act() {
+  exchange_.finish_swap();
+  if (server_ != nullptr) server_->act();
+  act_on_marks();
+  {
+    MutexLock lock(worker_.mutex);
+    progress_.tell(worker_);
   }
-  post_.let_go();
-  abandon();
+  const double patience = progress_.seconds_to_next();
+  return exchange_.is_swapping() ? std::min(patience, kSwapSeconds) : patience;
 }
 
-void MpiAsync::deliver(const Mail& mail) {
+void AsyncProcess::deliver_own(const Mail& mail) {
   if (!mail.lost.empty()) return lose(mail);
   MailReader reader(mail);
   switch (reader.kind()) {
@@ -85,9 +72,6 @@ void MpiAsync::deliver(const Mail& mail) {
       worker_.time().hear(count);
       return stop_clock_at_next_mark();
     }
-    case MailKind::shut_down:
-      over_ = true;
-      return;
     case MailKind::ready:
     case MailKind::go:
     case MailKind::answer:
@@ -105,15 +89,15 @@ void MpiAsync::deliver(const Mail& mail) {
       MarkKind kind{};
       reader(kind);
       if (server_ != nullptr) server_->pass_mark(mail.from, kind);
-      return deliver_to_rank_zero(mail, coordinator_, collector_);
+      return deliver_to_rank_zero(mail);
     }
     default:
-      return deliver_to_rank_zero(mail, coordinator_, collector_);
+      return deliver_to_rank_zero(mail);
   }
 }
 
 // The first sample is of the start itself, so it is placed before anything can happen.
-void MpiAsync::started(Start& start) {
+void AsyncProcess::started(Start& start) {
   ArchiveReader more(start.more);
   std::int64_t known = 0, count = 0;
   std::vector<std::int64_t> granted;
@@ -136,7 +120,7 @@ void MpiAsync::started(Start& start) {
   visits_->resume();
 }
 
-void MpiAsync::hear_clock(MailReader& reader) {
+void AsyncProcess::hear_clock(MailReader& reader) {
   std::int64_t total = 0, own = 0, granted = 0, arrivals = 0;
   reader(total, own, granted, arrivals);
   {
@@ -151,23 +135,23 @@ void MpiAsync::hear_clock(MailReader& reader) {
 }
 
 // From here on the clock stands still until the count of the checkpoint, or sample, is known.
-void MpiAsync::promise_cut() {
+void AsyncProcess::promise_cut() {
   MutexLock lock(worker_.mutex);
   worker_.time().freeze();
   progress_.testify(worker_);
   post_.send(0, mail_header(MailKind::promise, worker_.time().count()));
 }
 
-void MpiAsync::stop_clock_at_next_mark() { worker_.time().stop_at(marks_.next().count); }
+void AsyncProcess::stop_clock_at_next_mark() { worker_.time().stop_at(marks_.next().count); }
 
-void MpiAsync::lose(const Mail& mail) {
-  if (coordinator_ != nullptr)
-    if (const auto life = collector_->lose(mail.from, coordinator_->life(mail.from)))
-      coordinator_->lose(mail, *life);
+void AsyncProcess::lose(const Mail& mail) {
+  if (async_coordinator_ != nullptr)
+    if (const auto life = collector_->lose(mail.from, async_coordinator_->life(mail.from)))
+      async_coordinator_->lose(mail, *life);
   exchange_.lose(mail.from);
 }
 
-void MpiAsync::act() {
+void AsyncProcess::act_on_marks() {
   if (!started_) return;
   {
     MutexLock lock(worker_.mutex);
@@ -181,7 +165,7 @@ void MpiAsync::act() {
 
 // Only once all exchanges that are due by then are over: so the marks of all workers are one
 // consistent cut.
-bool MpiAsync::place_mark() {
+bool AsyncProcess::place_mark() {
   MutexLock lock(worker_.mutex);
   const Marks::Mark mark = marks_.next();
   if (mark.count > worker_.time().count() || !is_idle()) return false;
@@ -194,20 +178,14 @@ bool MpiAsync::place_mark() {
   return true;
 }
 
-bool MpiAsync::is_idle() {
+bool AsyncProcess::is_idle() {
   if (!exchange_.is_idle()) return false;
   if (!visits_) return true;
   visits_->is_locked();
   return visits_->is_idle();
 }
 
-void MpiAsync::tell_stop() {
-  if (told_stop_ || !run_.stop.stop_requested()) return;
-  post_.send(0, mail_header(MailKind::stop, true));
-  told_stop_ = true;
-}
-
-void MpiAsync::tell_closed() {
+void AsyncProcess::tell_closed() {
   if (!must_close_ || told_closed_ || !gradients_.is_over()) return;
   MutexLock lock(worker_.mutex);
   progress_.testify(worker_);
@@ -216,11 +194,9 @@ void MpiAsync::tell_closed() {
   told_closed_ = true;
 }
 
-void MpiAsync::abandon() {
-  abandoned_.store(true);
+void AsyncProcess::release() {
   gradients_.close();
   if (visits_) visits_->give_up();
-  post_.wake();
 }
 
 }  // namespace acid

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/drivers/mpi/async_coordinator.hpp"
+#include "engine/drivers/mpi/server.hpp"
+
+namespace acid {
+
+/// Of an asynchronous run; sees ends coming that no worker does.
+class AsyncEvaluator final : public Evaluator {
+ public:
+  /// Reads the checkpoint that the run goes on from, if it does.
+  AsyncEvaluator(const Run& run, Post& post, Collector& collector);
+
+  void begin() override;
+  AsyncCoordinator& coordinator() override { return coordinator_; }
+
+  static std::string_view layout(const Method& method) {
+    return method.has_server() ? "mpi-server/3" : "mpi-async/6";
+  }
+  /// Null where the method has none.
+  MpiServer* server() { return server_ ? &*server_ : nullptr; }
+
+  /// The state at a checkpoint, the vectors apart.
+  template <class Archive>
+  void persist(Archive& archive);
+
+ private:
+  double look() override;
+  MeanModel mean(const Gathered& gathered) override;
+  void sampled() override;
+  void save(const Gathered& gathered, const Position& here) override;
+  void saved() override;
+  bool diverged_unseen() const override { return coordinator_.diverged(); }
+  void tell(const Gathered& gathered, Outcome& outcome) override;
+  void count_edges(const Gathered& gathered, Outcome& outcome) const;
+  Position position(const Gathered& gathered) const override;
+  std::int64_t exchanges(const Gathered& gathered) const override { return gathered.exchanges(); }
+  bool by_clock() const { return spec_.cadence.every_seconds < kNever; }
+
+  AsyncCoordinator coordinator_;
+  double started_seconds_ = 0;
+  std::optional<MpiServer> server_;   // works on that of shell_.ensemble
+  std::int64_t bytes_of_visits_ = 0;  // of hubs, at the last measured mark
+  bool cut_requested_ = false;        // and not gathered yet
+
+  /// What is kept of a cut besides workers and sample times.
+  struct Kept {
+    std::int64_t gradients = 0;  // by all workers together
+    std::int64_t count = 0;      // of every worker's clock
+    double seconds = 0;
+    std::vector<WorkerReport> reports;
+    template <class Archive>
+    void persist(Archive& archive) {
+      archive(gradients, count, seconds, reports);
+    }
+  };
+  Kept kept_;
+};
+
+}  // namespace acid

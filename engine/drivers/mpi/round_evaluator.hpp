@@ -1,0 +1,36 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/drivers/mpi/round_coordinator.hpp"
+#include "engine/drivers/shared/rounds.hpp"
+
+namespace acid {
+
+/// Of a synchronous run; rounds go on while it evaluates.
+class RoundEvaluator final : public Evaluator {
+ public:
+  /// Reads the checkpoint that the run goes on from, if it does.
+  RoundEvaluator(const Run& run, Post& post, Collector& collector);
+
+  void begin() override;
+  RoundCoordinator& coordinator() override { return coordinator_; }
+
+ private:
+  Position position(const Gathered& gathered) const override;
+  std::int64_t exchanges(const Gathered&) const override { return 0; }
+  void sampled() override { coordinator_.sampled(shell_.enough()); }
+  void save(const Gathered& gathered, const Position& here) override;
+  void saved() override { coordinator_.saved(); }
+  RoundsState state() { return {shell_, round_, seconds_, idle_seconds_, notes_}; }
+  bool resume();
+
+  std::int64_t round_ = 0;
+  double seconds_ = 0;
+  std::vector<double> idle_seconds_;
+  std::vector<GradientRecords> notes_;
+  const bool resumed_;
+  RoundCoordinator coordinator_;
+};
+
+}  // namespace acid
