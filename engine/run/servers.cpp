@@ -6,7 +6,7 @@
 namespace acid {
 
 // What is kept for gradients it does without.
-Servers::One::One(const WorkerSettings& of_workers, const Rules& rules, std::uint32_t number)
+Servers::Server::Server(const WorkerSettings& of_workers, const Rules& rules, std::uint32_t number)
     : settings([&] {
         WorkerSettings own = of_workers;
         own.follow(rules);
@@ -28,7 +28,7 @@ Servers::Servers(const Method& method, const WorkerSettings& of_workers, int wor
       of_worker_(index(workers)) {
   const auto add = [&](const Rules& rules) {
     const std::size_t number = index(workers) + all_.size();
-    all_.push_back(std::make_unique<One>(of_workers, rules, static_cast<std::uint32_t>(number)));
+    all_.push_back(std::make_unique<Server>(of_workers, rules, static_cast<std::uint32_t>(number)));
     all_.back()->worker.start(x0);
   };
   for (int s = 0; s < count_; ++s) add(*method.server);
@@ -45,7 +45,7 @@ double Servers::latest_event() const {
 
 StepSize Servers::arrive(int caller, double learning_rate) {
   const bool is_worker = caller < workers_;
-  One& here = *all_[index(of(caller))];
+  Server& here = *all_[index(of(caller))];
   std::int64_t& last =
       is_worker ? of_worker_[index(caller)] : all_[index(caller - workers_)]->above;
   if (!is_worker) learning_rate = all_[index(caller - workers_)]->learning_rate_above;
@@ -57,7 +57,7 @@ StepSize Servers::arrive(int caller, double learning_rate) {
 }
 
 bool Servers::leave(int s) {
-  One& one = *all_[index(s)];
+  Server& one = *all_[index(s)];
   if (s >= count_ || !method_.hubs || one.is_away ||
       one.arrivals.load() - one.heard < method_.hubs->every)
     return false;
@@ -66,7 +66,7 @@ bool Servers::leave(int s) {
 }
 
 void Servers::come_back(int h) {
-  One& one = *all_[index(h)];
+  Server& one = *all_[index(h)];
   one.heard = one.arrivals.load();
   one.is_away = false;
 }

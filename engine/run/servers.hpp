@@ -93,8 +93,8 @@ class Servers {
   }
 
  private:
-  struct One {
-    One(const WorkerSettings& of_workers, const Rules& rules, std::uint32_t number);
+  struct Server {
+    Server(const WorkerSettings& of_workers, const Rules& rules, std::uint32_t number);
     WorkerSettings settings;
     WorkerMemory<float> memory;
     Worker worker;
@@ -117,7 +117,7 @@ class Servers {
   const std::size_t dimension_;
   const int workers_, count_;
   ServerMessages messages_;
-  std::vector<std::unique_ptr<One>> all_;       // the hubs, then the one above; or the one
+  std::vector<std::unique_ptr<Server>> all_;    // the hubs, then the one above; or the one
   std::atomic<std::int64_t>* above_ = nullptr;  // arrivals there, where there are hubs
   std::vector<std::int64_t> of_worker_;         // the number of its last arrival, from 1
 };

@@ -24,40 +24,42 @@ AsyncCoordinator::AsyncCoordinator(const Run& run, Post& post, const Ensemble& e
       ensemble_(ensemble),
       overloaded_(std::move(overloaded)),
       workers_(static_cast<std::size_t>(run.spec.workers)),
-      halves_(static_cast<std::size_t>(run.spec.method.servers(run.spec.workers))) {}
+      endpoints_by_server_(static_cast<std::size_t>(run.spec.method.servers(run.spec.workers))) {}
 
-void AsyncCoordinator::begin(const std::vector<Life>& lives, std::int64_t cut,
+void AsyncCoordinator::begin(const std::vector<WorkerProgress>& all_progress, std::int64_t cut,
                              double started_seconds) {
   started_seconds_ = started_seconds;
   cut_ = cut;
   std::vector<std::int64_t> committed;
   for (int w = 0; w < spec_.workers; ++w) {
-    const Life& life = lives[static_cast<std::size_t>(w)];
-    note_life(w, life);
-    committed.push_back(life.gradients);
+    const WorkerProgress& progress = all_progress[static_cast<std::size_t>(w)];
+    note_progress(w, progress);
+    committed.push_back(progress.gradients);
   }
-  for (Own& one : workers_) one.told_total = gradients_.load();
+  for (Own& one : workers_) one.last_sent_total = gradients_.load();
   permits_.emplace(spec_.budget.gradients, committed, run_.clock.seconds());
 }
 
 // An exchange is counted by both its workers, or twice by the one that comes to a server.
-void AsyncCoordinator::note_life(int worker, const Life& life) {
-  Life& known = own(worker).life;
-  gradients_.fetch_add(life.gradients - known.gradients);
-  extra_bytes_.fetch_add(life.extra_bytes - known.extra_bytes);
-  halves_[server_of(worker)] += life.exchanges - known.exchanges;
-  exchanges_.store(std::accumulate(halves_.begin(), halves_.end(), std::int64_t{0}) / 2);
-  known = life;
+void AsyncCoordinator::note_progress(int worker, const WorkerProgress& progress) {
+  WorkerProgress& known = own(worker).progress;
+  gradients_.fetch_add(progress.gradients - known.gradients);
+  extra_bytes_.fetch_add(progress.extra_bytes - known.extra_bytes);
+  endpoints_by_server_[server_of(worker)] += progress.exchanges - known.exchanges;
+  exchanges_.store(
+      std::accumulate(endpoints_by_server_.begin(), endpoints_by_server_.end(), std::int64_t{0}) /
+      2);
+  known = progress;
 }
 
 std::int64_t AsyncCoordinator::first_grant(int worker) {
-  return own(worker).told_grant =
-             permits_->grant(worker, own(worker).life.gradients, run_.clock.seconds());
+  return own(worker).last_sent_grant =
+             permits_->grant(worker, own(worker).progress.gradients, run_.clock.seconds());
 }
 
 std::int64_t AsyncCoordinator::grant(int worker, double now) {
-  if (overloaded_()) return own(worker).told_grant;
-  return permits_->grant(worker, own(worker).life.gradients, now);
+  if (overloaded_()) return own(worker).last_sent_grant;
+  return permits_->grant(worker, own(worker).progress.gradients, now);
 }
 
 Position AsyncCoordinator::position() const {
@@ -72,7 +74,7 @@ void AsyncCoordinator::deliver(const Mail& mail) {
   MailReader reader(mail);
   switch (reader.kind()) {
     case MailKind::progress:
-      return progress(mail.from, reader);
+      return hear_progress(mail.from, reader);
     case MailKind::promise: {
       std::int64_t count = 0;
       reader(count);
@@ -86,7 +88,7 @@ void AsyncCoordinator::deliver(const Mail& mail) {
       return end(by_person);
     }
     case MailKind::cut_wanted:
-      reader(asked_.is_sample);
+      reader(request_.is_sample);
       return ask_cut();
     default:
       ACID_ASSERT(false, "rank 0 has no use for a message of kind {}",
@@ -94,11 +96,11 @@ void AsyncCoordinator::deliver(const Mail& mail) {
   }
 }
 
-void AsyncCoordinator::progress(int from, MailReader& reader) {
-  Life life;
+void AsyncCoordinator::hear_progress(int from, MailReader& reader) {
+  WorkerProgress progress;
   bool diverged = false;
-  reader(life.gradients, life.exchanges, life.extra_bytes, diverged);
-  note_life(from, life);
+  reader(progress.gradients, progress.exchanges, progress.extra_bytes, diverged);
+  note_progress(from, progress);
   run_.recorder.progress(position());
   if (diverged) diverged_.store(true);
   if (diverged || gradients_.load() >= spec_.budget.gradients) end(false);
@@ -106,8 +108,8 @@ void AsyncCoordinator::progress(int from, MailReader& reader) {
 
 // Of a lost worker nothing is expected; without its state a checkpoint comes to nothing.
 void AsyncCoordinator::ask_cut() {
-  if (asked_.promises_missing > 0 || ending_.load()) return;
-  asked_.promises_missing = spec_.workers - lost();
+  if (request_.promises_missing > 0 || ending_.load()) return;
+  request_.promises_missing = spec_.workers - lost();
   for (Own& one : workers_) one.promised = one.lost;
   post_.send_to_all(mail_header(MailKind::ask_cut));
 }
@@ -116,10 +118,10 @@ void AsyncCoordinator::ask_cut() {
 // the latest of all clocks.
 void AsyncCoordinator::promise(int from, std::int64_t count) {
   own(from).promised = true;
-  asked_.highest_promise = std::max(asked_.highest_promise, count);
-  if (--asked_.promises_missing > 0) return;
-  if (!asked_.is_sample) cut_ = asked_.highest_promise;
-  post_.send_to_all(mail_header(MailKind::cut, asked_.highest_promise, asked_.is_sample));
+  request_.highest_promise = std::max(request_.highest_promise, count);
+  if (--request_.promises_missing > 0) return;
+  if (!request_.is_sample) cut_ = request_.highest_promise;
+  post_.send_to_all(mail_header(MailKind::cut, request_.highest_promise, request_.is_sample));
 }
 
 void AsyncCoordinator::end(bool by_person) {
@@ -137,8 +139,8 @@ void AsyncCoordinator::closed(int from, MailReader& reader) {
   bool diverged = false;
   reader(committed, waiting, diverged, known);
   if (diverged) diverged_.store(true);
-  gradients_.fetch_add(committed - own(from).life.gradients);
-  own(from).life.gradients = committed;
+  gradients_.fetch_add(committed - own(from).progress.gradients);
+  own(from).progress.gradients = committed;
   own(from).closed = true;
   waiting_.fetch_add(waiting);
   highest_known_ = std::max(highest_known_, known);
@@ -169,11 +171,12 @@ double AsyncCoordinator::act() {
   for (int w = 0; w < spec_.workers; ++w) {
     const Own& one = own(w);
     if (one.lost) continue;
-    const std::int64_t granted = ends ? one.told_grant : grant(w, now);
-    const std::int64_t news = gradients_.load() - one.told_total;
-    const bool waits = one.told_grant <= one.life.gradients;
-    const bool wants_more = granted > one.told_grant && 2 * (one.told_grant - one.life.gradients) <=
-                                                            granted - one.life.gradients;
+    const std::int64_t granted = ends ? one.last_sent_grant : grant(w, now);
+    const std::int64_t news = gradients_.load() - one.last_sent_total;
+    const bool waits = one.last_sent_grant <= one.progress.gradients;
+    const bool wants_more =
+        granted > one.last_sent_grant &&
+        2 * (one.last_sent_grant - one.progress.gradients) <= granted - one.progress.gradients;
     const bool is_due = 4 * news >= spec_.workers || (waits && news > 0) || wants_more;
     if (ends ? news == 0 : !is_due) continue;
     tell(w, granted);
@@ -185,27 +188,27 @@ double AsyncCoordinator::act() {
 
 void AsyncCoordinator::tell(int worker, std::int64_t granted) {
   Own& one = own(worker);
-  one.told_total = gradients_.load();
-  one.told_grant = granted;
+  one.last_sent_total = gradients_.load();
+  one.last_sent_grant = granted;
   // What its server has heard, as far as is known; of no use where there is none.
-  post_.send(worker, mail_header(MailKind::clock, one.told_total, one.life.gradients, granted,
-                                 halves_[server_of(worker)] / 2));
+  post_.send(worker, mail_header(MailKind::clock, one.last_sent_total, one.progress.gradients,
+                                 granted, endpoints_by_server_[server_of(worker)] / 2));
 }
 
-Life AsyncCoordinator::life(int worker) const {
+WorkerProgress AsyncCoordinator::progress_of(int worker) const {
   const Own& one = workers_[static_cast<std::size_t>(worker)];
-  return one.life;
+  return one.progress;
 }
 
-void AsyncCoordinator::lose(const Mail& mail, const Life& life) {
+void AsyncCoordinator::lose(const Mail& mail, const WorkerProgress& progress) {
   Own& one = own(mail.from);
   one.lost = true;
   lost_.fetch_add(1);
-  note_life(mail.from, life);
-  permits_->take_back(mail.from, life.gradients);
-  note_loss(mail, life);
+  note_progress(mail.from, progress);
+  permits_->take_back(mail.from, progress.gradients);
+  note_loss(mail, progress);
   // Nothing is expected of the lost worker any more.
-  if (asked_.promises_missing > 0 && !one.promised) promise(mail.from, 0);
+  if (request_.promises_missing > 0 && !one.promised) promise(mail.from, 0);
   if (!ending_.load()) {
     if (gradients_.load() >= spec_.budget.gradients) end(false);
   } else if (not_closed_ > 0 && !one.closed && --not_closed_ == 0) {
@@ -213,7 +216,7 @@ void AsyncCoordinator::lose(const Mail& mail, const Life& life) {
   }
 }
 
-void AsyncCoordinator::note_loss(const Mail& mail, const Life& life) {
+void AsyncCoordinator::note_loss(const Mail& mail, const WorkerProgress& progress) {
   run_.recorder.note(
       Severity::warning,
       fmt::format(
@@ -221,7 +224,7 @@ void AsyncCoordinator::note_loss(const Mail& mail, const Life& life) {
           "more checkpoints; the {} gradients that the lost worker had committed count, "
           "what it had not exchanged is lost",
           LostProcess(post_.place(mail.from), mail.lost).what(), position().normalised_time,
-          spec_.workers - lost(), spec_.workers, life.gradients));
+          spec_.workers - lost(), spec_.workers, progress.gradients));
 }
 
 }  // namespace acid

@@ -12,7 +12,7 @@
 
 namespace acid {
 
-/// Of an asynchronous run: adds up and spreads progress, gives out gradients, and brings all
+/// Rank 0 in an asynchronous run: adds up and spreads progress, gives out gradients, and brings all
 /// workers to a common time for a checkpoint and for the end. The counters and the requests are any
 /// thread's.
 class AsyncCoordinator final : public Coordinator {
@@ -26,14 +26,15 @@ class AsyncCoordinator final : public Coordinator {
   /// The run begins, or goes on where each worker has come so far; `cut` is the count of the
   /// checkpoint it goes on from (−1: none), `started_seconds` when it would have begun on the
   /// clock.
-  void begin(const std::vector<Life>& lives, std::int64_t cut, double started_seconds);
+  void begin(const std::vector<WorkerProgress>& all_progress, std::int64_t cut,
+             double started_seconds);
   /// Gradients that a worker may commit at first.
   std::int64_t first_grant(int worker);
   void deliver(const Mail& mail) override;
   /// What a worker has told.
-  Life life(int worker) const;
+  WorkerProgress progress_of(int worker) const;
   /// The run goes on without a process, which came so far; `mail` tells of its loss.
-  void lose(const Mail& mail, const Life& life);
+  void lose(const Mail& mail, const WorkerProgress& progress);
   double act() override;
 
   // Any thread.
@@ -52,16 +53,16 @@ class AsyncCoordinator final : public Coordinator {
 
  private:
   struct Own {
-    Life life;
-    std::int64_t told_total = 0, told_grant = 0;
+    WorkerProgress progress;
+    std::int64_t last_sent_total = 0, last_sent_grant = 0;
     bool promised = false, closed = false, lost = false;
   };
-  void progress(int from, MailReader& reader);
+  void hear_progress(int from, MailReader& reader);
   /// The worker has come so far.
-  void note_life(int worker, const Life& life);
+  void note_progress(int worker, const WorkerProgress& progress);
   void ask_cut();
   void promise(int from, std::int64_t count);
-  void note_loss(const Mail& mail, const Life& life);
+  void note_loss(const Mail& mail, const WorkerProgress& progress);
   void all_closed();
   void closed(int from, MailReader& reader);
   void end(bool by_person);
@@ -79,18 +80,19 @@ class AsyncCoordinator final : public Coordinator {
   const std::function<bool()> overloaded_;
   double started_seconds_ = 0;
   std::vector<Own> workers_;
-  std::vector<std::int64_t> halves_;  // Life::exchanges of the workers of each server; or of all
+  std::vector<std::int64_t>
+      endpoints_by_server_;  // WorkerProgress::exchanges of the workers of each server; or of all
   std::optional<Permits> permits_;
   double spread_seconds_ = 0;  // when last
   int not_closed_ = 0;
   std::int64_t cut_ = -1;  // the last checkpoint's count
   /// What all workers are asked to come to a common time for.
-  struct Asked {
+  struct Request {
     bool is_sample = false;
     int promises_missing = 0;
     std::int64_t highest_promise = 0;
   };
-  Asked asked_;
+  Request request_;
   std::int64_t highest_known_ = 0;  // gradients of all, by any worker that has closed
   std::atomic<std::int64_t> gradients_{0}, exchanges_{0}, extra_bytes_{0}, waiting_{0};
   std::atomic<int> lost_{0};

@@ -33,18 +33,18 @@ void AsyncEvaluator::begin() {
   cut_requested_ =
       shell_.sampler.sample_times().next_seconds() == 0;  // all know where the first one is
   Ensemble* resumed = nullptr;
-  std::vector<Life> lives(static_cast<std::size_t>(spec_.workers));
+  std::vector<WorkerProgress> all_progress(static_cast<std::size_t>(spec_.workers));
   if (run_.checkpointing.resume != nullptr) {
     started_seconds_ -= kept_.seconds;
     resumed = &shell_.ensemble;
-    for (std::size_t w = 0; w < lives.size(); ++w) {
+    for (std::size_t w = 0; w < all_progress.size(); ++w) {
       const WorkerReport& report = kept_.reports[w];
-      lives[w] = {shell_.ensemble.worker(static_cast<int>(w)).gradients(), report.exchanges,
-                  report.extra_bytes};
+      all_progress[w] = {shell_.ensemble.worker(static_cast<int>(w)).gradients(), report.exchanges,
+                         report.extra_bytes};
     }
   }
-  coordinator_.begin(lives, resumed == nullptr ? -1 : kept_.count, started_seconds_);
-  collector_.begin(lives, kept_.reports, static_cast<double>(kept_.count) / spec_.workers);
+  coordinator_.begin(all_progress, resumed == nullptr ? -1 : kept_.count, started_seconds_);
+  collector_.begin(all_progress, kept_.reports, static_cast<double>(kept_.count) / spec_.workers);
   std::vector<std::int64_t> granted;
   for (int w = 0; w < spec_.workers; ++w) granted.push_back(coordinator_.first_grant(w));
   ArchiveWriter more;

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "engine/drivers/mpi/async_coordinator.hpp"
-#include "engine/drivers/mpi/server.hpp"
+#include "engine/drivers/mpi/mpi_server.hpp"
 
 namespace acid {
 
-/// Of an asynchronous run; sees ends coming that no worker does.
+/// Rank 0 in an asynchronous run. It sees ends coming that no worker does.
 class AsyncEvaluator final : public Evaluator {
  public:
   /// Reads the checkpoint that the run goes on from, if it does.

@@ -116,7 +116,7 @@ void AsyncProcess::started(Start& start) {
   granted_ = granted[static_cast<std::size_t>(rank_)];
   if (!visits_ || !start.resumed) return gradients_.begin(granted_);
   MutexLock lock(worker_.mutex);
-  visits_->is_locked();
+  visits_->assert_locked();
   visits_->resume();
 }
 
@@ -126,7 +126,7 @@ void AsyncProcess::hear_clock(MailReader& reader) {
   {
     MutexLock lock(worker_.mutex);
     if (visits_) {
-      visits_->is_locked();
+      visits_->assert_locked();
       visits_->hear_arrivals(arrivals);
     }
     worker_.time().hear(total - own + worker_.gradients());
@@ -146,8 +146,9 @@ void AsyncProcess::stop_clock_at_next_mark() { worker_.time().stop_at(marks_.nex
 
 void AsyncProcess::lose(const Mail& mail) {
   if (async_coordinator_ != nullptr)
-    if (const auto life = collector_->lose(mail.from, async_coordinator_->life(mail.from)))
-      async_coordinator_->lose(mail, *life);
+    if (const auto progress =
+            collector_->lose(mail.from, async_coordinator_->progress_of(mail.from)))
+      async_coordinator_->lose(mail, *progress);
   exchange_.lose(mail.from);
 }
 
@@ -167,7 +168,7 @@ void AsyncProcess::act_on_marks() {
 // consistent cut.
 bool AsyncProcess::place_mark() {
   MutexLock lock(worker_.mutex);
-  const Marks::Mark mark = marks_.next();
+  const Marks::Next mark = marks_.next();
   if (mark.count > worker_.time().count() || !is_idle()) return false;
   worker_.make_due();
   const double t = worker_.time().time_of(mark.count);
@@ -181,7 +182,7 @@ bool AsyncProcess::place_mark() {
 bool AsyncProcess::is_idle() {
   if (!exchange_.is_idle()) return false;
   if (!visits_) return true;
-  visits_->is_locked();
+  visits_->assert_locked();
   return visits_->is_idle();
 }
 

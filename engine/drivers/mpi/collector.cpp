@@ -28,14 +28,14 @@ void Collector::deliver(const Mail& mail) {
   switch (reader.kind()) {
     case MailKind::events: {
       Events events;
-      reader(events.first, seen_[w].life.extra_bytes, events.list);
+      reader(events.first, seen_[w].progress.extra_bytes, events.list);
       take_events(std::move(events), w);
       break;
     }
     case MailKind::notes:
       return read_notes(reader, notes_[w]);
     case MailKind::mark: {
-      auto mark = std::make_shared<Mark>();
+      auto mark = std::make_shared<WorkerMark>();
       reader(mark->kind, mark->time, mark->gradients, mark->report, mark->numbers, mark->expected);
       mark->report.notes = std::move(notes_[w]);
       notes_[w].clear();
@@ -58,7 +58,7 @@ void Collector::take_vector(const Mail& mail, std::size_t w) {
   MailReader reader(mail);
   std::uint64_t k = 0;
   reader(k);
-  const std::shared_ptr<Mark> mark = open_[w].front();
+  const std::shared_ptr<WorkerMark> mark = open_[w].front();
   if (k + 1 == mark->expected) open_[w].pop_front();  // the last one of its mark
   mark->vectors[k].resize(mail.body_size);
   const auto arrived = [this, mark] {
@@ -75,8 +75,8 @@ void Collector::take_vector(const Mail& mail, std::size_t w) {
 void Collector::take_events(Events events, std::size_t w) {
   Seen& seen = seen_[w];
   for (const Event& event : events.list) {
-    seen.life.gradients += is_commit(event.kind) ? 1 : 0;
-    seen.life.exchanges +=
+    seen.progress.gradients += is_commit(event.kind) ? 1 : 0;
+    seen.progress.exchanges +=
         event.kind == EventKind::exchange || event.kind == EventKind::apply ? 1 : 0;
     seen.marks_logged += is_mark(event.kind) ? 1 : 0;
     seen.time = event.time;
@@ -85,26 +85,26 @@ void Collector::take_events(Events events, std::size_t w) {
   queues_[w].push_back({std::move(events), nullptr});
 }
 
-void Collector::begin(std::vector<Life> lives, const std::vector<WorkerReport>& reports,
-                      double time) {
+void Collector::begin(std::vector<WorkerProgress> all_progress,
+                      const std::vector<WorkerReport>& reports, double time) {
   MutexLock lock(mutex_);
   for (std::size_t w = 0; w < seen_.size(); ++w) {
-    seen_[w].life = lives[w];
+    seen_[w].progress = all_progress[w];
     seen_[w].time = time;
     if (w < reports.size()) seen_[w].events = reports[w].events;
   }
 }
 
-std::optional<Life> Collector::lose(int worker, Life known) {
+std::optional<WorkerProgress> Collector::lose(int worker, WorkerProgress known) {
   const auto w = static_cast<std::size_t>(worker);
   MutexLock lock(mutex_);
   Seen& seen = seen_[w];
   if (over_) return std::nullopt;
   seen.lost = true;
-  seen.life.gradients = std::max(seen.life.gradients, known.gradients);
+  seen.progress.gradients = std::max(seen.progress.gradients, known.gradients);
   if (!keeps_events_) {
-    seen.life.exchanges = known.exchanges;
-    seen.life.extra_bytes = known.extra_bytes;
+    seen.progress.exchanges = known.exchanges;
+    seen.progress.extra_bytes = known.extra_bytes;
   }
   open_[w].clear();
   const std::int64_t whole = seen.marks_taken + drop_broken_marks(queues_[w]);
@@ -112,7 +112,7 @@ std::optional<Life> Collector::lose(int worker, Life known) {
   const Event last{.kind = EventKind::lost, .time = seen.time, .exchange = missed};
   if (keeps_events_) queues_[w].push_back({Events{seen.events, {last}}, nullptr});
   merge();
-  return seen.life;
+  return seen.progress;
 }
 
 // Those of a lost worker that have not arrived, and its end: its last exchange may be in doubt.
@@ -166,17 +166,17 @@ Gathered Collector::take_mark() {
   for (std::size_t w = 0; w < queues_.size(); ++w) {
     gathered.absent.push_back(queues_[w].empty());
     if (gathered.absent.back()) {
-      const Life& life = seen_[w].life;
-      gathered.gradients += life.gradients;
-      gathered.worker_gradients.push_back(life.gradients);
+      const WorkerProgress& progress = seen_[w].progress;
+      gathered.gradients += progress.gradients;
+      gathered.worker_gradients.push_back(progress.gradients);
       WorkerReport& report = gathered.reports.emplace_back();
-      report.exchanges = life.exchanges;
-      report.extra_bytes = life.extra_bytes;
+      report.exchanges = progress.exchanges;
+      report.extra_bytes = progress.extra_bytes;
       gathered.numbers.emplace_back();
       gathered.vectors.emplace_back();
       continue;
     }
-    Mark& mark = *queues_[w].front().mark;
+    WorkerMark& mark = *queues_[w].front().mark;
     ++seen_[w].marks_taken;
     ACID_ASSERT(mark.kind == gathered.kind && mark.time == gathered.time,
                 "worker {} is at a mark at {}, worker 0 at one at {}", w, mark.time, gathered.time);

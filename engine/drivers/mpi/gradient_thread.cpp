@@ -53,7 +53,7 @@ bool GradientThread::has_gradient() {
 
 // A worker that has come to the end of its last leg waits for the end of the run.
 bool GradientThread::visit_until_gradient() {
-  visits_->is_locked();
+  visits_->assert_locked();
   while (!closing_ && visits_->ends()) worker_.changed.wait(worker_.mutex);
   if (closing_) return false;
   const bool computes = visits_->begin();
@@ -84,7 +84,7 @@ bool GradientThread::commit(double loss, double began) {
   const Position here = worker_.count();
   bool goes_on = false;
   if (visits_ != nullptr) {
-    visits_->is_locked();
+    visits_->assert_locked();
     goes_on = visits_->go_on(here, loss);
   } else {
     goes_on = worker_.commit(here, loss, {.begins_next = !worker_.behind()});

@@ -17,7 +17,7 @@ namespace acid {
 /// thread's.
 class Marks {
  public:
-  struct Mark {
+  struct Next {
     std::int64_t count = WorkerClock::kFree;  // of the worker's clock
     MarkKind kind = MarkKind::measured;
   };
@@ -42,8 +42,8 @@ class Marks {
   }
 
   // A sample at the very end is the final one.
-  Mark next() const {
-    Mark next;
+  Next next() const {
+    Next next;
     const double sample = std::ceil(sample_times_.sample_times().next() * spec_.workers - 1e-9);
     const auto most = static_cast<double>(std::min(spec_.budget.gradients - 1, end_));
     if (sample <= most) next = {static_cast<std::int64_t>(sample), MarkKind::measured};

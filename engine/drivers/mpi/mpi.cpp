@@ -17,7 +17,7 @@ Outcome run_process(const Run& run, const MpiOptions& options) {
   std::optional<OwnEvaluator> evaluator;
   if (post.rank() == 0) {
     collector.emplace(run.spec, run.recorder, post);
-    post.stay_in_touch([&] { evaluator.emplace(run, post, *collector); });
+    post.run_with_heartbeats([&] { evaluator.emplace(run, post, *collector); });
     evaluator->begin();
   }
   return OwnProcess(run, options, post, evaluator ? &*evaluator : nullptr,

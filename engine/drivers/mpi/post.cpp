@@ -41,7 +41,7 @@ void Post::wait(double seconds) {
   waited_seconds_ = clock_.seconds();
 }
 
-void Post::stay_in_touch(const std::function<void()>& job) {
+void Post::run_with_heartbeats(const std::function<void()>& job) {
   constexpr double kSeconds = 0.25;
   std::atomic<bool> over{false};
   std::exception_ptr failure;

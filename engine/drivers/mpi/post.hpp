@@ -129,7 +129,7 @@ class Post {
 
   /// Runs `job`, which takes long and does not use the post, on another thread, and lets the others
   /// know meanwhile that this process lives. Messages wait. Rethrows what the job throws.
-  void stay_in_touch(const std::function<void()>& job);
+  void run_with_heartbeats(const std::function<void()>& job);
 
   /// The same as send(), from any thread; in the order of submission.
   void submit(int to, std::vector<std::byte> header, std::vector<float> body = {})

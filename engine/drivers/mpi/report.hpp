@@ -47,7 +47,7 @@ struct WorkerReport {
 };
 
 /// How far a worker has come, as rank 0 knows it.
-struct Life {
+struct WorkerProgress {
   std::int64_t gradients = 0, exchanges = 0, extra_bytes = 0;  // as WorkerReport
 };
 
@@ -91,7 +91,7 @@ struct Gathered {
   MarkKind kind = MarkKind::measured;
   double time = 0;
   std::vector<bool> absent;           // by worker: lost; the lists below are by worker too
-  std::vector<WorkerReport> reports;  // of those absent what Life has, no more
+  std::vector<WorkerReport> reports;  // of those absent what WorkerProgress has, no more
   std::vector<std::vector<std::byte>> numbers;  // what Worker::persist keeps
   /// In the order of Worker::for_each_vector without the empty ones; of a measured mark
   /// x and buffers.
@@ -128,12 +128,12 @@ class Collector {
 
   /// The run begins, or goes on: what every worker has done so far, and how many events it has
   /// logged, the last of them at `time`. Before any event or mark.
-  void begin(std::vector<Life> lives, const std::vector<WorkerReport>& reports, double time)
-      EXCLUDES_LOCK(mutex_);
+  void begin(std::vector<WorkerProgress> all_progress, const std::vector<WorkerReport>& reports,
+             double time) EXCLUDES_LOCK(mutex_);
   /// The run goes on without a worker, of whom the Coordinator knows so much: ends its log, and
   /// will gather its marks as far as all of them has arrived. Returns how far the worker has come;
   /// nothing when all were at the end before. The communication thread's.
-  std::optional<Life> lose(int worker, Life known) EXCLUDES_LOCK(mutex_);
+  std::optional<WorkerProgress> lose(int worker, WorkerProgress known) EXCLUDES_LOCK(mutex_);
 
   /// Takes a message of the kinds events, mark and state_vector.
   void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
@@ -152,7 +152,7 @@ class Collector {
     std::int64_t first = 0;
     std::vector<Event> list;
   };
-  struct Mark {
+  struct WorkerMark {
     MarkKind kind{};
     double time = 0;
     std::int64_t gradients = 0;
@@ -164,13 +164,13 @@ class Collector {
   /// Of one worker, in its order: its events and its marks.
   struct Item {
     std::optional<Events> events;
-    std::shared_ptr<Mark> mark;
+    std::shared_ptr<WorkerMark> mark;
   };
   using Queue = std::deque<Item>;
 
   /// What was seen of one worker's log and marks.
   struct Seen {
-    Life life;
+    WorkerProgress progress;
     std::int64_t events = 0;        // the number of the next
     double time = 0;                // of the last event
     std::int64_t marks_logged = 0;  // since the run began, or went on; the end is not logged
@@ -194,7 +194,7 @@ class Collector {
   std::vector<Queue> queues_ GUARDED_BY(mutex_);
   std::vector<GradientRecords> notes_ GUARDED_BY(mutex_);  // by worker, of the mark to come
   /// The marks whose vectors are still on their way, by worker.
-  std::vector<std::deque<std::shared_ptr<Mark>>> open_ GUARDED_BY(mutex_);
+  std::vector<std::deque<std::shared_ptr<WorkerMark>>> open_ GUARDED_BY(mutex_);
   std::deque<Gathered> gathered_ GUARDED_BY(mutex_);
   int marks_ GUARDED_BY(mutex_) = 0;  // of single workers, not yet looked at
   bool held_ GUARDED_BY(mutex_) = false;

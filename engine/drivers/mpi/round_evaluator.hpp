@@ -7,7 +7,7 @@
 
 namespace acid {
 
-/// Of a synchronous run; rounds go on while it evaluates.
+/// Rank 0 in a synchronous run. Rounds go on while it evaluates.
 class RoundEvaluator final : public Evaluator {
  public:
   /// Reads the checkpoint that the run goes on from, if it does.

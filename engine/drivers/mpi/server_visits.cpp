@@ -36,11 +36,11 @@ bool ServerVisits::walk_on(double t, const Position* done, double loss) {
   const bool whole = go_to_next_gradient(
       spec_.method.round_of(rank_), at_,
       [&] {
-        is_locked();
+        assert_locked();
         return ends();
       },
       [&](Phase phase) {
-        is_locked();
+        assert_locked();
         switch (phase) {
           case Phase::gradient:
             worker_.begin_gradient(t);

@@ -20,7 +20,7 @@ class ServerVisits {
   /// All outlive it.
   ServerVisits(const Run& run, Post& post, SharedWorker& worker);
   /// Says to the thread-safety analysis what the caller knows: the worker's mutex is held.
-  void is_locked() const ASSERTS_LOCK(worker_.mutex) {}
+  void assert_locked() const ASSERTS_LOCK(worker_.mutex) {}
 
   // The gradient thread's.
   /// Until the first gradient has begun. False where the run has none left, or is given up.

@@ -36,11 +36,11 @@ class ReplayOrder {
   /// Each has two workers who apply it, or is an arrival at the server.
   std::int64_t exchanges() const { return arrivals_ ? arrivals_->count() : halves_ / 2; }
   /// The last mark. Of lost workers that had no part in it, all that they ever did counts.
-  struct Mark {
+  struct AllAtMark {
     std::int64_t commits = 0, exchanges = 0;
     std::vector<bool> absent;  // by worker: not there
   };
-  const Mark& last_mark() const { return mark_; }
+  const AllAtMark& last_mark() const { return mark_; }
   bool is_lost(int worker) const { return workers_.at(worker).lost; }
   /// A sample comes that tells of what this worker does now.
   bool is_noted(int worker) const {
@@ -79,7 +79,7 @@ class ReplayOrder {
   std::optional<Arrivals> arrivals_;  // where there is a server
   int at_mark_ = 0, ended_ = 0;       // workers
   std::int64_t halves_ = 0;
-  Mark mark_;
+  AllAtMark mark_;
   /// Offers that were made alone, by the edge's number.
   struct Alone {
     double time = 0;

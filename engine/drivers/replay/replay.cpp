@@ -331,7 +331,7 @@ void Replay::measure(double time) {
     return;
   }
   pool_.wait_light();
-  const ReplayOrder::Mark& mark = order_.last_mark();
+  const ReplayOrder::AllAtMark& mark = order_.last_mark();
   shell_.sampler.take(shell_.measure(time, {}, mark.absent),
                       shell_.totals(position_at_mark(time), mark.exchanges, 0), collect_notes());
   run_.recorder.progress(position());

@@ -1,8 +1,8 @@
 #include "engine/drivers/threads/threads.hpp"
 
 #include "engine/drivers/shared/rounds.hpp"
-#include "engine/drivers/threads/meetings.hpp"
-#include "engine/drivers/threads/rounds.hpp"
+#include "engine/drivers/threads/threads_async.hpp"
+#include "engine/drivers/threads/threads_sync.hpp"
 
 namespace acid {
 

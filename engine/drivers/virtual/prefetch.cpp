@@ -1,7 +1,7 @@
 // Fetches what the next events of an asynchronous virtual run need into the caches. Which workers
 // come next is known, and waiting for their memory would cost more than everything else.
 #include "engine/base/fetch.hpp"
-#include "engine/drivers/virtual/meetings.hpp"
+#include "engine/drivers/virtual/meeting_calendar.hpp"
 
 namespace acid {
 namespace {

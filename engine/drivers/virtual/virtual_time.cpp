@@ -1,8 +1,8 @@
 #include "engine/drivers/virtual/virtual_time.hpp"
 
-#include "engine/drivers/virtual/meetings.hpp"
-#include "engine/drivers/virtual/rounds.hpp"
-#include "engine/drivers/virtual/server.hpp"
+#include "engine/drivers/virtual/meeting_calendar.hpp"
+#include "engine/drivers/virtual/server_calendar.hpp"
+#include "engine/drivers/virtual/virtual_sync.hpp"
 
 namespace acid {
 

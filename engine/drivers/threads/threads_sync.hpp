@@ -10,9 +10,9 @@
 #include "engine/base/thread_group.hpp"
 #include "engine/drivers/shared/rounds.hpp"
 #include "engine/drivers/threads/message_board.hpp"
-#include "engine/drivers/threads/pace.hpp"
 #include "engine/drivers/threads/round_samples.hpp"
 #include "engine/drivers/threads/round_workers.hpp"
+#include "engine/drivers/threads/slow_workers.hpp"
 
 namespace acid {
 
@@ -66,7 +66,7 @@ class ThreadsSync {
 
   const Run& run_;
   const RunSpec& spec_;
-  Pace pace_;
+  SlowWorkers slow_workers_;
   double end_seconds_ = 0;      // of the run: where all met last, before the end is evaluated
   std::int64_t first_leg_ = 0;  // of this attempt
   RoundWorkers workers_;

@@ -12,10 +12,10 @@ namespace acid {
 
 /// Makes slow workers slow: one with factor f takes f times as long over a gradient as the workers
 /// that are not slowed do at that moment, so the factor means the same on a crowded machine.
-class Pace {
+class SlowWorkers {
  public:
   /// From a request to stop on nobody sleeps: the run saves itself and ends.
-  Pace(const ThreadsOptions& options, const std::stop_token& stop);
+  SlowWorkers(const ThreadsOptions& options, const std::stop_token& stop);
   /// After a gradient of `worker` that took `seconds`: sleeps, if the worker is a slow one.
   void keep(int worker, double seconds) EXCLUDES_LOCK(mutex_);
   /// Wakes who sleeps, for good. Any thread.

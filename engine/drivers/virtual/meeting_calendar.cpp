@@ -1,4 +1,4 @@
-#include "engine/drivers/virtual/meetings.hpp"
+#include "engine/drivers/virtual/meeting_calendar.hpp"
 
 #include <algorithm>
 

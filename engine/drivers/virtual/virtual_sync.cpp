@@ -1,4 +1,4 @@
-#include "engine/drivers/virtual/rounds.hpp"
+#include "engine/drivers/virtual/virtual_sync.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "engine/drivers/mpi/server.hpp"
+#include "engine/drivers/mpi/mpi_server.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "engine/drivers/threads/rounds.hpp"
+#include "engine/drivers/threads/threads_sync.hpp"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@ namespace acid {
 ThreadsSync::ThreadsSync(const Run& run, const ThreadsOptions& options)
     : run_(run),
       spec_(run.spec),
-      pace_(options, run.stop),
+      slow_workers_(options, run.stop),
       workers_(run),
       shell_(workers_.shell()),
       barrier_(run.spec.workers),
@@ -53,7 +53,7 @@ void ThreadsSync::train() {
 
 void ThreadsSync::abort() {
   closing_.set();
-  pace_.wake();
+  slow_workers_.wake();
   samples_.abandon();  // first: the last at the barrier may wait for it
   board_->abort();
   barrier_.abort();
@@ -102,7 +102,7 @@ bool ThreadsSync::act(int w, Phase phase, std::int64_t exchange) {
 void ThreadsSync::compute(int w) {
   const double started = workers_.seconds();
   workers_.compute(w);
-  pace_.keep(w, workers_.seconds() - started);
+  slow_workers_.keep(w, workers_.seconds() - started);
   workers_.end_span(w, SpanKind::compute, started);
 }
 

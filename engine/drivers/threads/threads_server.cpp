@@ -1,4 +1,4 @@
-#include "engine/drivers/threads/server.hpp"
+#include "engine/drivers/threads/threads_server.hpp"
 
 #include <algorithm>
 

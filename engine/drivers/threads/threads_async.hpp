@@ -8,8 +8,8 @@
 #include "engine/base/thread_group.hpp"
 #include "engine/drivers/threads/due_exchanges.hpp"
 #include "engine/drivers/threads/locked_workers.hpp"
-#include "engine/drivers/threads/pace.hpp"
-#include "engine/drivers/threads/server.hpp"
+#include "engine/drivers/threads/slow_workers.hpp"
+#include "engine/drivers/threads/threads_server.hpp"
 
 namespace acid {
 
@@ -63,7 +63,7 @@ class ThreadsAsync {
   const Run& run_;
   const RunSpec& spec_;
   const ThreadsOptions& options_;
-  Pace pace_;
+  SlowWorkers slow_workers_;
   CyclicBarrier start_line_;
   StopLatch closing_;  // no gradient commits any more
   std::atomic<bool> diverged_{false};

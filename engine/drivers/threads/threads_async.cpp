@@ -1,4 +1,4 @@
-#include "engine/drivers/threads/meetings.hpp"
+#include "engine/drivers/threads/threads_async.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@ ThreadsAsync::ThreadsAsync(const Run& run, const ThreadsOptions& options)
     : run_(run),
       spec_(run.spec),
       options_(options),
-      pace_(options, run.stop),
+      slow_workers_(options, run.stop),
       start_line_(run.spec.workers),
       workers_(run),
       shell_(workers_.shell()),
@@ -21,7 +21,7 @@ ThreadsAsync::ThreadsAsync(const Run& run, const ThreadsOptions& options)
 
 void ThreadsAsync::close() {
   closing_.set();
-  pace_.wake();
+  slow_workers_.wake();
   exchanges_.wake();
 }
 
@@ -87,7 +87,7 @@ void ThreadsAsync::work(int w) {
     if (!workers_.own(w).computing && !begin_once_caught_up(w)) return;
     const double started = workers_.seconds();
     const double loss = workers_.compute(w);
-    pace_.keep(w, workers_.seconds() - started);
+    slow_workers_.keep(w, workers_.seconds() - started);
     if (!commit(w, loss, started)) return;
     exchanges_.after_commit();
   }
@@ -137,7 +137,7 @@ void ThreadsAsync::watch() {
   const Budget& budget = spec_.budget;
   while (!closing_.is_set()) {
     const Position here = workers_.position(workers_.commits());
-    if (here.gradients >= budget.gradients) return pace_.wake();
+    if (here.gradients >= budget.gradients) return slow_workers_.wake();
     if (run_.stop.stop_requested() || budget.spent(here)) return close();
     if (shell_.cut_is_due(here.gradients, here)) save_cut();
     const SampleTimes& sample_times = shell_.sampler.sample_times();

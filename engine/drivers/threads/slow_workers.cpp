@@ -1,15 +1,15 @@
-#include "engine/drivers/threads/pace.hpp"
+#include "engine/drivers/threads/slow_workers.hpp"
 
 #include <algorithm>
 
 namespace acid {
 
-Pace::Pace(const ThreadsOptions& options, const std::stop_token& stop)
+SlowWorkers::SlowWorkers(const ThreadsOptions& options, const std::stop_token& stop)
     : factors_(options.slow_factors),
       all_equal_(std::all_of(factors_.begin(), factors_.end(), [](double f) { return f == 1; })),
       stopping_(stop, [this] { wake(); }) {}
 
-void Pace::keep(int worker, double seconds) {
+void SlowWorkers::keep(int worker, double seconds) {
   constexpr double kWeight = 0.1;  // of the newest gradient in the average
   if (all_equal_) return;
   const double factor = factors_[static_cast<std::size_t>(worker)];

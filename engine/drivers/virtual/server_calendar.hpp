@@ -51,7 +51,7 @@ class ServerCalendar final : public Calendar {
   /// What arrives of a caller's, or for it, after so many bytes on its server's link.
   void push(int caller, Occurrence::Kind kind, std::size_t bytes);
   /// A server's link to its callers: when it has sent all, in seconds, each way.
-  struct Way {
+  struct Link {
     double in_free = 0, out_free = 0;
     template <class Archive>
     void persist(Archive& archive) {
@@ -66,7 +66,7 @@ class ServerCalendar final : public Calendar {
   std::vector<Walk> walks_;
   std::int64_t arrivals_ = 0;  // at all servers of workers
   const LinkCost link_above_;  // between hubs and the server above
-  std::vector<Way> ways_;      // by server
+  std::vector<Link> links_;    // by server
 };
 
 }  // namespace acid

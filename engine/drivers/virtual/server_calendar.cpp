@@ -1,4 +1,4 @@
-#include "engine/drivers/virtual/server.hpp"
+#include "engine/drivers/virtual/server_calendar.hpp"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@ ServerCalendar::ServerCalendar(EventState& state)
     : state_(state),
       walks_(static_cast<std::size_t>(state.spec.workers)),
       link_above_(state.options.network.hubs.value_or(state.options.network.link)),
-      ways_(static_cast<std::size_t>(state.spec.method.servers(state.spec.workers) + 1)) {}
+      links_(static_cast<std::size_t>(state.spec.method.servers(state.spec.workers) + 1)) {}
 
 void ServerCalendar::begin() {
   state_.workers.plan_pauses();
@@ -18,7 +18,7 @@ void ServerCalendar::begin() {
 template <class Archive>
 void ServerCalendar::persist_all(Archive& archive) {
   archive(state_.player, state_.timetable, state_.totals, state_.workers.clock(), walks_, arrivals_,
-          ways_, state_.notes, state_.shell.sampler);
+          links_, state_.notes, state_.shell.sampler);
   for (int w = 0; w < state_.spec.workers; ++w) archive(state_.workers.state(w));
 }
 
@@ -119,7 +119,7 @@ void ServerCalendar::commit(int w) {
 // Hubs are numbered below 0 there, and so come before workers.
 void ServerCalendar::push(int caller, Occurrence::Kind kind, std::size_t bytes) {
   const LinkCost& link = is_hub(caller) ? link_above_ : state_.options.network.link;
-  Way& way = ways_[static_cast<std::size_t>(servers().of(caller))];
+  Link& way = links_[static_cast<std::size_t>(servers().of(caller))];
   double& free = kind == Occurrence::Kind::message_arrives ? way.in_free : way.out_free;
   free = std::max(free, state_.timetable.seconds()) +
          link.transfer_seconds(static_cast<double>(bytes));
