@@ -16,7 +16,7 @@ constexpr Field kRandomKFields[] = {
      true},
     {"common", FieldType::boolean, "false", "all workers send the same elements"}};
 
-/// As many coordinates drawn anew for every message; 0 elsewhere, not rescaled: 4k + 4 bytes.
+/// k coordinates, drawn for every message; 0 elsewhere, not rescaled: 4k + 4 bytes.
 class RandomKCodec final : public Codec {
  public:
   RandomKCodec(const nlohmann::json& options, bool)

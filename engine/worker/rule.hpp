@@ -22,7 +22,7 @@ struct Slot {
   std::string_view name;          // in checkpoints
   Start start = Start::value;
   double value = 0;     // of all its elements
-  bool shared = false;  // meet() changes it: it lies where a partner's process can reach it
+  bool shared = false;  // changed by meet(), so a partner's process must be able to reach it
 };
 
 /// A number that every worker keeps.
@@ -31,63 +31,63 @@ struct ScalarSlot {
   double start = 0;
 };
 
-/// One worker as a rule sees it, in one event. Vectors may lie in a GPU's memory: the functions at
-/// the end of this page work on them wherever they are.
+/// One worker as a rule sees it, in one event. Vectors may lie in a GPU's memory: access them
+/// through the functions at the end of this file.
 template <class T>
 struct WorkerView {
   const WorkerSettings& settings;
   T* x;
   std::byte* own;  // null in meet() for a partner in another process, which shares x and slots only
-  double* scalars;           // of ScalarSlots, in order, in the host's memory; null likewise
+  double* scalars;           // of ScalarSlots, in order, in host memory; null for such a partner
   double elapsed;            // normalised time since the worker's last event
   std::uint32_t number = 0;  // of the worker; 0 for such a partner
 
   /// The vector of slot `index` in Rule::slots().
   T* slot(std::size_t index) const;
-  /// What works on its vectors, wherever they lie.
+  /// The kernels for its vectors.
   const kernels::Table<T>& kernels() const;
-  /// The optimiser's moments; null where it keeps none.
+  /// The optimiser's moments; null if it has none.
   T* moment(std::size_t which) const;
-  /// The gradient in flight and where it was taken; null where none is kept.
+  /// The gradient in flight and the point where it was taken; null if none is kept.
   T* gradient() const;
   const T* snapshot() const;
 };
 
-/// A gradient's step.
+/// The size of a gradient's step.
 struct StepSize {
   double learning_rate = 0;
-  std::int64_t number = 0;     // of the gradient, of this worker, from 1
-  std::int64_t staleness = 0;  // of it
+  std::int64_t number = 0;     // of the gradient, by worker, from 1
+  std::int64_t staleness = 0;  // of the gradient
 };
 
-/// What a worker hears: messages {x, weight}, of which x is as say() wrote it. They lie in memory
-/// that the worker's kernels reach. A worker that hears them does not change them.
+/// What a worker hears: messages {x, weight} with x as say() wrote it, in memory that the worker's
+/// kernels reach. They are read only.
 template <class T>
 struct Heard {
-  /// The worker's own message first, then the others' in ascending order, weighted as the mixing
-  /// matrix says; the own weight is by how much all of them exceed 1 (kernels.hpp). Of a meeting:
-  /// its own and its partner's. Empty where `mean` is there.
+  /// The worker's own message first, then the others' by worker, with the weights of the mixing
+  /// matrix; the own weight is the sum of all − 1 (kernels.hpp). In a meeting: its own and its
+  /// partner's. Empty if `mean` is set.
   std::span<const kernels::Weighted<T>> sources = {};
-  const T* mean = nullptr;  // of the messages of all workers, where an all-reduce took it
-  const T* own = nullptr;   // the worker's own message where `mean` is there
-  std::span<const T* const> all = {};  // what `mean` is of, its own included, where it is gathered
+  const T* mean = nullptr;             // of the messages of all workers, after an all-reduce
+  const T* own = nullptr;              // the worker's own message, if `mean` is set
+  std::span<const T* const> all = {};  // all messages of `mean`, its own included, if gathered
   double late = 0;                     // meetings: normalised time since the messages were said
-  /// A server's: the learning rate of the sender's last gradient, the number of this arrival, and
-  /// how many it had heard since its last reply to the sender.
+  /// For a server: the learning rate of the sender's last gradient, the number of this arrival, and
+  /// how many arrived since its last reply to the sender.
   const StepSize* arrival = nullptr;
 };
 
-/// What a worker says: so many vectors of the model's dimension, one after the other, then numbers,
-/// each of which takes the place of two floats.
+/// The form of a message: vectors of the model's dimension, one after the other, then numbers, each
+/// as large as two floats.
 struct Message {
   std::size_t vectors = 1, scalars = 0;
   std::size_t floats(std::size_t dimension) const { return vectors * dimension + 2 * scalars; }
 };
 
-/// What one exchange carries of messages: elements [first, last) of some of their vectors, and some
-/// of their numbers, in their order and without gaps.
+/// The part of a message that one exchange carries: elements [first, last) of some of its vectors,
+/// and some of its numbers, in order and without gaps.
 struct Extent {
-  /// All of the messages.
+  /// The whole message.
   Extent(const Message& message, std::size_t dimension)
       : vectors((1u << message.vectors) - 1),
         scalars((1u << message.scalars) - 1),
@@ -98,7 +98,7 @@ struct Extent {
 
   std::size_t size() const { return last - first; }
   std::size_t floats() const { return scalars_at() + 2 * count(scalars, 32); }
-  /// Where vector `index` and number `index` of the message begin, if they are there.
+  /// Where vector `index` and number `index` of the message begin, if they are carried.
   std::size_t vector_at(std::size_t index) const { return count(vectors, index) * size(); }
   std::size_t scalar_at(std::size_t index) const {
     return scalars_at() + 2 * count(scalars, index);
@@ -112,9 +112,9 @@ struct Extent {
   std::size_t scalars_at() const { return vector_at(32); }
 };
 
-/// What is proven of a rule's meetings, where they happen at once and nothing else changes the
-/// workers: the consensus distance C = (1/n) Σ ‖xᵢ − x̄‖² is in expectation at most
-/// factor · C(0) e^(−rate · t), in normalised time t.
+/// A proven bound for meetings that happen at once, if nothing else changes the workers: the
+/// consensus distance C = (1/n) Σ ‖xᵢ − x̄‖² is in expectation at most factor · C(0) e^(−rate · t),
+/// in normalised time t.
 struct Decay {
   double factor = 1, rate = 0;
   std::string_view exponent;  // rate · t as a formula, "ηt"
@@ -122,68 +122,66 @@ struct Decay {
   double value = 0;           // that number
 };
 
-/// What a method does to one worker: the defaults are those of a method that keeps x alone, takes
-/// the local optimiser's step, says x and takes the weighted mean of what it hears. Every function
-/// first brings the worker to the time of the event, where something happens between events.
+/// What a method does to one worker. By default it keeps x alone, takes the local optimiser's step,
+/// says x, and takes the weighted mean of what it hears. If something happens between events, every
+/// function first brings the worker to the time of the event.
 ///
-/// Stateless, shared by all workers and threads. The thread that may change a worker calls it. T is
-/// float in runs and double where tests want a reference.
+/// Stateless, shared by all workers and threads; called by the thread that may change the worker. T
+/// is float in runs, double in the tests' references.
 template <class T>
 class Rule {
  public:
   virtual ~Rule() = default;
 
-  /// Those that are shared come first.
+  /// Shared slots come first.
   virtual std::span<const Slot> slots() const { return {}; }
   virtual std::span<const ScalarSlot> scalars() const { return {}; }
-  /// Which of them counts the floats that have come beside the worker's messages, of what did not
-  /// fit a codec. The rule adds to it as an atomic, for others may look at it. None: all fits.
+  /// The scalar that counts the floats of received gaps (elements that did not fit a codec). The
+  /// rule adds to it atomically, for other threads may read it. None: there are no gaps.
   virtual std::optional<std::size_t> extra_floats() const { return std::nullopt; }
   virtual Message message() const { return {}; }
-  /// Of messages of a model of `dimension`, what exchange `number` carries, from 0: the same for
-  /// all workers. Where nothing is said of it, all.
+  /// The part of the messages that exchange `number`, from 0, carries, for a model of `dimension`:
+  /// the same for all workers. By default the whole message.
   virtual Extent extent(std::int64_t /*number*/, std::size_t dimension) const {
     return {message(), dimension};
   }
-  /// Whether exchanges differ in that. Rounds only.
+  /// Whether extent() depends on the exchange. Rounds only.
   virtual bool varies() const { return false; }
-  /// Whether something happens between events, and advance() is not idle.
+  /// Whether something happens between events, so that advance() has an effect.
   virtual bool drifts() const { return false; }
-  /// False for a rule that has a point() of its own: gradients are taken elsewhere than at x, and
-  /// every worker keeps a copy of where.
+  /// False for a rule with its own point(): gradients are not taken at x, and every worker keeps a
+  /// copy of the point.
   virtual bool point_is_x() const { return true; }
-  /// Whether say() changes more than the time: then a worker says a message once, and no checkpoint
-  /// is between that and what it hears.
+  /// Whether say() changes more than the time: then a worker says a message only once, and no
+  /// checkpoint is taken between saying and hearing.
   virtual bool changes_when_saying() const { return false; }
-  /// Whether hear() changes the gradient in flight, as in rounds where what is heard is stepped by.
+  /// Whether hear() changes the gradient in flight, as in rounds that step by what is heard.
   virtual bool changes_gradient() const { return false; }
-  /// Whether step() goes along the direction that the recipe's optimiser makes of the gradient.
-  /// False: its step is its own; of that optimiser it gets weight decay and, if there is any,
-  /// momentum (direction.hpp).
+  /// Whether step() follows the direction that the recipe's optimiser makes of the gradient. False:
+  /// the rule has its own step, and gets weight decay and momentum as direction.hpp says.
   virtual bool steps_by_optimizer() const { return true; }
-  /// On a graph with these numbers, both above 0 (engine/topology/spectral.hpp). Only a rule whose
-  /// meet() a theorem is about says it: one that wraps another, or is read from a listing, does
-  /// not.
+  /// The bound on a graph with these numbers, both above 0 (engine/topology/spectral.hpp). Only for
+  /// a rule whose meet() is that of a theorem, not for a wrapper or a listing.
   virtual std::optional<Decay> decay(double /*chi1*/, double /*chi2*/) const { return {}; }
-  /// Whether meet() needs of a partner no more than x and the shared slots.
+  /// Whether meet() needs only x and the shared slots of a partner.
   virtual bool meets_in_place() const { return true; }
 
   /// Brings the worker to the event's time.
   virtual void advance(const WorkerView<T>& worker) const;
   /// out ← where the next gradient is to be taken.
   virtual void point(const WorkerView<T>& worker, T* out) const;
-  /// A gradient's step. `next_point` ← where the next one is to be taken; it is null in rounds.
+  /// A gradient's step. `next_point` ← where the next one is to be taken; null in rounds.
   virtual void step(const WorkerView<T>& worker, const StepSize& size, const T* gradient,
                     T* next_point) const;
-  /// out ← the extent of message() of it. Changes nothing but by advancing, unless
-  /// changes_when_saying(): a checkpoint may follow, after which it is said again.
+  /// out ← the exchange's extent of the message. Unless changes_when_saying(), only advances the
+  /// worker: after a checkpoint the message is said again.
   virtual void say(const WorkerView<T>& worker, T* out) const;
   virtual void hear(const WorkerView<T>& worker, const Heard<T>& heard) const;
   /// Both say and both hear at once, in one pass.
   virtual void meet(const WorkerView<T>& i, const WorkerView<T>& j) const;
-  /// out, in host memory, ← elements [first, first + size) of the model that is evaluated.
-  /// `pending` is a meeting that has been offered and not applied, and is to be heard; null where
-  /// there is none, and in rounds. Changes nothing.
+  /// out, in host memory, ← elements [first, first + size) of the model that is evaluated, with
+  /// `pending` applied, a meeting that was offered and not applied; null: there is none. Changes
+  /// nothing.
   virtual void read(const WorkerView<T>& worker, const Heard<T>* pending, std::size_t first, T* out,
                     std::size_t size) const;
 };
@@ -209,15 +207,14 @@ Rules rules(const Arguments&... arguments) {
           std::make_shared<const R<double>>(arguments...)};
 }
 
-// What rules are made of. Each is one pass over vectors, split among the worker's threads.
+// Building blocks of rules. Each is one pass over vectors, split among the worker's threads.
 
-/// The optimiser of the recipe turns g into a step u; x −= γu. `x_tilde`, unless it is null, is
-/// mixed with x by the coefficient c before and makes the same step; `next_point`, unless null, ←
-/// x.
+/// The optimiser of the recipe turns g into a step u; x −= γu. `x_tilde`, unless null, is first
+/// mixed with x by the coefficient c, and takes the same step. `next_point`, unless null, ← x.
 template <class T>
 void local_step(const WorkerView<T>& worker, const StepSize& size, const T* gradient, T* x_tilde,
                 T c, T* next_point);
-/// The same of another optimiser, whose moments are `m` and `v`, null where it has none.
+/// The same with another optimiser and its moments `m` and `v`, null if it has none.
 template <class T>
 void optimizer_step(const WorkerView<T>& worker, const OptimizerSettings& optimizer, T* m, T* v,
                     const StepSize& size, const T* gradient, const kernels::Mixed<T>& mixed,
@@ -234,11 +231,11 @@ void copy_vector(const WorkerView<T>& worker, const T* from, T* out);
 /// out += weight·from.
 template <class T>
 void add_vector(const WorkerView<T>& worker, const T* from, double weight, T* out);
-/// Both say, and both hear at once, by way of messages: for rules that do not meet in place.
+/// Both say and both hear at once, by messages: for rules that do not meet in place.
 template <class T>
 void meet_by_messages(const Rule<T>& rule, const WorkerView<T>& i, const WorkerView<T>& j);
-/// Number `index` of a message that is being said, and the mean of those that are heard, as that of
-/// vectors. An all-reduce does not carry numbers.
+/// Writes number `index` of a message; reads the mean of those heard, as for vectors. An all-reduce
+/// does not carry numbers.
 template <class T>
 void say_number(const Extent& extent, std::size_t index, double value, T* out);
 template <class T>
