@@ -45,7 +45,7 @@ constexpr Fields kTop = fields<Plan>(
                   "the data")
          .said("a table", "", "comparison = { primary = \"eval_loss\" }")});
 
-/// What a type is called, with its bounds at the braces, and a value of it.
+/// A type's description, with braces for its bounds, and an example value.
 struct TypeWords {
   FieldType type;
   const char *words, *example;
@@ -75,14 +75,14 @@ std::string type_of(Field field) {
   if (!field.words.empty()) return std::string(field.words);
   if (field.type == FieldType::text)
     return field.choices.empty() ? "text" : one_of(split_choices(field.choices));
-  constexpr double kBeyondUse = 1e9;  // limits that nobody meets are not worth reading
+  constexpr double kBeyondUse = 1e9;  // larger limits are not printed
   if (field.maximum >= kBeyondUse) field.maximum = std::numeric_limits<double>::infinity();
   const std::string bounds = bounds_of(field);
   return fmt::format(fmt::runtime(words_of(field.type).words),
                      bounds.empty() ? bounds : " " + bounds);
 }
 
-// A value that the field takes, for an example: its fallback where it has one.
+// An example value of the field: its fallback if it has one.
 std::string value_for(const Field& field) {
   if (!field.fallback.empty() && field.fallback != "null") return std::string(field.fallback);
   switch (field.type) {
@@ -129,7 +129,7 @@ std::vector<RecipeKey> keys_of(const Kind& method) {
   return keys;
 }
 
-// A table and those in it.
+// Adds a table and the tables in it.
 void add(std::vector<RecipeTable>& tables, const std::string& path, std::string_view summary,
          const FieldTable& declared) {
   tables.push_back({.path = path,

@@ -43,7 +43,7 @@ constexpr Fields kPause =
                    key<&Pause::at_seconds>("at_seconds", "", "when the pause begins", at_least(0)),
                    key<&Pause::for_seconds>("for_seconds", "", "how long it lasts", above(0))});
 
-// By start time, a worker's overlapping pauses joined into one.
+// Sorts pauses by start time and joins a worker's overlapping ones.
 void read_pauses(Virtual& options, const json& section, const Field&) {
   std::vector<Pause> given;
   for (const json& pause : section) kPause.fill(given.emplace_back(), pause);
@@ -110,7 +110,7 @@ constexpr Fields kNetwork = fields<Virtual>(
          .later()
          .unused(&use::without_hubs)});
 
-// Finer buckets than this cost more to simulate than they can tell.
+// Finer buckets take long to simulate and change little.
 constexpr Bounds kBucketBytes = at_least(1024).at_most(1e15);
 constexpr Fields kCost = fields<CostModel>(
     {key<&CostModel::forward_share>(
@@ -137,14 +137,14 @@ constexpr Fields kCost = fields<CostModel>(
                               at_least(1).at_most(1e6))
          .unused(&use::without_buckets)});
 
-// Read where the number of workers is known.
+// Read separately, once the number of workers is known.
 template <class T>
 constexpr Key<T> slow_workers(std::string_view help, Bounds bounds, std::string_view words) {
   return key_of<T>("slow_workers", FieldType::factors, "{}", help, bounds)
       .said(words, "factor by which a worker's gradients take longer", "slow_workers = { 0 = 4.0 }")
       .ranked(-2);
 }
-// What threads and processes compute really takes its time.
+// For threads and processes, which are really slowed.
 template <class T>
 constexpr Key<T> really_slow_workers() {
   return slow_workers<T>(

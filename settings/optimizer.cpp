@@ -25,7 +25,7 @@ constexpr Fields kAdam = fields<Run>(
          "beta2", "0.999", "decay of the gradient's second moment", at_least(0).below(1)),
      key<&Run::optimizer, &Optimizer::epsilon>(
          "epsilon", "1e-8", "added to the root of the second moment", above(0))});
-// Defaults of the public description; the learning rate it takes is 0.02.
+// Defaults of the public description, which uses the learning rate 0.02.
 constexpr Fields kMuon = fields<Run>(
     {momentum("0.95"), nesterov("true"),
      key<&Run::optimizer, &Optimizer::sgd_tensors>(

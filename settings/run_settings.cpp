@@ -20,7 +20,7 @@ using Streams = StreamSettings;
 using Checkpoint = CheckpointSettings;
 using Record = RecordSettings;
 
-/// The kinds that catalogs have.
+/// The kinds of the catalogs.
 template <auto... catalogs>
 std::span<const Kind> kinds_in() {
   static const std::vector<Kind> kinds = [] {
@@ -95,7 +95,7 @@ constexpr Fields kTask = fields<Task>(
 constexpr Fields kWorkers = fields<Run>({key<&Run::workers>(
     "count", "", "number of workers; 1 is plain SGD", at_least(1).at_most(1e6))});
 
-// A cadence or a limit, which is as it is given until the recipe is resolved.
+// A cadence or a limit, kept as given until the recipe is resolved.
 template <class T>
 constexpr Key<T> positive(std::string_view name, std::string_view help) {
   return key_of<T>(name, FieldType::number, "null", help, above(0));
@@ -106,7 +106,7 @@ constexpr Key<T> count(std::string_view name, std::string_view help) {
   return key_of<T>(name, FieldType::integer, "null", help, kCount);
 }
 
-// Those that every driver can check at a sample.
+// Metrics that every driver can check at a sample.
 constexpr Fields kTarget = fields<Budget::Target>(
     {key<&Budget::Target::metric>("metric", "", "what to watch, such as eval_accuracy")
          .among("eval_loss,eval_accuracy,train_loss_at_mean,worker_loss,worker_loss_worst,"
@@ -142,7 +142,7 @@ constexpr Fields kEvaluation = fields<Cadence>(
          "always: at every evaluation",
          Values<WorkerEvaluation::at_end, WorkerEvaluation::always, WorkerEvaluation::never>{})});
 
-// In every help text of a cadence, since that is shown with the one key that is wrong.
+// In the help of every cadence, because errors show the help of one key only.
 #define ACID_UNLESS_CADENCE \
   " (default: as often as costs at most 2 % of the time, and at an interruption)"
 constexpr Fields kCheckpoint = fields<Checkpoint>(
@@ -245,7 +245,8 @@ RunSettings settings_of(const json& resolved) {
 [[noreturn]] void refuse(const std::exception& error) {
   throw StoreError(
       fmt::format("settings of a run are not as this acid writes them ({}): another version wrote "
-                  "them, or somebody altered the database; 'acid run RECIPE' stores them again",
+                  "them, or the database was altered outside acid; 'acid run RECIPE' stores them "
+                  "again",
                   error.what()));
 }
 
@@ -255,7 +256,7 @@ auto filled(Fill fill) {
     return fill();
   } catch (const json::exception& error) {
     refuse(error);
-  } catch (const std::logic_error& error) {  // what names a worker names none
+  } catch (const std::logic_error& error) {  // a worker's number is no number
     refuse(error);
   }
 }
