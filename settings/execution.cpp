@@ -39,7 +39,7 @@ constexpr Fields kSlowdown = fields<Compute>(
      key<&Compute::slowdown_factor>("factor", "", "how many times longer they take", above(0))});
 
 constexpr Fields kPause =
-    fields<Pause>({key<&Pause::worker>("worker", "", "who pauses", at_least(0)),
+    fields<Pause>({key<&Pause::worker>("worker", "", "the worker that pauses", at_least(0)),
                    key<&Pause::at_seconds>("at_seconds", "", "when the pause begins", at_least(0)),
                    key<&Pause::for_seconds>("for_seconds", "", "how long it lasts", above(0))});
 
@@ -63,16 +63,17 @@ void read_pauses(Virtual& options, const json& section, const Field&) {
 }
 
 constexpr const char* kBandwidth = "bandwidth_bytes_per_second";
-constexpr const char* kBandwidthHelp = "of a link, each way; absent: unlimited";
+constexpr const char* kBandwidthHelp = "bandwidth of a link, each way; absent: unlimited";
 constexpr Fields kHubLink = fields<LinkCost>(
     {key<&LinkCost::latency_seconds>(
          "latency_seconds", "null",
-         "of a message between a hub and the server above; absent: the network's", at_least(0)),
+         "latency of a message between a hub and the server above; absent: the network's",
+         at_least(0)),
      key<&LinkCost::bytes_per_second>(kBandwidth, "null", kBandwidthHelp, above(0))});
 constexpr Fields kEdge = fields<LinkCost>(
     {key_of<LinkCost>("edge", FieldType::integers, "", "the two workers of the link", at_least(0)),
      key<&LinkCost::latency_seconds>("latency_seconds", "null",
-                                     "of a message; absent: the network's", at_least(0)),
+                                     "latency of a message; absent: the network's", at_least(0)),
      key<&LinkCost::bytes_per_second>(kBandwidth, "null", kBandwidthHelp, above(0))});
 
 void read_edges(Virtual& options, const json& section, const Field&) {
@@ -84,7 +85,7 @@ void read_edges(Virtual& options, const json& section, const Field&) {
 
 constexpr Fields kNetwork = fields<Virtual>(
     {key<&Virtual::network, &NetworkModel::link, &LinkCost::latency_seconds>(
-         "latency_seconds", "0.0", "of a message", at_least(0))
+         "latency_seconds", "0.0", "latency of a message", at_least(0))
          .unused(&use::without_messages),
      key<&Virtual::network, &NetworkModel::link, &LinkCost::bytes_per_second>(
          kBandwidth, "null", kBandwidthHelp, above(0))
@@ -133,7 +134,7 @@ constexpr Fields kCost = fields<CostModel>(
          "size of the first of them; absent: 1 MiB (as PyTorch), at most bucket_bytes",
          kBucketBytes)
          .as(FieldType::integer),
-     key<&CostModel::buckets>("buckets", "null", "as many equal pieces instead",
+     key<&CostModel::buckets>("buckets", "null", "number of equal pieces instead",
                               at_least(1).at_most(1e6))
          .unused(&use::without_buckets)});
 
@@ -183,7 +184,7 @@ constexpr Fields kThreads = fields<ThreadsSettings>(
 constexpr Fields kMpi = fields<MpiSettings>(
     {key<&MpiSettings::launcher>(
          "launcher", "\"mpirun\"",
-         "who starts the processes; none: acid itself was started once per worker")
+         "program that starts the processes; none: you start acid once per worker")
          .among("mpirun,srun,none")
          .placement(),
      key<&MpiSettings::hostfile>("hostfile", "null",
@@ -251,7 +252,7 @@ constexpr Fields kExecution = fields<Execution>(
          .as(FieldType::integer)
          .unused(&use::max_backlog),
      key<&Execution::max_restarts>("max_restarts", "3",
-                                   "how often acid run starts a worker again whose process died",
+                                   "how often acid run restarts a worker whose process died",
                                    at_least(0).at_most(1e6))
          .added()
          .placement(),

@@ -54,7 +54,10 @@ constexpr Fields kTask = fields<Task>(
          .apart()
          .ranked(1)
          .unused(&use::without_gradients),
-     entry<&Task::partition>("partition", "who has which examples", kPartition).apart().ranked(1),
+     entry<&Task::partition>("partition", "how the examples are divided among the workers",
+                             kPartition)
+         .apart()
+         .ranked(1),
      key<&Task::validation>("validation", "null",
                             "examples held out: how many or, below 1, which share",
                             above(0).at_most(1e9))
@@ -216,7 +219,8 @@ constexpr Fields kRun = fields<Run>(
          .of(optimizer_table)
          .unused(&use::without_gradients),
      section<kWorkers>("workers", "how many train"),
-     entry<&Run::topology>("topology", "who may talk to whom", kTopology).unused(&use::topology),
+     entry<&Run::topology>("topology", "which workers may talk to each other", kTopology)
+         .unused(&use::topology),
      section<kBudget, &Run::budget>(
          "budget",
          "how long a run is: epochs, gradients or normalised_time; seconds, bytes and target end "

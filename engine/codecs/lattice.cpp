@@ -10,11 +10,11 @@ namespace {
 
 constexpr Field kLatticeFields[] = {
     {"bits", FieldType::integer, "8",
-     "of an element; what two say may differ by spacing · (2^bits − 1) / 2", 2, 16},
+     "bits per element; two workers' values may differ by spacing · (2^bits − 1) / 2", 2, 16},
     {"spacing",
      FieldType::number,
      {},
-     "of neighbouring numbers; an element is off by half of it at most",
+     "distance of neighbouring numbers; the error of an element is at most half of it",
      0,
      1e6,
      true}};

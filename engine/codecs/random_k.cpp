@@ -10,7 +10,7 @@ constexpr Field kRandomKFields[] = {
     {"share",
      FieldType::number,
      {},
-     "of the elements that are sent, drawn anew for every message",
+     "share of the elements that is sent, drawn for every message",
      0,
      1,
      true},

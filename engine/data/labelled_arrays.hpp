@@ -19,7 +19,7 @@ constexpr std::array<Field, 4> kArrayFields{{
     {.name = "layout",
      .type = FieldType::text,
      .fallback = "\"channels-first\"",
-     .help = "of images with four dimensions: examples × channels × height × width, or examples × "
+     .help = "order of four dimensions: examples × channels × height × width, or examples × "
              "height × width × channels",
      .choices = "channels-first,channels-last"},
     {.name = "mean",

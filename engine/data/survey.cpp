@@ -90,7 +90,7 @@ class Doubts {
           "save labels - 1");
     else if (!empty.empty())
       add(train_.labels,
-          fmt::format("of {} classes, {} {} no training example", classes, some_of(empty),
+          fmt::format("{} of {} classes {} no training example", some_of(empty), classes,
                       empty.size() == 1 ? "has" : "have"),
           "number the classes that there are from 0 on, or correct the number of classes");
     look_at_test_classes();
@@ -140,8 +140,8 @@ class Doubts {
     const bool image = info_.shape.height > 1;
     if (!info_.shape.tokens && (bytes || (image && split.magnitude > kLargeInImages)))
       add(split.inputs,
-          fmt::format("inputs are from {:.3g} to {:.3g}, as bytes are that nobody scaled",
-                      split.least, split.most),
+          fmt::format("inputs are from {:.3g} to {:.3g}, as unscaled bytes are", split.least,
+                      split.most),
           "divide them by 255, or save them as uint8, which acid divides; a mean and deviation of "
           "the recipe are of what is divided then");
   }

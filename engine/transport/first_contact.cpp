@@ -27,10 +27,10 @@ class PatienceForNews {
   void wait(int here, int size) const {
     if (clock_.seconds() - last_ > seconds_)
       throw Error(
-          fmt::format("of {} processes {} answered, and for {:g} s no other did: one was stopped, "
+          fmt::format("{} of {} processes answered, and no other within {:g} s: one was stopped, "
                       "its host cannot be reached, or it gets no time to run; "
                       "execution.mpi.start_seconds is how long to wait for each",
-                      size, here, seconds_));
+                      here, size, seconds_));
     std::this_thread::sleep_for(kPause);
   }
 

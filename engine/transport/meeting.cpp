@@ -56,7 +56,7 @@ socklen_t parse_address(const std::string& text, std::uint16_t port, sockaddr_st
 }
 
 std::string reason_text() {
-  return errno == 0 ? "somebody else listens there" : std::strerror(errno);
+  return errno == 0 ? "another program listens there" : std::strerror(errno);
 }
 
 /// The attempts to reach one process of lower rank.

@@ -55,7 +55,7 @@ const Broken kBroken[] = {
     {R"j({"round": "gradient stop"})j", "round", 0, "expected gradient, step, say, hear"},
     {R"j({"round": "gradient gradient step step say hear"})j", "round", 0, "take turns"},
     {R"j({"round": "gradient step say say hear hear"})j", "round", 0, "take turns"},
-    {R"j({"round": "gradient step say"})j", "round", 0, "nobody hears"},
+    {R"j({"round": "gradient step say"})j", "round", 0, "has no hear"},
     {R"j({"round": "say hear"})j", "round", 0, "no gradient"},
     {R"j({"round": "steps * (gradient step) say hear"})j", "round", 0, "no parameter 'steps'"},
     {R"j({"round": "(4 * speed) * (gradient step) say hear"})j", "round", 0,

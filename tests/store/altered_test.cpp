@@ -160,7 +160,7 @@ TEST_CASE("a store that says it is older than it is is not migrated") {
     const Altered altered;
     altered.with(fmt::format("PRAGMA user_version = {}", version));
     CHECK_THAT(error_of(altered.temp.store(), Store::Access::write),
-               ContainsSubstring("somebody altered the database"));
+               ContainsSubstring("the database was altered outside acid"));
   }
 }
 
