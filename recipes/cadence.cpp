@@ -119,7 +119,7 @@ void resolve_schedule(json& schedule, const Pace& pace, const json& budget, cons
       report(path + "." + unit,
              {fmt::format("{}: {:.12g} {} are not within the budget, which ends after {:.9g}", path,
                           last.get<double>(), unit, end / per_unit),
-              is_list ? "leave out what the run does not come to, or make it longer"
+              is_list ? "remove what lies beyond the end of the run, or make the run longer"
                       : "let the learning rate rise in less than the whole run"});
   }
 }

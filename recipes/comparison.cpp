@@ -96,10 +96,7 @@ bool check_outcome(const Place& place, std::string_view what, const std::string&
       checker.unknown(place, "outcome", metric, known);
     else
       checker.diagnostics().error(
-          place,
-          fmt::format("{} cannot be {}: it is recorded, but says how a run went, not what it "
-                      "came to",
-                      what, metric),
+          place, fmt::format("{} cannot be {}: it describes a run, not its result", what, metric),
           fmt::format("outcomes here: {}", fmt::join(known, ", ")));
     return false;
   }

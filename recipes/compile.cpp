@@ -236,10 +236,10 @@ bool Compiler::has_equal_points(const std::vector<SweepPoint>& points, const Nod
   if (search.values == 0) search.values = points.size();
   if (search.values == points.size()) return true;
   out_.error(place,
-             fmt::format("one algorithm would try {} values, another {}: who tries more finds "
-                         "better ones",
+             fmt::format("one algorithm would try {} values, another {}: more values are an "
+                         "advantage",
                          search.values, points.size()),
-             "give every algorithm as many");
+             "give every algorithm the same number of values");
   return false;
 }
 

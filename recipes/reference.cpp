@@ -21,20 +21,19 @@ namespace {
 
 constexpr Fields kTop = fields<Plan>(
     {key_of<Plan>("name", FieldType::text, "null",
-                  "what the experiment is called; else as its file")
+                  "name of the experiment; default: that of the file")
          .said("", "", "name = \"ring-16\""),
      key_of<Plan>("seeds", FieldType::integers, "[1]",
-                  "a run for each, of every algorithm and setting; [\"1-5\", 9] are six")
+                  "one run per seed, for every algorithm and setting; [\"1-5\", 9] are six seeds")
          .said("whole numbers and ranges of them", "", "seeds = \"1-30\""),
-     key_of<Plan>(
-         "search", FieldType::table, "null",
-         "keys of which each algorithm at each setting first chooses a value, on seeds and "
-         "examples of its own; docs/RECIPE.md, [search]")
+     key_of<Plan>("search", FieldType::table, "null",
+                  "keys whose values are chosen first, by each algorithm at each setting, on other "
+                  "seeds and "
+                  "examples; docs/RECIPE.md, [search]")
          .said("a table of lists", "",
                "search = { optimizer.learning_rate = [0.1, 0.2], seeds = [101, 102] }"),
-     key_of<Plan>(
-         "sweep", FieldType::table, "null",
-         "all combinations of these values; keys that vary together stand in [[sweep.zip]]")
+     key_of<Plan>("sweep", FieldType::table, "null",
+                  "all combinations of these values; keys that vary together are in [[sweep.zip]]")
          .said("a table of lists", "",
                "sweep = { workers.count = [8, 16], topology.kind = [\"ring\", \"exponential\"] }"),
      key_of<Plan>("methods", FieldType::table, "null",

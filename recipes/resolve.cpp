@@ -132,7 +132,8 @@ void Resolver::look_at_augmentation(const Facts::Task& facts) {
     error("task.label_noise", "task.label_noise changes classes, and sequences have none",
           "remove label_noise");
   if (facts.tokens && task.contains("feature_shift"))
-    error("task.feature_shift", "task.feature_shift adds noise to numbers, and tokens are none",
+    error("task.feature_shift",
+          "task.feature_shift adds noise to numbers, and tokens are not numbers",
           "remove feature_shift");
   if (task.contains("feature_shift") && text(task["partition"], "kind") == "shared")
     error("task.feature_shift",
@@ -141,7 +142,7 @@ void Resolver::look_at_augmentation(const Facts::Task& facts) {
           "use partition = \"iid\" or another one, or remove feature_shift");
   const bool images = facts.shape.height > 1 && facts.shape.width > 1;
   if (!process && !images && task.contains("augmentation"))
-    error("task.augmentation", "task.augmentation changes images, and the examples are none",
+    error("task.augmentation", "task.augmentation changes images, and the examples are not images",
           "remove augmentation, or use a data set of images");
 }
 

@@ -85,8 +85,8 @@ class Resolver {
     } catch (const Error& problem) {
       if (problem.code() == Exit::lost)
         throw Error(
-            fmt::format("{}; the recipe is not at fault: try again, with more memory if "
-                        "the system has ended it for want of some",
+            fmt::format("{}; this is no mistake in the recipe: try again, with more memory if the "
+                        "system ended the process for lack of it",
                         problem.what()));
       error(path, problem.what(), remedy);
       return std::nullopt;

@@ -15,10 +15,10 @@ namespace {
 
 constexpr Fields kSearchKeys = fields<Plan>(
     {key_of<Plan>("seeds", FieldType::integers, "",
-                  "to choose on, none of them among those of the runs")
+                  "seeds to choose on, none of them a seed of the runs")
          .said("whole numbers and ranges of them", "", "seeds = \"101-104\""),
      key_of<Plan>("metric", FieldType::text, "null",
-                  "to choose by, its mean over the seeds: the first of these, unless said")
+                  "metric to choose by, as a mean over the seeds; default: the first of these")
          .said("validation_loss or validation_accuracy; eval_loss or train_loss_at_mean for "
                "tasks without examples",
                "", "metric = \"validation_accuracy\"")});

@@ -104,10 +104,7 @@ constexpr Fields kNetwork = fields<Virtual>(
          .of(kTableOf<kEdge>)
          .unused(&use::without_links),
      section<kHubLink, &Virtual::network, &NetworkModel::hubs>(
-         "hubs",
-         "the links between hubs and the server above them, where a method has such; absent: as "
-         "the others",
-         "null")
+         "hubs", "the links between hubs and the server above them; absent: as the others", "null")
          .later()
          .unused(&use::without_hubs)});
 
@@ -171,7 +168,7 @@ constexpr Fields kVirtual = fields<Virtual>(
                      &read_pauses)
          .of(kTableOf<kPause>),
      section<kNetwork>("network", "how long messages take"),
-     section<kCost, &Virtual::cost>("cost", "what of a gradient messages can overlap")});
+     section<kCost, &Virtual::cost>("cost", "which part of a gradient messages can overlap")});
 
 constexpr Fields kThreads = fields<ThreadsSettings>(
     {key<&ThreadsSettings::exchange_threads>(
@@ -220,12 +217,12 @@ constexpr Fields kMpi = fields<MpiSettings>(
          .added()
          .placement()
          .unused(&use::on_loss),
-     key<&MpiSettings::hosts>("hosts", "[]", "where the processes run; else here")
+     key<&MpiSettings::hosts>("hosts", "[]", "hosts of the processes; default: this host")
          .apart()
          .said("", "", "hosts = [\"node1\", \"node2\"]")
          .ranked(-1)
          .placement(),
-     key<&MpiSettings::arguments>("arguments", "[]", "more words for the launcher")
+     key<&MpiSettings::arguments>("arguments", "[]", "further arguments of the launcher")
          .apart()
          .said("", "", "arguments = [\"--bind-to\", \"core\"]")
          .ranked(-1)

@@ -31,7 +31,7 @@ constexpr Fields kMuon = fields<Run>(
      key<&Run::optimizer, &Optimizer::sgd_tensors>("sgd_tensors", "[]",
                                                    "matrices whose names contain one of these take "
                                                    "SGD's step, like tensors that are no matrices: "
-                                                   "embeddings and the last layer had better"),
+                                                   "better for embeddings and the last layer"),
      key<&Run::optimizer, &Optimizer::sgd_scale>(
          "sgd_scale", "1.0", "SGD's step takes the learning rate times this", at_least(0))});
 

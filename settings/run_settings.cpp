@@ -74,15 +74,14 @@ constexpr Fields kTask = fields<Task>(
                              at_least(0).at_most(1))
          .later(),
      key<&Task::label_smoothing>("label_smoothing", "null",
-                                 "share of each label that all classes have evenly, in the loss of "
-                                 "gradients; evaluations, of training examples too, take labels as "
-                                 "they are",
+                                 "share of each label that is spread evenly over all classes, in "
+                                 "the loss of gradients; never in evaluations",
                                  at_least(0).below(1))
          .later(),
      key<&Task::feature_shift>("feature_shift", "null",
-                               "Gaussian noise on the features of training examples, of this "
-                               "variance with the last of N workers and of i/N of it with worker "
-                               "i; the same in every pass, never on those of tests",
+                               "variance of Gaussian noise on the training features of the last of "
+                               "N workers; worker i = 1, 2, … has i/N of it; the same in every "
+                               "pass, never in tests",
                                at_least(0).at_most(1e6))
          .later(),
      key_of<Task>("augmentation", FieldType::section, "",
@@ -141,7 +140,7 @@ constexpr Fields kEvaluation = fields<Cadence>(
                                     "sample the consensus distance, normalised time", above(0)),
      choice<&Cadence::workers>(
          "workers", "end,always,never", "\"end\"",
-         "when to evaluate each worker's own model besides the mean, each as dear as the mean; "
+         "when to evaluate each worker's own model too, which costs as much as the mean each; "
          "always: at every evaluation",
          Values<WorkerEvaluation::at_end, WorkerEvaluation::always, WorkerEvaluation::never>{})});
 
@@ -165,8 +164,8 @@ constexpr Fields kCheckpoint = fields<Checkpoint>(
 
 constexpr Fields kRecord = fields<Record>(
     {key<&Record::events>("events", "null",
-                          "keep the event log (default: threads always, they are proven from it; "
-                          "virtual only when asked, it is executed again)"),
+                          "keep the event log (default: on threads and mpi, which acid verify "
+                          "replays from it; not on virtual, which it executes again)"),
      key_of<Record>("metrics", FieldType::texts, "\"all\"", "which metrics are kept", {},
                     [](Record& record, const json& value, const Field&) {
                       if (value.is_array()) record.metrics.emplace(value.begin(), value.end());
@@ -194,12 +193,9 @@ constexpr Fields kStreams = fields<Streams>(
 
 const FieldTable kCodec{codec_fields(), &kinds_in<&codec_catalog>, "none"};
 constexpr Fields kMethod = fields<Run>(
-    {key_of<Run>("codec", FieldType::section, "",
-                 "what receivers get of a message, and what it costs")
-         .of(kCodec)
-         .apart(),
+    {key_of<Run>("codec", FieldType::section, "", "how messages are compressed").of(kCodec).apart(),
      key_of<Run>("label", FieldType::text, "null",
-                 "what tables and pictures call it; else by its method's name")
+                 "name in tables and charts; default: the method's")
          .apart()
          .said("", "", "label = \"AD-PSGD, rate 2\""),
      key_of<Run>("search", FieldType::table, "null",
@@ -218,7 +214,7 @@ constexpr Fields kRun = fields<Run>(
                  "how a gradient becomes a step, of every algorithm alike", {}, &read_optimizer)
          .of(optimizer_table)
          .unused(&use::without_gradients),
-     section<kWorkers>("workers", "how many train"),
+     section<kWorkers>("workers", "how many workers train"),
      entry<&Run::topology>("topology", "which workers may talk to each other", kTopology)
          .unused(&use::topology),
      section<kBudget, &Run::budget>(

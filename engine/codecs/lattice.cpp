@@ -143,7 +143,7 @@ class LatticeCodec final : public Codec {
 }  // namespace
 
 const CodecEntry lattice_codec{"lattice",
-                               "few bits around what the receiver has; around 0 at a server",
+                               "few bits around the receiver's own message; around 0 at a server",
                                kLatticeFields, &make_codec<LatticeCodec>};
 
 }  // namespace acid

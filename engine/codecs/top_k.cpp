@@ -8,13 +8,7 @@ namespace acid {
 namespace {
 
 constexpr Field kTopKFields[] = {
-    {"share",
-     FieldType::number,
-     {},
-     "share of the elements that is sent, the largest ones",
-     0,
-     1,
-     true},
+    {"share", FieldType::number, {}, "share of elements that is sent, the largest", 0, 1, true},
     {"chunk", FieldType::integer, "0",
      "elements that compete with each other; 0: all of the vector", 0, 1e9}};
 

@@ -92,7 +92,7 @@ class Doubts {
       add(train_.labels,
           fmt::format("{} of {} classes {} no training example", some_of(empty), classes,
                       empty.size() == 1 ? "has" : "have"),
-          "number the classes that there are from 0 on, or correct the number of classes");
+          "number the existing classes from 0, or correct the number of classes");
     look_at_test_classes();
   }
 
@@ -142,8 +142,8 @@ class Doubts {
       add(split.inputs,
           fmt::format("inputs are from {:.3g} to {:.3g}, as unscaled bytes are", split.least,
                       split.most),
-          "divide them by 255, or save them as uint8, which acid divides; a mean and deviation of "
-          "the recipe are of what is divided then");
+          "divide them by 255, or save them as uint8, which acid divides; the recipe's mean and "
+          "deviation are those of the divided values");
   }
 
   // Borders of images may be black in all of them.
@@ -180,7 +180,7 @@ class Doubts {
       add(test_.inputs,
           fmt::format("{} of {} test {} looked at are among the training {}", test_.trained,
                       test_.looked_at, test_.unit, test_.unit),
-          "keep them apart: what such tests measure is not how well new examples are told");
+          "keep them apart: such tests do not measure how well new examples are classified");
   }
 
   DataInfo& info_;

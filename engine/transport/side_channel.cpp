@@ -182,7 +182,7 @@ void SideChannel::take_frames(int rank) {
     FrameHead head;
     std::memcpy(&head, other.arrived.data() + begin, sizeof head);
     if (head.size > kMostBytes || head.kind > Kind::loss)
-      return close_connection(rank, "it sent what is no message");
+      return close_connection(rank, "it sent an invalid message");
     if (other.arrived.size() - begin < sizeof head + head.size) break;
     take_frame(rank, head.kind, {other.arrived.data() + begin + sizeof head, head.size});
     begin += sizeof head + head.size;

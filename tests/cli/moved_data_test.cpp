@@ -100,6 +100,6 @@ cp new data.svm; wait $p; exit $?
   const auto result = bench.call({"run", "moved.toml"});
   INFO(result.err);
   CHECK(result.code == 1);
-  CHECK_THAT(result.err, ContainsSubstring("data.svm changed while the run was under way"));
+  CHECK_THAT(result.err, ContainsSubstring("data.svm changed during the run"));
   CHECK(bench.call({"list", "--json"}).json()["runs"].at(0)["state"] == "failed");
 }

@@ -89,7 +89,7 @@ const Broken kBroken[] = {
      "parameters and the exchange"},
     {R"j({"send": "x if norm(x) > 3", "hear": "x = mean(0) if exchange > 3"})j", "send.0", 6,
      "norm() cannot be read here"},
-    {R"j({"rate": 1, "send": "x if exchange > 3"})j", "send.0", 6, "what two workers say"},
+    {R"j({"rate": 1, "send": "x if exchange > 3"})j", "send.0", 6, "messages of two workers"},
     {R"j({"fragments": "x"})j", "fragments", 1, "only parameters are known"},
     {R"j({"fragments": "2 *"})j", "fragments", 4, "expected a value"},
     {R"j({"fragments": true})j", "fragments", 0, "must be text"},

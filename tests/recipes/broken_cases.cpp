@@ -107,7 +107,7 @@ constexpr auto kBroken = std::to_array<Broken>({
     {"augmentation of vectors",
      "[task]\ndataset = \"gaussian-mixture\"\nmodel = \"linear\"\n"
      "augmentation = «{ flip = true }»",
-     "the examples are none"},
+     "the examples are not images"},
     {"partition for a quadratic", "[task]\ndataset = \"quadratic\"\n«partition» = \"iid\"",
      "task.partition has no meaning"},
     {"batch size is text",
