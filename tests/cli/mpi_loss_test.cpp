@@ -154,7 +154,7 @@ LossyRun drawn_run(std::uint64_t round, std::mt19937_64& random) {
 }  // namespace
 
 // ACID_LOSSES: the number of losses; ACID_LOSSES_SEED draws others.
-TEST_CASE("whoever is killed whenever, an asynchronous run goes on and is proven") {
+TEST_CASE("a process is killed at any time, and an asynchronous run goes on and is verified") {
   if (!can_go_on()) return;
   const std::uint64_t most = number_in("ACID_LOSSES", 2);
   std::mt19937_64 random(number_in("ACID_LOSSES_SEED", 1));
@@ -214,7 +214,7 @@ TEST_CASE("a run that goes on without others is restarted when worker 0 dies") {
   CHECK(acid(bench, {"verify", "@latest"}).code == 0);
 }
 
-TEST_CASE("a synchronous run is restarted, whatever its recipe says of losses") {
+TEST_CASE("a synchronous run is restarted, also if its recipe says to go on") {
   if (!can_go_on()) return;
   LossyRun run;
   run.algorithm = "ar-sgd";

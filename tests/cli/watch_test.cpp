@@ -124,7 +124,7 @@ TEST_CASE("where no run is active watch says so, and what to do, and exits with 
   CHECK(bench.call({"watch", "--wait", "--once"}).code == 2);
 }
 
-TEST_CASE("a run whose process is gone waits for somebody to resume it") {
+TEST_CASE("a run whose process is gone waits to be resumed") {
   StoredRun bench;
   acid::Lease gone = acid::Lease::of_this_process();
   gone.process_start -= 1;

@@ -11,7 +11,7 @@ namespace {
 
 using Sentences = std::vector<std::string>;
 
-TEST_CASE("summaries agree with the values whatever these are") {
+TEST_CASE("summaries agree with any values") {
   Story story;
   story.begin();
   const double values[] = {3, NAN, -INFINITY, -0.0, 2, 2, INFINITY, NAN};
@@ -30,7 +30,7 @@ TEST_CASE("summaries agree with the values whatever these are") {
   CHECK(wrong_summaries(story.store, story.run.id) == Sentences{});
 }
 
-TEST_CASE("a summary that disagrees is found, also by whoever inspects the store") {
+TEST_CASE("a summary that disagrees is found, also when the store is inspected") {
   struct Alteration {
     const char* sql;
     const char* found;
