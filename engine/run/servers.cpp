@@ -5,7 +5,7 @@
 
 namespace acid {
 
-// Settings of workers, without what only gradients need.
+// What is kept for gradients it does without.
 Servers::One::One(const WorkerSettings& of_workers, const Rules& rules, std::uint32_t number)
     : settings([&] {
         WorkerSettings own = of_workers;
