@@ -152,7 +152,7 @@ Operand PassBuilder::vector(const std::string& name) {
   if (name == "u") return direction();
   if (name == "at") return {Kind::at, 0};
   const auto place = place_of_vector(*program_.listing_, name);
-  ACID_ASSERT(place.has_value(), "{} is not assigned", name);
+  ACID_ASSERT(place.has_value(), "nobody has assigned {}", name);
   return *place;
 }
 

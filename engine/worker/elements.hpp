@@ -2,8 +2,8 @@
 
 #include "engine/worker/kernels.hpp"
 
-// The arithmetic of each kernel on one element, written once for every instruction set and for
-// CUDA, so that all give the same bits. Compile with contraction off (nvcc: --fmad=false).
+// What each kernel does to one element: written once, for every instruction set and for CUDA, so
+// that all of them give the same bits. Compile with contraction off (nvcc: --fmad=false).
 //
 // The functions are static and always inlined: files compiled for different instruction sets share
 // no code that a linker could merge, and for the same reason this header includes no other.
@@ -44,8 +44,8 @@ ACID_ELEMENT T mixed_element(T x, T x_tilde, T c) {
   return x + c * (x_tilde - x);
 }
 
-// In the functions below x and x̃ are mixed already. Without an x̃ any value may be given: x does not
-// depend on it.
+// In what follows x and x̃ are mixed already, and where the method has no x̃ any value may stand in
+// for it: x does not depend on it.
 
 template <class T>
 ACID_ELEMENT void apply_element(T& x, T& x_tilde, T own, T partner, T a, T a_tilde) {
@@ -63,7 +63,7 @@ ACID_ELEMENT void exchange_element(T& xi, T& xi_tilde, T& xj, T& xj_tilde, T a, 
   xj_tilde += a_tilde * m;
 }
 
-/// `m` is used only with momentum.
+/// `m` is looked at only where there is momentum.
 template <bool momentum, bool nesterov, class T>
 ACID_ELEMENT void sgd_element(T& x, T& x_tilde, T g, T& m, const SgdStep<T>& s) {
   const T u = g + s.decay * x;
@@ -76,11 +76,11 @@ ACID_ELEMENT void sgd_element(T& x, T& x_tilde, T g, T& m, const SgdStep<T>& s) 
   x_tilde -= s.learning_rate * step;
 }
 
-/// Factors that are equal for all elements of one Adam step.
+/// What is the same for all elements of one Adam step.
 template <class T>
 struct AdamFactors {
-  T scale;  // for the first moment
-  T root;   // for the square root of the second moment
+  T scale;  // of the first moment
+  T root;   // of the second moment's root
 };
 
 template <class T>
@@ -111,13 +111,13 @@ ACID_ELEMENT void add_scaled_element(T x, T weight, T& out) {
   out += weight * x;
 }
 
-/// What the message x adds to a mean around the own message (see kernels.hpp).
+/// What a message adds to the mean that an own one is in (see kernels.hpp).
 template <class T>
 ACID_ELEMENT T pull_element(T own, T x, T weight) {
   return weight * (x - own);
 }
 
-/// sum += value, and rest += the exact rounding error of that sum (Knuth's two-sum).
+/// sum += value, and rest += what the sum was rounded by, to the bit (Knuth's two-sum).
 template <class T>
 ACID_ELEMENT void add_with_rest(T value, T& sum, T& rest) {
   const T next = sum + value, added = next - sum;
@@ -125,7 +125,7 @@ ACID_ELEMENT void add_with_rest(T value, T& sum, T& rest) {
   sum = next;
 }
 
-// A kernel's arguments from element `first` on. Null stays null.
+// What a kernel works on, from element `first` on. Null stays null.
 
 template <class T>
 ACID_ELEMENT T* from(T* vector, std::size_t first) {

@@ -4,8 +4,8 @@
 
 namespace acid::kernels {
 
-// The arithmetic of the worker's events. Each kernel is one pass over memory. All vectors have
-// `size` elements and do not overlap. T is float (runs) or double (the tests' reference).
+// The arithmetic of the worker state machine, one pass over memory each. All vectors have `size`
+// elements and do not overlap. T is float (the engine) or double (the tests' reference).
 //
 // Mixing: δ = c(x̃ − x); x += δ; x̃ −= δ, with c = ½(1 − e^(−2ητ)) (A²CiD², 2306.08289, in closed
 // form). `x_tilde` null or c = 0: no mixing, and not a bit of x changes.
@@ -46,10 +46,10 @@ struct Weighted {
 };
 
 // A mean is taken by differences: m₀ + Σ w·(mᵢ − m₀), in the order of the messages mᵢ, m₀ the own
-// one. So equal messages stay equal to the bit for any rounding of the weights. Where wᵢⱼ = wⱼᵢ, j
-// gives i exactly what i gives j: an exchange moves the mean of all only by the rounding of sums,
-// which has no direction. The own weight is the sum of all weights − 1; it multiplies m₀ first, and
-// is not 0 in push-sum only.
+// one. So messages that agree are not changed by a bit whatever the weights were rounded to, and
+// where wᵢⱼ = wⱼᵢ, what j gives to i is to the bit what i gives to j: an exchange moves the mean of
+// all by what single sums are rounded by, which has no direction. The own weight is by how much the
+// weights of all exceed 1, times m₀ before the others where it is not 0: push-sum alone has that.
 
 /// The kernels, for one kind of processor. Every table gives the same bits (of numbers; which of
 /// two NaNs survives may differ): they differ in speed, and in where the vectors may lie. Each is
@@ -61,7 +61,7 @@ struct Table {
   void (*mix)(Mixed<T> w, std::size_t size);
   /// Mixes, then out ← x.
   void (*mix_and_copy)(Mixed<T> w, T* out, std::size_t size);
-  /// out ← x as it would be after mixing; the worker's vectors do not change.
+  /// out ← x as it would be after mixing; the worker's vectors stay as they are.
   void (*copy_mixed)(const T* x, const T* x_tilde, T c, T* out, std::size_t size);
   /// Mixes, then with m = own − partner: x −= a·m, x̃ −= a_tilde·m.
   void (*mix_and_apply)(Mixed<T> w, const T* own, const T* partner, T a, T a_tilde,
@@ -76,16 +76,16 @@ struct Table {
   void (*add_scaled)(const T* x, T weight, T* out, std::size_t size);
   /// out ← weight·x. `out` may be x.
   void (*scale)(const T* x, T weight, T* out, std::size_t size);
-  /// out ← the mean, as defined above, of `count` > 0 messages, the own one first, from their
-  /// element `first` on. `out` is none of them.
+  /// out ← the mean of `count` > 0 messages, the own one first, from their element `first` on, as
+  /// said above. `out` is none of them.
   void (*weighted_mean)(const Weighted<T>* vectors, std::size_t count, std::size_t first, T* out,
                         std::size_t size);
   /// out ← (Σ vᵢ) / count of `count` > 0 vectors from their element `first` on, in double and in
-  /// their order, rounded once: equal vectors do not change. `out` is none of them.
+  /// their order, rounded once: vectors that agree stay as they are. `out` is none of them.
   void (*mean)(const T* const* vectors, std::size_t count, std::size_t first, T* out,
                std::size_t size);
   /// out (rows × columns) ← a (rows × inner) · b (inner × columns), row by row; each element is
-  /// summed in ascending order. `out` is neither input. Null for memory that the host cannot reach.
+  /// summed in ascending order. `out` is neither. Null for memory that the host does not reach.
   void (*multiply)(const T* a, const T* b, T* out, std::size_t rows, std::size_t inner,
                    std::size_t columns) = nullptr;
 };

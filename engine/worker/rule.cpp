@@ -173,7 +173,7 @@ void meet_by_messages(const Rule<T>& rule, const WorkerView<T>& i, const WorkerV
   hear(j, of_j, of_i);
 }
 
-// Uses the kernel that writes large copies past the caches.
+// By way of the kernel that knows when a copy is better written past the caches.
 template <class T>
 void Rule<T>::point(const WorkerView<T>& worker, T* out) const {
   in_parts(worker.settings, worker.settings.dimension, [&](std::size_t first, std::size_t size) {
