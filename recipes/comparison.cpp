@@ -43,7 +43,7 @@ std::vector<std::string> outcome_names() {
   return names;
 }
 
-/// The runs that will be compared; with a search, one value of each cell.
+/// All that will be compared; with a search, one value of each cell.
 const std::vector<PlannedRun>& compared_runs(const Plan& plan) {
   return plan.search ? plan.search->finals : plan.runs;
 }

@@ -18,7 +18,7 @@ constexpr Fields kSearchKeys = fields<Plan>(
                   "seeds to choose on, none of them a seed of the runs")
          .said("whole numbers and ranges of them", "", "seeds = \"101-104\""),
      key_of<Plan>("metric", FieldType::text, "null",
-                  "metric to choose by, as a mean over the seeds; default: the first of these")
+                  "to choose by, its mean over the seeds: the first of these, unless said")
          .said("validation_loss or validation_accuracy; eval_loss or train_loss_at_mean for "
                "tasks without examples",
                "", "metric = \"validation_accuracy\"")});

@@ -46,7 +46,7 @@ double expected_mean_share(const ComputeModel& model, double draws) {
 }
 
 std::optional<Problem> tail_doubt(const ExecutionSettings& execution, double gradients) {
-  constexpr double kFew = 100;  // draws, of which every mean is far off by chance
+  constexpr double kFew = 100;  // of which every kind's mean is far off by chance
   if (execution.driver != DriverKind::virtual_time ||
       execution.simulation.gradient_clock != GradientClock::duration || gradients < kFew)
     return std::nullopt;

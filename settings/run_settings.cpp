@@ -108,7 +108,7 @@ constexpr Key<T> count(std::string_view name, std::string_view help) {
   return key_of<T>(name, FieldType::integer, "null", help, kCount);
 }
 
-// Metrics that every driver can check at a sample.
+// Those that every driver can check at a sample.
 constexpr Fields kTarget = fields<Budget::Target>(
     {key<&Budget::Target::metric>("metric", "", "what to watch, such as eval_accuracy")
          .among("eval_loss,eval_accuracy,train_loss_at_mean,worker_loss,worker_loss_worst,"

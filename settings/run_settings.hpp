@@ -76,13 +76,13 @@ struct ExecutionSettings {
   int threads_per_worker = 1;
   double max_backlog = 4;
   int max_restarts = 3;
-  VirtualOptions simulation;  // without its threads, which are no setting
+  VirtualOptions simulation;  // but for its threads, which are no setting
   ThreadsSettings threads;
-  std::optional<MpiSettings> mpi;  // only for that driver
+  std::optional<MpiSettings> mpi;  // there for that driver, and for no other
 };
 
-/// The factor by which each worker's gradients take longer, from its driver's section; empty:
-/// all 1.
+/// How many times longer each worker takes over a gradient, as its driver's section says; empty:
+/// all alike.
 const std::vector<double>& slow_factors(const ExecutionSettings& execution);
 
 struct RunSettings {

@@ -17,7 +17,7 @@ struct Metric {
 inline constexpr std::array kMetrics = {
     Metric{"train_loss", "1",
            "mean minibatch loss of the gradients since the last sample, each at its worker's own "
-           "model on its own data: a curve, no outcome, and lowest if workers do not communicate",
+           "model on its own data: a curve, no outcome, and lowest where nobody communicates",
            0},
     Metric{"train_loss_at_mean", "1",
            "training loss of the consensus mean on a fixed sample of all workers' data", -1},

@@ -112,9 +112,9 @@ struct Extent {
   std::size_t scalars_at() const { return vector_at(32); }
 };
 
-/// A proven bound for meetings that happen at once, if nothing else changes the workers: the
-/// consensus distance C = (1/n) Σ ‖xᵢ − x̄‖² is in expectation at most factor · C(0) e^(−rate · t),
-/// in normalised time t.
+/// What is proven of a rule's meetings, where they happen at once and nothing else changes the
+/// workers: the consensus distance C = (1/n) Σ ‖xᵢ − x̄‖² is in expectation at most
+/// factor · C(0) e^(−rate · t), in normalised time t.
 struct Decay {
   double factor = 1, rate = 0;
   std::string_view exponent;  // rate · t as a formula, "ηt"
@@ -122,12 +122,12 @@ struct Decay {
   double value = 0;           // that number
 };
 
-/// What a method does to one worker. By default it keeps x alone, takes the local optimiser's step,
-/// says x, and takes the weighted mean of what it hears. If something happens between events, every
-/// function first brings the worker to the time of the event.
+/// What a method does to one worker: the defaults are those of a method that keeps x alone, takes
+/// the local optimiser's step, says x and takes the weighted mean of what it hears. Every function
+/// first brings the worker to the time of the event, where something happens between events.
 ///
-/// Stateless, shared by all workers and threads; called by the thread that may change the worker. T
-/// is float in runs, double in the tests' references.
+/// Stateless, shared by all workers and threads. The thread that may change a worker calls it. T is
+/// float in runs and double where tests want a reference.
 template <class T>
 class Rule {
  public:
@@ -145,43 +145,45 @@ class Rule {
   virtual Extent extent(std::int64_t /*number*/, std::size_t dimension) const {
     return {message(), dimension};
   }
-  /// Whether extent() depends on the exchange. Rounds only.
+  /// Whether exchanges differ in that. Rounds only.
   virtual bool varies() const { return false; }
-  /// Whether something happens between events, so that advance() has an effect.
+  /// Whether something happens between events, and advance() is not idle.
   virtual bool drifts() const { return false; }
-  /// False for a rule with its own point(): gradients are not taken at x, and every worker keeps a
-  /// copy of the point.
+  /// False for a rule that has a point() of its own: gradients are taken elsewhere than at x, and
+  /// every worker keeps a copy of where.
   virtual bool point_is_x() const { return true; }
-  /// Whether say() changes more than the time: then a worker says a message only once, and no
-  /// checkpoint is taken between saying and hearing.
+  /// Whether say() changes more than the time: then a worker says a message once, and no checkpoint
+  /// is between that and what it hears.
   virtual bool changes_when_saying() const { return false; }
-  /// Whether hear() changes the gradient in flight, as in rounds that step by what is heard.
+  /// Whether hear() changes the gradient in flight, as in rounds where what is heard is stepped by.
   virtual bool changes_gradient() const { return false; }
-  /// Whether step() follows the direction that the recipe's optimiser makes of the gradient. False:
-  /// the rule has its own step, and gets weight decay and momentum as direction.hpp says.
+  /// Whether step() goes along the direction that the recipe's optimiser makes of the gradient.
+  /// False: its step is its own; of that optimiser it gets weight decay and, if there is any,
+  /// momentum (direction.hpp).
   virtual bool steps_by_optimizer() const { return true; }
-  /// The bound on a graph with these numbers, both above 0 (engine/topology/spectral.hpp). Only for
-  /// a rule whose meet() is that of a theorem, not for a wrapper or a listing.
+  /// On a graph with these numbers, both above 0 (engine/topology/spectral.hpp). Only a rule whose
+  /// meet() a theorem is about says it: one that wraps another, or is read from a listing, does
+  /// not.
   virtual std::optional<Decay> decay(double /*chi1*/, double /*chi2*/) const { return {}; }
-  /// Whether meet() needs only x and the shared slots of a partner.
+  /// Whether meet() needs of a partner no more than x and the shared slots.
   virtual bool meets_in_place() const { return true; }
 
   /// Brings the worker to the event's time.
   virtual void advance(const WorkerView<T>& worker) const;
   /// out ← where the next gradient is to be taken.
   virtual void point(const WorkerView<T>& worker, T* out) const;
-  /// A gradient's step. `next_point` ← where the next one is to be taken; null in rounds.
+  /// A gradient's step. `next_point` ← where the next one is to be taken; it is null in rounds.
   virtual void step(const WorkerView<T>& worker, const StepSize& size, const T* gradient,
                     T* next_point) const;
-  /// out ← the exchange's extent of the message. Unless changes_when_saying(), only advances the
-  /// worker: after a checkpoint the message is said again.
+  /// out ← the extent of message() of it. Changes nothing but by advancing, unless
+  /// changes_when_saying(): a checkpoint may follow, after which it is said again.
   virtual void say(const WorkerView<T>& worker, T* out) const;
   virtual void hear(const WorkerView<T>& worker, const Heard<T>& heard) const;
   /// Both say and both hear at once, in one pass.
   virtual void meet(const WorkerView<T>& i, const WorkerView<T>& j) const;
-  /// out, in host memory, ← elements [first, first + size) of the model that is evaluated, with
-  /// `pending` applied, a meeting that was offered and not applied; null: there is none. Changes
-  /// nothing.
+  /// out, in host memory, ← elements [first, first + size) of the model that is evaluated.
+  /// `pending` is a meeting that has been offered and not applied, and is to be heard; null where
+  /// there is none, and in rounds. Changes nothing.
   virtual void read(const WorkerView<T>& worker, const Heard<T>* pending, std::size_t first, T* out,
                     std::size_t size) const;
 };
@@ -207,14 +209,15 @@ Rules rules(const Arguments&... arguments) {
           std::make_shared<const R<double>>(arguments...)};
 }
 
-// Building blocks of rules. Each is one pass over vectors, split among the worker's threads.
+// What rules are made of. Each is one pass over vectors, split among the worker's threads.
 
-/// The optimiser of the recipe turns g into a step u; x −= γu. `x_tilde`, unless null, is first
-/// mixed with x by the coefficient c, and takes the same step. `next_point`, unless null, ← x.
+/// The optimiser of the recipe turns g into a step u; x −= γu. `x_tilde`, unless it is null, is
+/// mixed with x by the coefficient c before and makes the same step; `next_point`, unless null, ←
+/// x.
 template <class T>
 void local_step(const WorkerView<T>& worker, const StepSize& size, const T* gradient, T* x_tilde,
                 T c, T* next_point);
-/// The same with another optimiser and its moments `m` and `v`, null if it has none.
+/// The same of another optimiser, whose moments are `m` and `v`, null where it has none.
 template <class T>
 void optimizer_step(const WorkerView<T>& worker, const OptimizerSettings& optimizer, T* m, T* v,
                     const StepSize& size, const T* gradient, const kernels::Mixed<T>& mixed,
@@ -231,11 +234,11 @@ void copy_vector(const WorkerView<T>& worker, const T* from, T* out);
 /// out += weight·from.
 template <class T>
 void add_vector(const WorkerView<T>& worker, const T* from, double weight, T* out);
-/// Both say and both hear at once, by messages: for rules that do not meet in place.
+/// Both say, and both hear at once, by way of messages: for rules that do not meet in place.
 template <class T>
 void meet_by_messages(const Rule<T>& rule, const WorkerView<T>& i, const WorkerView<T>& j);
-/// Writes number `index` of a message; reads the mean of those heard, as for vectors. An all-reduce
-/// does not carry numbers.
+/// Number `index` of a message that is being said, and the mean of those that are heard, as that of
+/// vectors. An all-reduce does not carry numbers.
 template <class T>
 void say_number(const Extent& extent, std::size_t index, double value, T* out);
 template <class T>

@@ -18,7 +18,7 @@ struct WorkerSettings {
   Rules rules;                  // of the method
   std::vector<Slot> slots;      // of the rules, like the next three; set by follow()
   std::size_t shared_slots = 0, scalars = 0;
-  bool own_step = false;     // !rules.steps_by_optimizer()
+  bool own_step = false;     // of the rules: !steps_by_optimizer()
   std::vector<int> degrees;  // of the workers' graph, by worker
   /// The learning rate of a worker's gradient `number`, from 1, as known before the run: in rounds
   /// for all gradients, otherwise for the first only.
