@@ -103,7 +103,7 @@ TEST_CASE("doctor explains why the machine's BLAS is slow, and what to do") {
     runtime["blas_core"] = "Prescott";
     expected = "set OPENBLAS_CORETYPE=Haswell";
   }
-  SECTION("any library that is hardly faster than a plain loop") {
+  SECTION("whatever makes it hardly faster than a plain loop") {
     runtime["speed"]["product_flops_per_second"] = 9e9;
     expected = "hardly faster than a plain loop";
   }

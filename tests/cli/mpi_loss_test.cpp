@@ -214,7 +214,7 @@ TEST_CASE("a run that goes on without others is restarted when worker 0 dies") {
   CHECK(acid(bench, {"verify", "@latest"}).code == 0);
 }
 
-TEST_CASE("a synchronous run is restarted, also if its recipe says to go on") {
+TEST_CASE("a synchronous run is restarted, whatever its recipe says of losses") {
   if (!can_go_on()) return;
   LossyRun run;
   run.algorithm = "ar-sgd";

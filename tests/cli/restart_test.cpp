@@ -123,7 +123,7 @@ TEST_CASE("a run that was recorded as finished before its worker died is finishe
   CHECK(bench.starts().size() == 1);
 }
 
-TEST_CASE("a run that another process finished is done, whatever our worker said") {
+TEST_CASE("a run that somebody else finished is done, whatever our worker said") {
   const Bench bench("$REAL \"$@\"\necho 'acid-worker: error: held by 7' >&2\nexit 3\n");
   const auto result = bench.call({"run", "one.toml"});
   INFO(result.err);
@@ -195,7 +195,7 @@ TEST_CASE(
   CHECK(bench.call({"list", "--state", "finished", "--json"}).json()["runs"].size() == 5);
 }
 
-TEST_CASE("a worker that another process stops leaves a run that can be resumed, and 130") {
+TEST_CASE("a worker that somebody else stops leaves a run that can be resumed, and 130") {
   const Bench bench("[ $n = 1 ] && exit 130\nexec $REAL \"$@\"\n");
   const auto result = bench.run();
   CHECK(result.code == 130);
