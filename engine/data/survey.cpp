@@ -108,8 +108,8 @@ class Doubts {
         untested.push_back(c);
     if (!untested.empty() && !test_.classes.empty())
       add(test_.labels,
-          fmt::format("of {} classes, {} {} training examples and no test example",
-                      train_.classes.size(), some_of(untested),
+          fmt::format("{} of {} classes {} training examples and no test example",
+                      some_of(untested), train_.classes.size(),
                       untested.size() == 1 ? "has" : "have"),
           "take the test set from all classes, as from a shuffled list");
   }
