@@ -70,7 +70,7 @@ TEST_CASE("a file that changes while a sweep runs is refused by the runs that co
     INFO(result.err);
     CHECK(result.code != 0);
     CHECK_THAT(result.err, ContainsSubstring(file + " has changed since the run was asked for") &&
-                               ContainsSubstring("put the file back"));
+                               ContainsSubstring("put the old file back"));
     const auto states = [&] {
       std::map<std::string, int> count;
       const auto listed = bench.call({"list", "--json"}).json();
