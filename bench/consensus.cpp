@@ -169,7 +169,7 @@ Measure prepare_consensus(CLI::App& app) {
   app.add_option("--workers", choices->workers, "Sizes of the ring")
       ->capture_default_str()
       ->check(CLI::Range(2, 1 << 30));
-  app.add_option("--exchanges", choices->exchanges, "Of every run, about")
+  app.add_option("--exchanges", choices->exchanges, "Exchanges of every run, approximately")
       ->capture_default_str()
       ->check(CLI::Range(1e3, 1e12));
   return [choices](Bench& bench) {

@@ -117,7 +117,7 @@ Measure prepare_cuda(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::Range(2, 1024));
   const auto gradients = std::make_shared<std::int64_t>(256);
-  app.add_option("--gradients", *gradients, "Of all workers together, in a round")
+  app.add_option("--gradients", *gradients, "Gradients of a round, of all workers together")
       ->capture_default_str()
       ->check(CLI::Range(32, 1'000'000));
   return [sizes, workers, gradients](Bench& bench) {

@@ -140,7 +140,7 @@ def asked(process, folder, hidden, batch):
 
 
 def run(program, folder, model, batch, count):
-    """Of a run: its seconds by its gradients, evaluations at its end and all."""
+    """Seconds per gradient of a whole run, evaluations included."""
     (folder / "run.toml").write_text(RECIPE.format(model=model, batch=batch, count=count))
     subprocess.run([program, "run", "run.toml", "--force"], cwd=folder, check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

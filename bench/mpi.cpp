@@ -158,12 +158,12 @@ void measure_exchanges(Bench& bench, double idle_seconds) {
 
 Measure prepare_mpi(CLI::App& app) {
   const auto gradients = std::make_shared<std::int64_t>(3000);
-  app.add_option("--gradients", *gradients, "Of every run, all workers together")
+  app.add_option("--gradients", *gradients, "Gradients of every run, of all workers together")
       ->capture_default_str()
       ->check(CLI::Range(50, 1 << 30));
   const auto numbers = add_workers_option(app);
   return [gradients, numbers](Bench& bench) {
-    bench.note(fmt::format("of the algorithms, {} alone is measured", kAlgorithm));
+    bench.note(fmt::format("only the algorithm {} is measured", kAlgorithm));
     for (const int workers : *numbers)
       measure_workers(bench, workers, workers <= as_many_as_cores() ? 0.9 : 0.85, *gradients);
   };

@@ -106,8 +106,9 @@ void add_what_options(CLI::App& command, Options& options) {
 void add_selection_options(CLI::App& command, Options& options) {
   CLI::Option* const over = command.add_option(
       "--best-over", options.compare.best_over,
-      "Of each algorithm only the best value of these settings (optimizer.learning_rate), chosen\n"
-      "by validation_loss where the runs have it, else on the test set, which is said");
+      "Compare each algorithm at its best value of these settings (optimizer.learning_rate), "
+      "chosen\n"
+      "by validation_loss if the runs have it, else on the test set, with a note");
   over->type_name("KEY[,KEY]")->delimiter(',')->take_all()->allow_extra_args(false);
   command.add_option("--best-on", options.compare.best_on, "Choose by this metric instead")
       ->type_name("NAME")
@@ -153,8 +154,8 @@ void add_layout_options(CLI::App& command, Options& options) {
   latex->excludes("--json")->excludes("--csv")->excludes("--markdown");
   command
       .add_option("--caption", options.caption,
-                  "Of the LaTeX table, written in LaTeX; what it would have said of the numbers\n"
-                  "stands below the table")
+                  "The LaTeX table's caption, in LaTeX; the notes on its numbers then stand below\n"
+                  "the table")
       ->type_name("TEXT")
       ->needs(latex);
   CLI::Option* const changed = command.add_flag(

@@ -81,21 +81,21 @@ void add_figure_command(CLI::App& app, Session& session) {
       ->type_name(" ");
   command
       ->add_option("--chart", options->request.chart,
-                   "curve (default), overview, difference, ratio, runtime or, of one algorithm,\n"
+                   "curve (default), overview, difference, ratio, runtime or, for one algorithm,\n"
                    "timeline, staleness, topology, pairing, gradients, idle or holdings")
       ->type_name("NAME");
   command
       ->add_option("--metric", options->request.metric,
-                   "Of a curve or difference (default: the primary outcome)")
+                   "The metric of a curve or difference (default: the primary outcome)")
       ->type_name("NAME");
   command
       ->add_option("--against", options->request.against,
                    "A curve's axis: gradients, epochs, normalised_time, seconds or bytes")
       ->type_name("AXIS");
   command
-      ->add_option(
-          "--algorithm", options->request.algorithm,
-          "Whose timeline, staleness, pairing, gradients, idle or holdings: a label or kind")
+      ->add_option("--algorithm", options->request.algorithm,
+                   "Algorithm of a timeline, staleness, pairing, gradients, idle or holdings: a "
+                   "label or kind")
       ->type_name("LABEL");
   command
       ->add_option("--at", options->at,

@@ -182,7 +182,7 @@ int main(int argc, char** argv) {
     // acid reads JSON only from the store. What rows hold is checked where they are read, but not
     // to every depth.
     say(
-        fmt::format("acid: error: the store is damaged: it does not hold what acid writes ({}); "
+        fmt::format("acid: error: the store is damaged: its data is not as acid writes it ({}); "
                     "'acid doctor --store' looks for more damage",
                     error.what()));
     return static_cast<int>(Exit::store);

@@ -284,13 +284,13 @@ Exit show_methods(const MethodsOptions& options) {
 void add_methods_command(CLI::App& app, Session& session) {
   auto options = std::make_shared<MethodsOptions>();
   CLI::App* command =
-      app.add_subcommand("methods", "List the methods there are, or explain one and print it");
+      app.add_subcommand("methods", "List all methods, or explain one and print it");
   command->add_option("NAME", options->name, "A method; without it all are listed")->type_name(" ");
   command->add_flag("--toml", options->toml,
                     "Print its listing as [[methods]] of a recipe, to start your own from");
   command
       ->add_option("--recipe", options->recipe,
-                   "Of the methods that this recipe lists, instead of acid's own")
+                   "Use the methods that this recipe lists, instead of acid's own")
       ->type_name("FILE");
   add_json_option(*command, options->format);
   command->callback(

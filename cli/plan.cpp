@@ -169,9 +169,9 @@ std::string text_of_agreement(const Plan& plan) {
     if (told.insert(line).second) text += line;
   }
   if (text.empty()) return text;
-  return "\nOf what workers differ by, one exchange leaves this share (in the long run, without "
-         "what "
-         "gradients add):\n" +
+  return "\nThe share of the workers' differences that is left after one exchange (in the long "
+         "run, "
+         "without gradients):\n" +
          text;
 }
 

@@ -193,7 +193,7 @@ Searched search(const Plan& plan, const ExperimentRecord& experiment,
   }
   at_work.on(ids);
   const Store store(executor.store_folder, Store::Access::read);
-  say(fmt::format("search: {} for each algorithm and setting, {}; then {} of what is chosen",
+  say(fmt::format("search: {} for each algorithm and setting, {}; then {} of the values chosen",
                   counted(asked.values, "value"), counted(ids.size(), "run"),
                   counted(asked.final_count(), "run")));
   const Ended ended = execute_runs(executor, store, ids, false);

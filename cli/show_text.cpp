@@ -40,15 +40,14 @@ std::string verification_text(const RunDetail& run) {
   if (last == nullptr) return fmt::format("not verified; 'acid verify {}' does", run.summary.id);
   if (!last->equal) return fmt::format("verification FAILED: {}", last->message);
   if (!last->altered.empty())
-    return fmt::format("NOT verified as it is: {} ({}); 'acid verify {}' looks again",
+    return fmt::format("NOT verified in its present state: {} ({}); 'acid verify {}' checks again",
                        last->altered, shown_time(last->time), run.summary.id);
-  return fmt::format(
-      "verified{} {} on {}, as this store says: {}{}",
-      last->from ? fmt::format(" from checkpoint {} on", *last->from) : "", shown_time(last->time),
-      last->host, last->message,
-      last->unreadable.empty()
-          ? ""
-          : fmt::format("; its files could not be looked at: {}", last->unreadable));
+  return fmt::format("verified{} {} on {}, as this store says: {}{}",
+                     last->from ? fmt::format(" from checkpoint {} on", *last->from) : "",
+                     shown_time(last->time), last->host, last->message,
+                     last->unreadable.empty()
+                         ? ""
+                         : fmt::format("; its files could not be looked at: {}", last->unreadable));
 }
 
 void add_outcome(std::string& text, const RunDetail& run) {

@@ -62,13 +62,13 @@ void say_nothing_runs(const WatchedRuns& watched) {
   const std::size_t waiting = watched.waiting();
   if (watched.at_work())
     return say(
-        fmt::format("no run is active this moment, between two of them: of {}, {} ended, and "
-                    "a process goes on with the others",
-                    watched.runs().size(), watched.ended()));
-  say(fmt::format("no run is active: of {}, {} ended and {}{}", watched.runs().size(),
-                  watched.ended(), waiting == 1 ? "1 waits" : fmt::format("{} wait", waiting),
-                  waiting > 0 ? "; 'acid run RECIPE' goes on with all of a recipe, 'acid resume' "
-                                "with what was interrupted, --wait waits for whoever does"
+        fmt::format("no run is active at this moment, between two runs: {} of {} ended, and a "
+                    "process goes on with the others",
+                    watched.ended(), watched.runs().size()));
+  say(fmt::format("no run is active: {} of {} ended and {}{}", watched.ended(),
+                  watched.runs().size(), waiting == 1 ? "1 waits" : fmt::format("{} wait", waiting),
+                  waiting > 0 ? "; 'acid run RECIPE' continues all runs of a recipe, 'acid resume' "
+                                "all interrupted runs; --wait waits until they are continued"
                               : ""));
 }
 

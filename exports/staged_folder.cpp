@@ -34,7 +34,7 @@ void refuse_unless_plain(const std::string& path) {
     if (!is_plain(path.substr(at, end - at)))
       throw StoreError(
           fmt::format("the store gives rise to the file name '{}', which is none that acid makes: "
-                      "somebody altered the database; 'acid doctor --store' looks for more",
+                      "the database was altered outside acid; 'acid doctor --store' looks for more",
                       path));
     at = end + 1;
   }

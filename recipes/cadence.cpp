@@ -10,8 +10,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kEvaluations = 20;         // of a run whose recipe does not say
-constexpr double kConsensusSamples = 2000;  // at most, of such a run
+constexpr double kEvaluations = 20;         // by default
+constexpr double kConsensusSamples = 2000;  // by default, at most
 constexpr double kLargestBudget = 1e15;
 constexpr double kMostSamples = 1e9;  // of one cadence: more than a disk has room for
 
@@ -33,7 +33,7 @@ bool epochs_mean_something(const Pace& pace, std::string_view path, const Report
 // A quotient that should be whole must not be rounded up because of its last bit.
 double rounded_up(double value) { return std::ceil(value * (1 - 1e-12)); }
 
-// Epochs and gradients as shares of a budget; `counts` is one of them or a list.
+// Converts epochs and gradients to shares of a budget; `counts` is one of them or a list.
 json shares_of(const json& counts, double per_unit, double end, bool whole) {
   const auto share = [&](double count) {
     const double gradients = count * per_unit;
@@ -45,7 +45,7 @@ json shares_of(const json& counts, double per_unit, double end, bool whole) {
   return shares;
 }
 
-// The cadence in normalised time, whichever way it was given.
+// The cadence in normalised time.
 std::optional<double> every_time(json& section, const std::string& path, const Pace& pace,
                                  const Report& report) {
   if (const auto time = take(section, "every_time")) return time;
@@ -65,7 +65,7 @@ void check_fineness(double every, double end, const std::string& path, const cha
           fmt::format("ask for at most {:.0e}: {:.3g} or more", kMostSamples, end / kMostSamples)});
 }
 
-// The key that a cadence was given by.
+// The key that gives the cadence.
 std::string key_of(const json& section) {
   for (const char* key : {"every_gradients", "every_epochs"})
     if (section.contains(key)) return key;
@@ -119,7 +119,7 @@ void resolve_schedule(json& schedule, const Pace& pace, const json& budget, cons
       report(path + "." + unit,
              {fmt::format("{}: {:.12g} {} are not within the budget, which ends after {:.9g}", path,
                           last.get<double>(), unit, end / per_unit),
-              is_list ? "leave out what the run does not come to, or make it longer"
+              is_list ? "remove what lies beyond the end of the run, or make the run longer"
                       : "let the learning rate rise in less than the whole run"});
   }
 }

@@ -21,37 +21,36 @@ using Kind = FieldTable::Kind;
 std::string bounds_of(const Field& field);
 std::vector<std::string> names_of(std::span<const Field> fields);
 
-/// Checks TOML values against Fields and completes them to resolved JSON. Everything wrong is
-/// reported at its place; what it returns then is only good for checking further.
+/// Checks TOML values against Fields and completes them to resolved JSON. Every mistake is reported
+/// at its place; the result is then usable only for further checks.
 class Checker {
  public:
-  /// Relative file names are taken from `folder`.
+  /// Relative file names start at `folder`.
   Checker(Diagnostics& diagnostics, std::filesystem::path folder)
       : diagnostics_(&diagnostics), folder_(std::move(folder)) {}
 
   Diagnostics& diagnostics() { return *diagnostics_; }
-  /// Algorithms of the recipe's own, besides the catalog's.
+  /// The recipe's own algorithms, in addition to the catalog's.
   void add_algorithms(std::vector<const AlgorithmEntry*> own) { algorithms_ = std::move(own); }
   std::span<const AlgorithmEntry* const> algorithms() const { return algorithms_; }
 
-  /// One value of a field; nothing after reporting what is wrong with it. `path` names it.
+  /// One value of a field; nothing after reporting a mistake. `path` names it.
   std::optional<nlohmann::json> value(const Node& node, const Field& field, std::string_view path);
-  /// The value of a key of `table`, which may be left out: then its fallback. `path` is the
-  /// table's, and nullptr stands for a table that is left out.
+  /// The value of a key of `table` (nullptr: the recipe has no such table), or the key's fallback.
+  /// `path`: of the table.
   nlohmann::json member(const Node* table, std::string_view path, const Field& field);
-  /// A table, also of a kind. `node` may be nullptr: every key takes its fallback. The keys that
-  /// are checked apart are left to the caller.
+  /// A table, with or without a kind. `node` nullptr: every key takes its fallback. Keys that are
+  /// checked apart are left to the caller.
   nlohmann::json table(const Node* node, std::string_view path, const FieldTable& table);
-  /// A table with "kind", or its bare name. Keys of other kinds are told apart from unknown ones;
-  /// those that an earlier Origin than the kind's gave are dropped, so that a swept kind starts
-  /// from its own defaults. Without `fallback` the kind is required.
+  /// A table with "kind", or its bare name. A key of another kind is reported as such, or dropped
+  /// if its Origin is earlier than the kind's, so that a swept kind starts from its own defaults.
+  /// Without `fallback` the kind is required.
   nlohmann::json kinded(const Node* node, std::string_view path, std::span<const Kind> kinds,
                         std::string_view fallback, std::span<const Field> common);
-  /// Of keys that exclude each other, the one that was given last; nullptr when none was.
+  /// The one that was given last of keys that exclude each other; nullptr: none was given.
   const Node* only_one(const Node* node, std::string_view path,
                        std::span<const std::string_view> keys);
-  /// Reports an unknown name, with the nearest known one or all of them.
-  /// "unknown WHAT 'NAME'WHERE".
+  /// Reports "unknown WHAT 'NAME'WHERE", with the nearest known name or all of them.
   void unknown(const Place& place, std::string_view what, std::string_view name,
                std::span<const std::string> known, std::string_view where = {});
   /// Reports unless the node is absent or of this type.

@@ -48,7 +48,7 @@ const std::vector<PlannedRun>& compared_runs(const Plan& plan) {
   return plan.search ? plan.search->finals : plan.runs;
 }
 
-/// Why the runs like this one cannot be compared by the metric, and by what they can.
+/// Why runs like this one cannot be compared by the metric, and which metrics they have.
 std::optional<Problem> no_outcome(const PlannedRun& run, const std::string& metric) {
   const RunSettings settings = settings_from(run.settings);
   const auto& target = settings.budget.target;
@@ -96,14 +96,11 @@ bool check_outcome(const Place& place, std::string_view what, const std::string&
       checker.unknown(place, "outcome", metric, known);
     else
       checker.diagnostics().error(
-          place,
-          fmt::format("{} cannot be {}: it is recorded, but says how a run went, not what it "
-                      "came to",
-                      what, metric),
+          place, fmt::format("{} cannot be {}: it describes a run, not its result", what, metric),
           fmt::format("outcomes here: {}", fmt::join(known, ", ")));
     return false;
   }
-  std::string_view group;  // seeds make no difference
+  std::string_view group;  // of the last run that was checked; one seed of each is enough
   for (const PlannedRun& run : compared_runs(plan)) {
     if (run.group == group) continue;
     group = run.group;
@@ -129,7 +126,7 @@ std::optional<double> percentage(std::string text) {
   return *end == '\0' ? std::optional(value / 100) : std::nullopt;
 }
 
-/// Why every difference would be within it; empty where not.
+/// Why every difference would be within the margin; empty: not so.
 std::string too_wide(const std::string& metric, double value, bool relative) {
   if (relative) return value >= 1 ? "a margin of the baseline's whole value holds everything" : "";
   return metric.ends_with("accuracy") && value >= 1
@@ -177,7 +174,7 @@ void check_baseline(const Node& baseline, const Plan& plan, Checker& checker) {
     if (std::ranges::find(labels, run.label) == labels.end()) labels.push_back(run.label);
     if (run.label == baseline.text() || run.algorithm == baseline.text()) named = &run;
   }
-  if (labels.empty()) return;  // what is wrong with the runs is said
+  if (labels.empty()) return;  // the runs' mistakes are reported already
   if (named == nullptr)
     return checker.unknown(baseline.place, "algorithm", baseline.text(), labels,
                            " in comparison.consensus_baseline");

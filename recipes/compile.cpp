@@ -22,7 +22,7 @@
 namespace acid {
 namespace {
 
-// A recipe with this many different mistakes is not helped by looking for more.
+// After this many different mistakes no more are looked for.
 constexpr std::size_t kEnoughErrors = 100;
 
 class Compiler {
@@ -59,7 +59,7 @@ class Compiler {
   UnusedKeys unused_;
   std::vector<std::uint64_t> seeds_;
   std::optional<SearchTable> search_;
-  std::set<std::string> broken_methods_;  // of the recipe: what is wrong with them is said
+  std::set<std::string> broken_methods_;  // of the recipe; their mistakes are reported already
   struct Owner {
     std::size_t algorithm;  // index of its [[algorithms]] entry
     std::size_t run;        // index in the list that it was added to
@@ -112,7 +112,7 @@ void Compiler::read_name(const Node& root, Plan& plan) {
   plan.name = name->text();
 }
 
-// They are printed on terminals, on pages and in file names wherever the store is read.
+// Names and labels are printed on terminals, on pages and in file names.
 void Compiler::require_showable(const Node& text, const char* key) {
   if (is_showable(text.text())) return;
   out_.error(
@@ -138,7 +138,7 @@ void Compiler::read_seeds(const Node& root) {
     seeds_ = acid::read_seeds(*seeds, kRemedy, out_);
 }
 
-// Tables and pictures tell algorithms apart by what they are called.
+// Tables and charts distinguish algorithms by label, so labels must differ.
 void Compiler::check_labels(const Node& root) {
   const Node* const list = root.find("algorithms");
   if (list == nullptr || !list->is_list()) return;
@@ -184,7 +184,7 @@ void Compiler::compile_point(Node root, const SweepPoint& point, Plan& plan) {
     out_.error(
         algorithms == nullptr ? Place{} : algorithms->place, "the recipe has no [[algorithms]]",
         fmt::format("add [[algorithms]] with kind = \"{}\", or several to compare", kBaseline));
-  // The other sections are worth checking all the same.
+  // The other sections are checked all the same.
   Node any;
   any.type = Node::Type::text;
   any.scalar = kBaseline;
@@ -222,7 +222,7 @@ std::vector<PlannedRun> Compiler::runs_of(Node settings, Node algorithm, const s
   return resolve(settings, draft, label, seeds, facts_, unused_, out_);
 }
 
-// Who tries more values finds better ones.
+// An algorithm that tries more values has an advantage.
 bool Compiler::has_equal_points(const std::vector<SweepPoint>& points, const Node& algorithm,
                                 PlannedSearch& search) {
   const Node* const own = algorithm.find("search");
@@ -236,14 +236,14 @@ bool Compiler::has_equal_points(const std::vector<SweepPoint>& points, const Nod
   if (search.values == 0) search.values = points.size();
   if (search.values == points.size()) return true;
   out_.error(place,
-             fmt::format("one algorithm would try {} values, another {}: who tries more finds "
-                         "better ones",
+             fmt::format("one algorithm would try {} values, another {}: more values are an "
+                         "advantage",
                          search.values, points.size()),
-             "give every algorithm as many");
+             "give every algorithm the same number of values");
   return false;
 }
 
-// One algorithm at one setting, with every value that the search tries, and all seeds.
+// Adds one algorithm at one setting, with every value of the search and all seeds.
 void Compiler::compile_cell(const Node& settings, const Node& algorithm, const std::string& label,
                             std::size_t index, Plan& plan) {
   PlannedSearch& search = *plan.search;
@@ -271,7 +271,7 @@ void Compiler::compile_cell(const Node& settings, const Node& algorithm, const s
     runs.erase(first_final, runs.end());
     add(std::move(runs), index, algorithm.place, plan.runs);
   }
-  // Graphs share the cell of an algorithm that reads none.
+  // An algorithm that reads no graph has one cell for all graphs.
   if (std::ranges::find(search.cells, cell) == search.cells.end())
     search.cells.push_back(std::move(cell));
 }
@@ -290,14 +290,14 @@ void Compiler::add(std::vector<PlannedRun> runs, std::size_t index, const Place&
                  "remove one, or change a setting of it; labels make no difference");
       return;
     } else {
-      // The sweep varied what this algorithm has set for itself, or the graph of one that reads
-      // none: one run is enough.
+      // One run is enough if the sweep varies a key that this algorithm sets itself, or the graph
+      // and the algorithm reads none.
       to[owner.run].graph.swept.merge(run.graph.swept);
     }
   }
 }
 
-// Later overrides win over earlier ones; returns whether all were understood.
+// Later overrides win over earlier ones. Returns whether all could be parsed.
 void apply_overrides(Node& root, const std::vector<std::string>& overrides, Diagnostics& out) {
   for (std::size_t i = 0; i < overrides.size(); ++i)
     if (auto override = parse_override(overrides[i], static_cast<int>(i), out)) {

@@ -6,8 +6,7 @@
 
 namespace acid {
 
-/// Of a run's settings by dotted key, those that it would not have with a recipe that says nothing
-/// of them: values that are no defaults, and keys without one.
+/// The settings, by dotted key, that are not the defaults or have no default.
 std::map<std::string, nlohmann::json> changed_from_default(
     const std::map<std::string, nlohmann::json>& settings);
 

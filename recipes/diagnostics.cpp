@@ -31,7 +31,7 @@ std::string joined(const std::vector<Diagnostic>& diagnostics) {
   return text;
 }
 
-// Nobody reads more, and each holds a copy of its line.
+// Bounds memory: each finding holds a copy of its line.
 constexpr std::size_t kMostFindings = 200;
 
 // The part of a long line around the caret, and how far the caret moved to the left.

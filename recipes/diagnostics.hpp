@@ -9,8 +9,8 @@
 
 namespace acid {
 
-/// Collects everything that is wrong with one recipe. The same finding at the same place (as every
-/// point of a sweep repeats it) is kept once; beyond the first 200 they only count as reported().
+/// Collects the mistakes in one recipe. The same finding at the same place, as from every point of
+/// a sweep, is kept once. After the first 200, findings only count in reported().
 class Diagnostics {
  public:
   Diagnostics(std::string file, std::string_view text, std::vector<std::string> overrides);
@@ -20,14 +20,14 @@ class Diagnostics {
     error(place, Problem{std::move(message), std::move(remedy)});
   }
   void warn(const Place& place, Problem problem);
-  /// Takes over what was found in another file that the recipe names.
+  /// Adds the errors of another file that the recipe names.
   void adopt(const Diagnostics& other);
 
-  /// How often error() was called, repetitions included: unchanged means a stretch was clean.
+  /// How often error() was called, with repetitions. Unchanged: no error in between.
   int reported() const { return reported_; }
   bool has_errors() const { return error_count() > 0; }
   std::size_t error_count() const { return errors_.size() + elsewhere_.size(); }
-  /// In file order; --set texts and what has no place at all come last.
+  /// In file order; those in --set texts and those without a place come last.
   std::vector<Diagnostic> errors() const;
   std::vector<Diagnostic> warnings() const;
 

@@ -11,7 +11,7 @@ namespace acid {
 
 namespace {
 
-/// Digests of files, and which there were.
+/// Digests of files, and the list of those that were read.
 class Content {
  public:
   Content(Facts& facts, std::map<std::string, std::string>* files) : facts_(facts), files_(files) {}
@@ -26,7 +26,7 @@ class Content {
   std::map<std::string, std::string>* files_;
 };
 
-// What a person's program imports of their own is as much of a run as the program.
+// The user's own modules that a Python file imports belong to the run like the file.
 void add_imports(nlohmann::json& canonical, const nlohmann::json& task, Facts& facts,
                  Content& content) {
   const auto add = [&](const char* section, const std::vector<std::string>& files) {
@@ -51,19 +51,18 @@ nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts,
                              std::map<std::string, std::string>* files_read) {
   Content contents(facts, files_read);
   nlohmann::json canonical = settings;
-  // Whether a run keeps its log changes nothing that is computed: what stood in digests before it
-  // could be chosen stays in them.
+  // The event log changes no result. Digests contain `true`, as before it could be chosen.
   canonical.at("record")["events"] = true;
-  // Only a data set reads folders; the files that it reads there stand for one.
+  // Only data sets read folders; a folder is digested as the files that are read in it.
   const std::vector<std::string> files = facts.dataset(settings.at("task").at("dataset")).files;
   for_each_path(canonical, [&](nlohmann::json& value) {
     const std::filesystem::path path = value.get<std::string>();
     nlohmann::json content = nlohmann::json::object();
-    std::error_code ignored;  // What cannot be looked at cannot be read, either.
+    std::error_code ignored;  // reading the file below reports it
     if (std::filesystem::is_directory(path, ignored)) {
       for (const std::string& file : files) {
         const std::filesystem::path inside = std::filesystem::path(file).lexically_relative(path);
-        // What lies elsewhere has a key of its own.
+        // Files elsewhere have their own keys.
         if (*inside.begin() != "..") content[inside.string()] = contents.of(file);
       }
     } else {
@@ -73,7 +72,7 @@ nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts,
   });
   add_imports(canonical, settings.at("task"), facts, contents);
   forget_placement(canonical);
-  // A listing is what it says, whatever it is called.
+  // A listing's name does not matter.
   nlohmann::json& algorithm = canonical.at("algorithm");
   if (algorithm.contains("listing")) algorithm.erase("kind");
   return canonical;

@@ -9,19 +9,17 @@
 
 namespace acid {
 
-/// The settings without paths: what a file field names is replaced by the SHA-256 of its content,
-/// so that a moved file is the same run and a changed one is not. A folder counts as the data
-/// set's files in it, by name and content. `files`: takes the path and the SHA-256 of each. Throws
-/// Error when a file cannot be read.
+/// The settings with each path replaced by the SHA-256 of the file's content, so that a moved file
+/// is the same run and a changed one is not. A folder counts as the data set's files in it, by name
+/// and content. `files`: receives path and SHA-256 of each. Throws Error if a file cannot be read.
 nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts,
                              std::map<std::string, std::string>* files = nullptr);
 
 /// SHA-256 of the JSON with sorted keys and shortest numbers.
 std::string canonical_digest(const nlohmann::json& value);
 
-/// SHA-256 of the settings that an attempt's result depends on: not of how often a run is saved,
-/// recorded and restarted, and where, nor of where its files lie and what they hold, which its
-/// file digests tell.
+/// SHA-256 of the settings on which an attempt's result depends, without how often and where a run
+/// is saved, recorded and restarted, and without its files, which have digests of their own.
 std::string digest_without_files(const nlohmann::json& settings);
 
 }  // namespace acid

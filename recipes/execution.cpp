@@ -21,7 +21,7 @@ const Node* member(const Node* node, std::string_view name) {
 
 json no_slowdown() { return {{"probability", 0.0}, {"factor", 1.0}}; }
 
-// What a link leaves out is the network's.
+// Keys that a link leaves out have the network's values.
 void fill_link(json& link, const json& network) {
   for (const char* key : {"latency_seconds", "bandwidth_bytes_per_second"})
     if (link[key].is_null()) link[key] = network[key];
@@ -41,7 +41,7 @@ void check_links(Checker& checker, const Node* node, json& network) {
   if (network.contains("hubs")) fill_link(network["hubs"], network);
 }
 
-// Either equal buckets or sizes: of what excludes each other, what was said last holds.
+// Equal buckets and bucket sizes exclude each other: the key that was given last holds.
 void check_cost(Checker& checker, const Node* node, json& cost) {
   const std::string path = "execution.virtual.cost";
   const Node* const size = checker.only_one(node, path, kEqualOrSized);
@@ -59,7 +59,7 @@ void check_cost(Checker& checker, const Node* node, json& cost) {
         std::min(kFirstBucketBytes, cost["bucket_bytes"].get<std::int64_t>());
 }
 
-// Where gradients are instantaneous events, or there are none, nothing can stretch them.
+// Refuses durations of gradients that are instantaneous or do not exist.
 void check_durations(Checker& checker, const Node* node, const json& model) {
   if (node == nullptr || model["gradient_clock"] == "duration") return;
   const std::string clock = model["gradient_clock"].is_string()

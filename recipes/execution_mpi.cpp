@@ -19,13 +19,14 @@ constexpr const char* kPath = "execution.mpi";
 
 constexpr std::array<std::string_view, 2> kHosts = {"hosts", "hostfile"};
 
-// What only some launchers can obey, and what to do instead.
+// A key that only some launchers support, and what to do instead.
 struct Obedience {
   std::string_view key;
-  const char* with_srun;  // nullptr: it obeys
+  const char* with_srun;  // nullptr: srun supports it
   const char* with_none;
 };
-constexpr const char* kPlacedAlready = "remove it: whoever starts acid places its processes";
+constexpr const char* kPlacedAlready =
+    "remove it: with launcher \"none\" you place the processes yourself";
 constexpr std::array kObedience = {
     Obedience{"hosts", "remove it, or put --nodelist into execution.mpi.arguments", kPlacedAlready},
     Obedience{"hostfile", "remove it, or put --nodefile into execution.mpi.arguments",
@@ -48,7 +49,7 @@ json texts_of(Checker& checker, const Node* node, const std::string& path,
   return texts;
 }
 
-// Names as a person types them; what mpirun would read into a name has a key of its own here.
+// Plain host names: what mpirun's syntax adds to a name has its own key here.
 json hosts_of(Checker& checker, const Node* node) {
   const std::string path = fmt::format("{}.hosts", kPath);
   json hosts = texts_of(checker, node, path, "[\"node1\", \"node2\"]");
@@ -97,7 +98,7 @@ void check_texts(Checker& checker, const Node& node, const json& section) {
     if (section[key] == "") refuse(key, "is empty", "name it, or remove the key");
 }
 
-// A launcher that was chosen later than a key it does not obey, as by --set, drops that key.
+// Drops keys that the launcher does not support, if it was chosen later, as by --set.
 void check_obedience(Checker& checker, const Node& node, json& section) {
   const std::string launcher = section["launcher"];
   const Node* chosen = node.find("launcher");

@@ -7,12 +7,12 @@
 
 namespace acid {
 
-/// What of [execution.mpi] depends on its other keys. `node`: nullptr when the recipe leaves it
-/// out.
+/// Checks the keys of [execution.mpi] that depend on each other. `node`: nullptr if the recipe has
+/// no such table.
 void check_mpi(Checker& checker, const Node* node, nlohmann::json& section);
 
-/// With a list of hosts: reports when `workers` processes do not fit on them. `tree` is the recipe,
-/// `section` what check_mpi() left.
+/// Reports if `workers` processes do not fit on the listed hosts. `tree`: the recipe; `section`:
+/// from check_mpi().
 void check_room_on_hosts(Diagnostics& diagnostics, const Node& tree, const nlohmann::json& section,
                          int workers);
 

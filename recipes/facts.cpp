@@ -12,7 +12,7 @@
 namespace acid {
 namespace {
 
-constexpr int kClassesOfAnalytic = 2;  // of those that have examples
+constexpr int kClassesOfAnalytic = 2;  // of analytic tasks with examples
 
 template <class Map, class Make>
 const typename Map::mapped_type& once(Map& known, const typename Map::key_type& key, Make make) {
@@ -20,7 +20,7 @@ const typename Map::mapped_type& once(Map& known, const typename Map::key_type& 
   return found != known.end() ? found->second : known.emplace(key, make()).first->second;
 }
 
-/// What has failed is not tried again: it fails in the same words, which are told once.
+/// A failure is kept and thrown again, so that its message is reported once.
 template <class Failed, class Make>
 auto tried(Failed& failed, const nlohmann::json& key, Make make) {
   if (const auto found = failed.find(key); found != failed.end())
@@ -74,11 +74,14 @@ const Facts::Model& Facts::model(const nlohmann::json& task) {
     std::vector<std::string> tensors;
     for (const LayoutTensor& tensor : found.layout.parameters)
       tensors.push_back(tensor.segment.name);
-    return Model{found.layout.parameter_count(), found.layout.buffer_count(),
+    return Model{found.layout.parameter_count(),
+                 found.layout.buffer_count(),
                  std::ranges::all_of(
                      found.layout.parameters,
                      [](const LayoutTensor& tensor) { return tensor.segment.shape.size() < 2; }),
-                 std::move(tensors), found.files, found.outside};
+                 std::move(tensors),
+                 found.files,
+                 found.outside};
   });
 }
 

@@ -14,9 +14,9 @@
 
 namespace acid {
 
-/// What compiling has to find out about data, models and graphs. Each answer is worked out once,
-/// however many runs of a sweep share it. Arguments are resolved options; all throw what the
-/// catalog entries throw. Not thread-safe.
+/// Facts about data, models and graphs that the compiler needs. Each is computed once for all runs
+/// of a sweep. Arguments are resolved options; all functions throw what the catalog entries throw.
+/// Not thread-safe.
 class Facts {
  public:
   struct Task {
@@ -24,29 +24,29 @@ class Facts {
     std::int64_t train_size = 0;  // 0: epochs have no meaning
     std::int64_t test_size = 0;
     std::vector<std::string> files;
-    int classes = 0;      // 0: not known before the run
+    int classes = 0;      // 0: unknown before the run
     bool tokens = false;  // its examples are sequences
     DataShape shape = {};
     std::vector<DataInfo::Doubt> doubts = {};
-    std::vector<std::string> splits = {};  // what was read, in words
+    std::vector<std::string> splits = {};  // one sentence each
   };
   /// Sizes and files of a data set; `parameters` only for analytic ones.
   const Task& dataset(const nlohmann::json& options);
   struct Model {
     std::int64_t parameters = 0, buffers = 0;
-    bool all_one_dimensional = false;  // every tensor of parameters is a vector
-    std::vector<std::string> tensors;  // names of its parameters
-    std::vector<std::string> files;    // of a person's own program
-    std::vector<std::string> outside{};  // shapes of what its loss depends on and nobody trains
+    bool all_one_dimensional = false;    // every tensor of parameters is a vector
+    std::vector<std::string> tensors;    // names of its parameters
+    std::vector<std::string> files;      // of the user's Python program
+    std::vector<std::string> outside{};  // shapes of parameters outside the module, never trained
   };
   /// The model of a task on its data set.
   const Model& model(const nlohmann::json& task);
   const Topology& topology(int workers, const nlohmann::json& options);
   /// workers ≥ 2, rate > 0.
   const Spectral& spectral(int workers, const nlohmann::json& topology, double rate);
-  /// The same of a graph that changes.
+  /// For a graph that changes.
   const ScheduleNumbers& schedule(int workers, const nlohmann::json& topology);
-  /// Of the weights of a method of rounds: workers ≥ 2.
+  /// For the weights of a method of rounds; workers ≥ 2.
   const MixingNumbers& mixing(int workers, const nlohmann::json& topology, bool uniform);
   /// SHA-256 of a file's content, or of a folder of images (image_folder_digest).
   const std::string& file_digest(const std::string& path);
@@ -59,7 +59,7 @@ class Facts {
   std::map<nlohmann::json, ScheduleNumbers> schedules_;
   std::map<nlohmann::json, MixingNumbers> mixings_;
   std::map<std::string, std::string> digests_;
-  std::map<nlohmann::json, std::exception_ptr> failed_;  // of data sets and models
+  std::map<nlohmann::json, std::exception_ptr> failed_;  // by data set or model
 };
 
 }  // namespace acid

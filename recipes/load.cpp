@@ -5,8 +5,7 @@
 namespace acid {
 namespace {
 
-// Seconds of one unit of normalised time, while every worker computes: the inverse of the mean of
-// 1/E[durationᵢ].
+// Seconds per unit of normalised time while every worker computes: 1 / mean of 1/E[durationᵢ].
 double unit_seconds(int workers, const VirtualOptions& model) {
   const ComputeModel& compute = model.compute;
   const double seconds = compute.gradient_seconds *

@@ -5,9 +5,8 @@
 
 namespace acid {
 
-/// How busy exchanging keeps the busiest worker (docs/SEMANTICS.md, Throttle).
-/// ρᵢ = Λᵢᵢ × (an exchange's duration in gradient times). ρ ∝ rate, and from ρ = 1 on a worker
-/// cannot keep up.
+/// The load of the busiest worker, ρᵢ = Λᵢᵢ × (an exchange's duration in gradient times)
+/// (docs/SEMANTICS.md, Throttle). It is proportional to the rate; at 1 a worker cannot keep up.
 struct Load {
   double largest = 0;
   int worker = 0;

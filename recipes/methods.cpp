@@ -32,7 +32,7 @@ json json_of_node(const Node& node) {
   return list;
 }
 
-/// Says of each number that is none where it stands.
+/// Reports every number that is not finite.
 bool are_numbers(const Node& node, Diagnostics& out) {
   bool all = true;
   if (node.type == Node::Type::number && !std::isfinite(node.scalar.get<double>())) {
@@ -44,7 +44,7 @@ bool are_numbers(const Node& node, Diagnostics& out) {
   return all;
 }
 
-// What the listing calls by that path; a text alone stands for a list of one.
+// The value at the listing's path; a single text stands for a list of one.
 const Node* node_of(const Node& table, const std::string& path) {
   const Node* node = &table;
   for (const std::string& name : split_path(path)) {
@@ -60,7 +60,7 @@ const Node* node_of(const Node& table, const std::string& path) {
   return node;
 }
 
-// The character that a finding means, where the text stands as it was written; else its key.
+// The place of a finding's character if the text is in the file unchanged; otherwise of its key.
 Place place_of_finding(const Node& table, const Finding& finding) {
   const Node* const node = node_of(table, finding.path);
   if (node == nullptr) return place_of(table, finding.path);
@@ -74,7 +74,7 @@ Place place_of_finding(const Node& table, const Finding& finding) {
   return place;
 }
 
-// It stands on terminals, on pages and in file names.
+// Names are printed on terminals, on pages and in file names.
 bool is_method_name(const std::string& name) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   return name.size() <= kLongestName && is_letter(name[0]) &&

@@ -22,7 +22,7 @@ std::optional<std::size_t> index_of(std::string_view segment) {
   return index;
 }
 
-// Whether a table of a list, [[algorithms]], is called so: by its label, or its kind.
+// Whether a table in a list, as in [[algorithms]], has this label or kind.
 bool is_called(const Node& node, std::string_view name) {
   const auto is = [&](const Node* text) {
     return text != nullptr && text->is_text() && text->text() == name;
@@ -30,7 +30,7 @@ bool is_called(const Node& node, std::string_view name) {
   return is(node.find("label")) || is(node.is_table() ? node.find("kind") : &node);
 }
 
-// By number, else by name; nullptr: there is none, or several are called so.
+// Finds by number, otherwise by name; nullptr: none or several.
 Node* item_of(Node& list, const std::string& segment) {
   if (const auto index = index_of(segment))
     return *index < list.children.size() ? &list.children[*index] : nullptr;
@@ -166,7 +166,7 @@ Place place_of(const Node& root, std::string_view path) {
     if (next == nullptr) break;
     node = next;
   }
-  // The whole recipe is not a place to underline.
+  // Never underlines the whole recipe.
   return node == &root ? Place{} : node->place;
 }
 

@@ -8,7 +8,7 @@
 
 namespace acid {
 
-/// Where something stands in what a person wrote.
+/// A place in a recipe or in a --set text.
 struct Place {
   int line = 0;             // from 1; 0: nowhere in the recipe
   int column = 0;           // from 1, in characters
@@ -16,12 +16,12 @@ struct Place {
   int override_index = -1;  // ≥ 0: column and length count in this --set text instead
 };
 
-/// Which of several sources gave a value. A later one wins over what an earlier one said, also
-/// where the two are different keys that exclude each other (budget.epochs, budget.gradients).
+/// The source of a value. Later ones win over earlier ones, also between different keys that
+/// exclude each other (budget.epochs, budget.gradients).
 enum class Origin { file, override_text, sweep, algorithm_set };
 
-/// A TOML value that remembers where it was written, so that a value moved about by --set, sweeps
-/// and per-algorithm settings is still reported at its own place.
+/// A TOML value with its place, so that values from --set, sweeps and per-algorithm settings are
+/// reported where they were written.
 struct Node {
   enum class Type { boolean, integer, number, text, time, list, table };
   Type type = Type::table;
@@ -36,23 +36,22 @@ struct Node {
   bool is_list() const { return type == Type::list; }
   bool is_text() const { return type == Type::text; }
   std::string text() const { return scalar.get<std::string>(); }
-  /// The member called `name`; nullptr when absent or when this is no table.
+  /// The member called `name`; nullptr if absent, or if this is no table.
   const Node* find(std::string_view name) const;
   Node* find(std::string_view name);
   void erase(std::string_view name);
 };
 
-/// "the text \"fast\"", "the number 1.5", "a table": what a type error says was found.
+/// Names the value in type errors: "the text \"fast\"", "the number 1.5", "a table".
 std::string describe(const Node& node);
 
-/// What is wrong with a request, and what to do.
+/// What is wrong, and what to do.
 struct Problem {
   std::string message;
   std::string remedy;
 };
 
-/// Names that a dotted key may join; recipes nest less deep. Trees of nodes are walked by
-/// recursion.
+/// Most names in a dotted key. Bounds the recursion over trees of nodes.
 inline constexpr std::size_t kMostParts = 16;
 
 std::vector<std::string> split_path(std::string_view dotted);
@@ -63,8 +62,8 @@ std::vector<std::string> split_path(std::string_view dotted);
 /// The new member's key stands at value.key_place.
 std::optional<Problem> assign(Node& root, std::string_view path, Node value, Origin origin);
 
-/// Where to point when something is wrong with the value at a dotted path: the deepest node on it
-/// that exists. Nowhere when nothing on the path does.
+/// The place of the value at a dotted path, or of the deepest node on the path that exists; line 0
+/// if none does.
 Place place_of(const Node& root, std::string_view path);
 
 }  // namespace acid

@@ -15,12 +15,12 @@
 namespace acid {
 namespace {
 
-constexpr std::size_t kMostBytes = 16 << 20;  // of a recipe: /dev/zero never ends
+constexpr std::size_t kMostBytes = 16 << 20;  // of a recipe; /dev/zero never ends
 
 Place place_in(const toml::source_region& region) {
   Place place{.line = static_cast<int>(region.begin.line),
               .column = static_cast<int>(region.begin.column)};
-  // A value of several lines is underlined to the end of its first one.
+  // A value of several lines is underlined to the end of its first line.
   place.length = region.end.line == region.begin.line
                      ? std::max(1, static_cast<int>(region.end.column) - place.column)
                      : 1'000'000;
@@ -57,7 +57,7 @@ Node converted(const toml::node& source) {
         node.children.back().key = std::string(key.str());
         node.children.back().key_place = place_in(key.source());
       }
-      // toml++ sorts by name; people read in the order they wrote.
+      // toml++ sorts by name; this restores the order of the file.
       std::stable_sort(node.children.begin(), node.children.end(),
                        [](const Node& a, const Node& b) {
                          return std::tie(a.key_place.line, a.key_place.column) <
@@ -79,7 +79,7 @@ Place place_at(std::string_view text, std::size_t offset) {
           .length = 1};
 }
 
-// A text in quotes that goes on at the end of its line.
+// Whether a text in quotes does not end on its line.
 bool ends_in_text(std::string_view recipe, const toml::parse_error& error) {
   if (!error.description().starts_with("Error while parsing string")) return false;
   std::size_t begin = 0;
@@ -106,7 +106,7 @@ Node override_value(const std::string& value) {
   if (overlong_key(value)) return node;
   try {
     const toml::table parsed = toml::parse("value = " + value);
-    // A line break could smuggle in a second key; then the text is no single value.
+    // With a line break the text could contain a second key.
     if (parsed.size() == 1 && parsed.contains("value")) return converted(*parsed.get("value"));
   } catch (const toml::parse_error&) {
   }

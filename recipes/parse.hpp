@@ -9,8 +9,8 @@
 
 namespace acid {
 
-/// What a file of TOML says: a recipe, or listings; a pipe will do. Throws UsageError where it
-/// cannot be read, is a folder, or is longer than 16 MiB.
+/// The content of a TOML file or pipe: a recipe or listings. Throws UsageError if it cannot be
+/// read, is a folder, or is longer than 16 MiB.
 std::string recipe_text(const std::string& path);
 
 /// Parses a whole recipe. A syntax error is reported and gives nothing.
@@ -22,8 +22,8 @@ struct Override {
   Node value;
 };
 
-/// VALUE is a TOML value; what is not one is taken as text, so quotes may be left out. Reports and
-/// gives nothing when there is no key. `index` is its number among the overrides.
+/// VALUE is a TOML value, or else taken as text, so quotes may be left out. Reports and returns
+/// nothing if there is no key. `index`: its number among the overrides.
 std::optional<Override> parse_override(const std::string& text, int index,
                                        Diagnostics& diagnostics);
 

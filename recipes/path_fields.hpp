@@ -5,13 +5,12 @@
 
 namespace acid {
 
-/// Calls `visit` for every value in a run's settings that is a path: of a file field, or of an
-/// edges field that names a file. It may replace the value.
+/// Calls `visit` for every path in a run's settings: of file fields, and of edges fields that name
+/// a file. `visit` may replace the value.
 void for_each_path(nlohmann::json& settings,
                    const std::function<void(nlohmann::json& path)>& visit);
 
-/// Removes from a run's settings the keys that say where and how long, not what (Field::placement):
-/// the run stays the same run when they change.
+/// Removes the keys that do not affect a run's identity (Field::placement): where and how long.
 void forget_placement(nlohmann::json& settings);
 
 }  // namespace acid

@@ -72,7 +72,7 @@ nlohmann::json to_json(const Plan& plan) {
 }
 
 std::size_t PlannedSearch::final_count() const {
-  // Cells that try the same runs, whatever their graph, share the final ones, too.
+  // Cells on different graphs that try the same runs also share the final runs.
   const std::set<std::vector<std::string>> different(cells.begin(), cells.end());
   std::set<std::uint64_t> final_seeds;
   for (const PlannedRun& run : finals) final_seeds.insert(run.seed);

@@ -1,4 +1,4 @@
-// What is counted along a run: budget, evaluation, checkpoint, record.
+// The sections that count along a run: budget, evaluation, checkpoint, record.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,11 +13,11 @@ namespace {
 constexpr std::array<std::string_view, 3> kMain = {"epochs", "gradients", "normalised_time"};
 constexpr std::array<std::string_view, 4> kCadence = {"every_epochs", "every_gradients",
                                                       "every_time", "every_seconds"};
-// By the clock every sample evaluates, and its log need not say which.
+// These two exclude each other: by the clock every sample evaluates.
 constexpr std::array<std::string_view, 2> kConsensusCadence = {"every_seconds",
                                                                "consensus_every_time"};
 
-// Of the excluding keys, only the one that holds stays.
+// Erases all keys that exclude each other except for the one that was given last.
 const Node* keep_one(Checker& checker, const Node* node, std::string_view path,
                      std::span<const std::string_view> keys, nlohmann::json& out) {
   const Node* chosen = checker.only_one(node, path, keys);

@@ -21,20 +21,19 @@ namespace {
 
 constexpr Fields kTop = fields<Plan>(
     {key_of<Plan>("name", FieldType::text, "null",
-                  "what the experiment is called; else as its file")
+                  "name of the experiment; default: that of the file")
          .said("", "", "name = \"ring-16\""),
      key_of<Plan>("seeds", FieldType::integers, "[1]",
-                  "a run for each, of every algorithm and setting; [\"1-5\", 9] are six")
+                  "one run per seed, for every algorithm and setting; [\"1-5\", 9] are six seeds")
          .said("whole numbers and ranges of them", "", "seeds = \"1-30\""),
-     key_of<Plan>(
-         "search", FieldType::table, "null",
-         "keys of which each algorithm at each setting first chooses a value, on seeds and "
-         "examples of its own; docs/RECIPE.md, [search]")
+     key_of<Plan>("search", FieldType::table, "null",
+                  "keys whose values are chosen first, by each algorithm at each setting, on other "
+                  "seeds and "
+                  "examples; docs/RECIPE.md, [search]")
          .said("a table of lists", "",
                "search = { optimizer.learning_rate = [0.1, 0.2], seeds = [101, 102] }"),
-     key_of<Plan>(
-         "sweep", FieldType::table, "null",
-         "all combinations of these values; keys that vary together stand in [[sweep.zip]]")
+     key_of<Plan>("sweep", FieldType::table, "null",
+                  "all combinations of these values; keys that vary together are in [[sweep.zip]]")
          .said("a table of lists", "",
                "sweep = { workers.count = [8, 16], topology.kind = [\"ring\", \"exponential\"] }"),
      key_of<Plan>("methods", FieldType::table, "null",
@@ -45,7 +44,7 @@ constexpr Fields kTop = fields<Plan>(
                   "the data")
          .said("a table", "", "comparison = { primary = \"eval_loss\" }")});
 
-/// What a type is called, with its bounds at the braces, and a value of it.
+/// A type's description, with braces for its bounds, and an example value.
 struct TypeWords {
   FieldType type;
   const char *words, *example;
@@ -75,14 +74,14 @@ std::string type_of(Field field) {
   if (!field.words.empty()) return std::string(field.words);
   if (field.type == FieldType::text)
     return field.choices.empty() ? "text" : one_of(split_choices(field.choices));
-  constexpr double kBeyondUse = 1e9;  // limits that nobody meets are not worth reading
+  constexpr double kBeyondUse = 1e9;  // larger limits are not printed
   if (field.maximum >= kBeyondUse) field.maximum = std::numeric_limits<double>::infinity();
   const std::string bounds = bounds_of(field);
   return fmt::format(fmt::runtime(words_of(field.type).words),
                      bounds.empty() ? bounds : " " + bounds);
 }
 
-// A value that the field takes, for an example: its fallback where it has one.
+// An example value of the field: its fallback if it has one.
 std::string value_for(const Field& field) {
   if (!field.fallback.empty() && field.fallback != "null") return std::string(field.fallback);
   switch (field.type) {
@@ -129,7 +128,7 @@ std::vector<RecipeKey> keys_of(const Kind& method) {
   return keys;
 }
 
-// A table and those in it.
+// Adds a table and the tables in it.
 void add(std::vector<RecipeTable>& tables, const std::string& path, std::string_view summary,
          const FieldTable& declared) {
   tables.push_back({.path = path,

@@ -7,8 +7,8 @@
 
 namespace acid {
 
-/// What a recipe can say, for people: docs/RECIPE.md, `acid explain`. It comes from the
-/// declarations that check recipes, so that it cannot say anything else than they do.
+/// The reference of recipes, for docs/RECIPE.md and `acid explain`, made from the declarations that
+/// check recipes.
 
 struct RecipeKey {
   std::string name;
@@ -18,7 +18,7 @@ struct RecipeKey {
   std::string example;   // in TOML: "learning_rate = 0.05"
 };
 
-/// One of the kinds that a table can have.
+/// One kind of a table.
 struct RecipeKind {
   std::string name, summary;
   bool is_default = false;
@@ -26,7 +26,7 @@ struct RecipeKind {
 };
 
 struct RecipeTable {
-  std::string path;  // as --set and sweeps name it: "optimizer.schedule"; empty: outside of tables
+  std::string path;  // as --set and sweeps name it: "optimizer.schedule"; empty: top level
   std::string summary;
   bool is_list = false;  // [[algorithms]]
   std::vector<RecipeKey> keys = {};
@@ -36,11 +36,10 @@ struct RecipeTable {
 /// In the order of a recipe.
 std::vector<RecipeTable> recipe_reference();
 
-/// A commented recipe to start from.
+/// A commented recipe to start from, a file in recipes/templates.
 struct RecipeTemplate {
   std::string_view name, text;
 };
-/// Those of recipes/templates.
 std::span<const RecipeTemplate> recipe_templates();
 
 }  // namespace acid

@@ -20,7 +20,7 @@ void Resolver::look_at_task() {
   if (!draft_.sound({"task"})) return;
   const json& task = s_["task"];
   const DatasetEntry* entry = find_dataset(text(task["dataset"], "kind"));
-  const bool says = entry != nullptr && entry->in_process;  // a person's file, what is to be done
+  const bool says = entry != nullptr && entry->in_process;  // its errors include the remedy
   const auto facts = ask("task.dataset", says ? "" : "correct the data set's files or options",
                          [&] { return facts_.dataset(task["dataset"]); });
   if (!facts) return;
@@ -60,7 +60,7 @@ void Resolver::look_at_task() {
           "use a smaller batch, fewer workers or more data");
 }
 
-// Who has which of the examples.
+// Checks that the partition fits the data and the workers.
 void Resolver::look_at_partition(const Facts::Task& facts) {
   const json &task = s_["task"], &partition = task["partition"];
   if (facts.tokens)
@@ -86,13 +86,13 @@ void Resolver::look_at_partition(const Facts::Task& facts) {
         fmt::format("set classes_per_worker to {} at most", facts.classes));
   else if (of_each * workers_ < facts.classes && draft_.sound({"workers"}))
     error("task.partition",
-          fmt::format("{} workers with {} of {} classes each leave some to nobody", workers_,
+          fmt::format("{} workers with {} of {} classes each leave some without a worker", workers_,
                       of_each, facts.classes),
           fmt::format("set classes_per_worker to {} at least, or use more workers",
                       (facts.classes + workers_ - 1) / std::max(workers_, 1)));
 }
 
-// From here on the training set is what is left of it.
+// Takes the validation examples out of the training set.
 void Resolver::look_at_validation() {
   json& task = s_["task"];
   if (!task.contains("validation")) return;
@@ -111,7 +111,7 @@ void Resolver::look_at_validation() {
   *train_size_ -= static_cast<std::int64_t>(count);
 }
 
-// What acid does to examples before a model of its own sees them.
+// Checks the keys that change examples or labels for acid's own models.
 void Resolver::look_at_augmentation(const Facts::Task& facts) {
   const json& task = s_["task"];
   const bool process =
@@ -132,7 +132,8 @@ void Resolver::look_at_augmentation(const Facts::Task& facts) {
     error("task.label_noise", "task.label_noise changes classes, and sequences have none",
           "remove label_noise");
   if (facts.tokens && task.contains("feature_shift"))
-    error("task.feature_shift", "task.feature_shift adds noise to numbers, and tokens are none",
+    error("task.feature_shift",
+          "task.feature_shift adds noise to numbers, and tokens are not numbers",
           "remove feature_shift");
   if (task.contains("feature_shift") && text(task["partition"], "kind") == "shared")
     error("task.feature_shift",
@@ -141,11 +142,11 @@ void Resolver::look_at_augmentation(const Facts::Task& facts) {
           "use partition = \"iid\" or another one, or remove feature_shift");
   const bool images = facts.shape.height > 1 && facts.shape.width > 1;
   if (!process && !images && task.contains("augmentation"))
-    error("task.augmentation", "task.augmentation changes images, and the examples are none",
+    error("task.augmentation", "task.augmentation changes images, and the examples are not images",
           "remove augmentation, or use a data set of images");
 }
 
-// Which parts of a task can be a process's; false when what is asked for cannot be.
+// Whether the task's parts can be in a Python process as requested; reports if not.
 bool Resolver::look_at_process(const json& task) {
   const bool process = find_model(text(task["model"], "kind"))->describe != nullptr;
   const std::string dataset = text(task["dataset"], "kind");
@@ -176,7 +177,7 @@ void Resolver::look_at_topology() {
   topology_ = built.value_or(nullptr);
 }
 
-// Workers that are named somewhere must exist.
+// Checks that all workers named in the recipe exist.
 void Resolver::look_at_workers() {
   if (!draft_.sound({"workers", "execution"})) return;
   const std::string known = fmt::format("workers are numbered 0 to {}", workers_ - 1);
@@ -244,7 +245,7 @@ void Resolver::look_at_algorithm() {
       }
 }
 
-// gradient_clock = "none": exchanges alone.
+// Checks gradient_clock = "none": exchanges only.
 void Resolver::look_at_gradients() {
   if (!draft_.sound({"execution"})) return;
   const std::string path = "execution.virtual.gradient_clock";
@@ -265,7 +266,7 @@ void Resolver::look_at_gradients() {
           "say how long it is: [budget] with normalised_time");
 }
 
-// Whether samples will have the target's metric.
+// Checks that samples will have the target's metric.
 void Resolver::look_at_target(bool has_accuracy) {
   const json& target = s_["budget"]["target"];
   if (!target.is_object() || !target.contains("metric")) return;
@@ -305,7 +306,7 @@ void Resolver::look_at_cadence() {
     resolve_checkpoint(s_["checkpoint"], pace, worker_time_ / workers_, report);
 }
 
-// How long the run takes at most, or about; 0 where only the machine knows.
+// The run's longest or approximate duration in seconds; 0: unknown.
 double Resolver::known_seconds() const {
   const json& limit = s_["budget"]["seconds"];
   const double most = limit.is_null() ? 0 : limit.get<double>();
@@ -315,7 +316,8 @@ double Resolver::known_seconds() const {
   return most > 0 ? std::min(most, simulated) : simulated;
 }
 
-// Whether the event log is kept. A run against the wall clock happens once: its log proves it.
+// Decides whether the event log is kept: always for runs against the wall clock, which cannot be
+// verified without it.
 void Resolver::look_at_record() {
   if (!draft_.sound({"execution", "record"})) return;
   json& events = s_["record"]["events"];
@@ -327,7 +329,7 @@ void Resolver::look_at_record() {
   if (events.is_null()) events = happens_once;
 }
 
-// A run of a method that reads no graph is the same on all of them.
+// Gives runs of a method that reads no graph the same identity on all graphs.
 void Resolver::look_at_sharing(const Method& method) {
   plan_.graph.swept = {s_["topology"].dump()};
   if (!reads_graph(*entry_, method)) plan_.settings["topology"] = nullptr;
@@ -338,7 +340,7 @@ PlannedRun Resolver::run(std::uint64_t seed) {
   PlannedRun planned = plan_;
   planned.seed = seed;
   json& options = planned.settings["algorithm"];
-  // Realised numbers differ from seed to seed. All else is the same for every seed.
+  // Realised numbers differ between seeds. All else is the same for every seed.
   const bool of_seed = numbers_are_of_seed(options);
   if (of_seed || !method_) {
     std::optional<Spectral> spectral;

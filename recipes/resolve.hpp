@@ -13,9 +13,9 @@
 
 namespace acid {
 
-/// What makes sections fit each other: turns a draft into one run per seed, ids and digests
-/// included, and tells `unused` of them. `tree` is where problems are pointed at. Reports, and
-/// returns no runs, when something is wrong; sections that are broken by themselves are left alone.
+/// Checks sections against each other and turns a draft into one run per seed, with ids and
+/// digests, which it also shows to `unused`. `tree`: for the places of problems. Reports mistakes
+/// and then returns no runs; broken sections are skipped.
 std::vector<PlannedRun> resolve(const Node& tree, const Draft& draft, const std::string& label,
                                 std::span<const std::uint64_t> seeds, Facts& facts,
                                 UnusedKeys& unused, Diagnostics& diagnostics);

@@ -1,4 +1,4 @@
-// What a run exchanges: rates, loads, buckets.
+// The checks of what a run exchanges: rates, loads, buckets.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -16,8 +16,7 @@ constexpr double kHighLoad = 0.3;
 constexpr double kNoticeable = 0.1;  // gradients that an all-reduce takes
 constexpr double kMostDrawn = 3e8;   // edges, for spectral = "realised": some seconds
 
-// The rate at which a load that is proportional to it falls just below 1: rounded down to three
-// digits, so that the number that is named works.
+// The largest rate with a load below 1, to which it is proportional, rounded down to three digits.
 std::string feasible_rate(double rate, double load) {
   const double limit = rate / load;
   const double unit = std::pow(10, std::floor(std::log10(limit)) - 2);
@@ -26,7 +25,7 @@ std::string feasible_rate(double rate, double load) {
 
 }  // namespace
 
-// Spectral numbers, bytes and load: needs every section sound.
+// Computes spectral numbers, bytes and load. All sections must be sound.
 void Resolver::look_at_exchanges(const Method& method) {
   ask("algorithm", "use fewer fragments", [&] {
     require_dimension_fits(method, static_cast<std::size_t>(model_->parameters));
@@ -97,7 +96,7 @@ void Resolver::look_at_agreement(const Method& method) {
   plan_.left = left_by_exchange(*entry_, method, numbers);
 }
 
-// What a sparse codec leaves out of a model does not fade away as what it leaves out of a gradient.
+// Warns of a sparse codec for models: unlike with gradients, what it leaves out stays out.
 void Resolver::look_at_codec(const Method& method) {
   if (!method.codec || !method.codec->leaves_out() || !says_models(*entry_)) return;
   plan_.warnings.push_back(fmt::format(
@@ -109,7 +108,7 @@ void Resolver::look_at_codec(const Method& method) {
                                  "fade: acid methods lists them"});
 }
 
-// An all-reduce that waits for the whole gradient is compared with exchanges that overlap it.
+// Warns of an all-reduce that cannot overlap the gradient although other methods' exchanges do.
 void Resolver::look_at_buckets(double vector_bytes) {
   const VirtualOptions& model = settings_.execution.simulation;
   if (model.cost.buckets > 0 || vector_bytes > model.cost.first_bucket_bytes) return;

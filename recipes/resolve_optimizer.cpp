@@ -16,19 +16,19 @@ namespace {
 constexpr const char* kOthersTheirOwn =
     ", or give the other algorithms their own optimizer with set";
 
-/// Whether the step of a method is Adam's, by the names of its parameters.
+/// Whether a method's own step is Adam's, by the names of its parameters.
 bool has_moments_of_adam(const json& algorithm) {
   return algorithm.contains("beta1") && algorithm.contains("beta2");
 }
 
-/// Of its own moments the first that is not what the recipe says for all algorithms; nullptr: none.
+/// The first Adam parameter of the method that differs from the recipe's optimizer; nullptr: none.
 const char* other_moment(const json& optimizer, const json& algorithm) {
   for (const char* key : {"beta1", "beta2", "epsilon"})
     if (algorithm.contains(key) && number(optimizer, key) != number(algorithm, key)) return key;
   return nullptr;
 }
 
-/// What is added to gradients before a method's own step, for which a GPU has no kernels.
+/// The key that changes gradients before a method's own step on the host only; nullptr: none.
 const char* added_on_host(const json& optimizer, Optimizers optimizers) {
   if (optimizers == Optimizers::sgd && optimizer.value("momentum", 0.0) > 0) return "momentum";
   const bool decays = optimizer["kind"] != "adamw" && number(optimizer, "weight_decay") > 0;
@@ -38,7 +38,7 @@ const char* added_on_host(const json& optimizer, Optimizers optimizers) {
 
 }  // namespace
 
-// Which optimiser the algorithm's steps are defined for.
+// Checks that the algorithm's steps are defined for the optimiser.
 void Resolver::look_at_steps() {
   const json& optimizer = s_["optimizer"];
   const std::string kind = text(optimizer, "kind");
@@ -81,7 +81,7 @@ void Resolver::look_at_steps() {
     refuse("weight_decay", "weight_decay", "leave it out");
 }
 
-// What would quietly not do what it says.
+// Reports keys that would silently have no effect.
 void Resolver::look_at_optimizer() {
   if (!draft_.sound({"task", "optimizer"}) || !model_) return;
   const json& optimizer = s_["optimizer"];
@@ -119,7 +119,7 @@ void Resolver::look_at_optimizer() {
         "remove decay_one_dimensional, or weight_decay");
 }
 
-// Warm-up and milestones become shares of the budget, which is resolved.
+// Turns warm-up and milestones into shares of the resolved budget.
 void Resolver::look_at_schedule(const Pace& pace) {
   json& schedule = s_["optimizer"]["schedule"];
   const bool by_time = s_["budget"]["normalised_time"].is_number();
@@ -150,20 +150,20 @@ void Resolver::look_at_schedule(const Pace& pace) {
              "place milestones after the warm-up, or shorten that"});
         break;
       }
-  // Without linear scaling that is where it begins anyhow.
+  // Without linear scaling 0 is the default.
   if (schedule["scale_with_workers"] == "none" && schedule.contains("warmup_from") &&
       schedule["warmup_from"] == 0.0)
     schedule.erase("warmup_from");
 }
 
-// Every text is to be in the name of a tensor, or a slip of the pen would change nothing.
+// Checks that every text occurs in a tensor's name, so that a typing mistake is noticed.
 void Resolver::look_at_tensors(std::string_view path) {
   const auto texts = s_["optimizer"].find(path.substr(path.rfind('.') + 1));
   if (texts == s_["optimizer"].end() || texts->empty()) return;
   if (path.ends_with("sgd_tensors") && model_->all_one_dimensional)
     return error(path, "optimizer.sgd_tensors: nothing that is trained here is a matrix",
                  "remove it, and use kind = \"sgd\"");
-  if (model_->tensors.empty()) return;  // an analytic task's
+  if (model_->tensors.empty()) return;  // an analytic task
   for (const std::string text : *texts)
     if (std::ranges::none_of(model_->tensors, [&](const std::string& tensor) {
           return is_named(tensor, std::span(&text, 1));

@@ -16,8 +16,8 @@
 
 namespace acid {
 
-/// Turns one draft into runs: what the sections say is looked at together, one subject after the
-/// other, and all that is wrong is reported at once. Used by resolve.cpp alone.
+/// Turns one draft into runs: checks the sections together, one subject after the other, and
+/// reports all mistakes. Used by resolve.cpp only.
 class Resolver {
  public:
   Resolver(const Node& tree, const Draft& draft, Facts& facts, UnusedKeys& unused,
@@ -76,17 +76,17 @@ class Resolver {
   void error(std::string_view path, std::string message, std::string remedy) {
     out_.error(place(path), std::move(message), std::move(remedy));
   }
-  // What a catalog entry has to say about its options becomes a diagnostic at their place.
+  // Reports what a catalog entry throws about its options at their place.
   template <class Call>
   auto ask(std::string_view path, const char* remedy, Call call)
       -> std::optional<decltype(call())> {
     try {
       return call();
     } catch (const Error& problem) {
-      if (problem.code() == Exit::lost)  // something else is, than what the recipe says
+      if (problem.code() == Exit::lost)
         throw Error(
-            fmt::format("{}; the recipe is not at fault: try again, with more memory if "
-                        "the system has ended it for want of some",
+            fmt::format("{}; this is no mistake in the recipe: try again, with more memory if the "
+                        "system ended the process for lack of it",
                         problem.what()));
       error(path, problem.what(), remedy);
       return std::nullopt;
@@ -120,8 +120,8 @@ class Resolver {
 
   const Node& tree_;
   const Draft& draft_;
-  nlohmann::json s_;      // the settings, on their way to being resolved
-  RunSettings settings_;  // the same once they are, but for what each seed has of its own
+  nlohmann::json s_;      // the settings while they are being resolved
+  RunSettings settings_;  // the resolved ones, without what differs by seed
   Facts& facts_;
   UnusedKeys& unused_;
   Diagnostics& out_;
@@ -133,10 +133,10 @@ class Resolver {
   const AlgorithmEntry* entry_ = nullptr;
   bool consensus_only_ = false;   // no gradients
   double worker_time_ = 0;        // normalised time of the budget, summed over the workers
-  PlannedRun plan_;               // what the seeds share
-  std::optional<Method> method_;  // of the last seed, once there was one
-  nlohmann::json canonical_;      // of the last seed, once there was one
-  std::map<std::string, std::string> files_;  // whose content it has
+  PlannedRun plan_;               // the part that all seeds share
+  std::optional<Method> method_;  // of the last seed, if any
+  nlohmann::json canonical_;      // of the last seed, if any
+  std::map<std::string, std::string> files_;  // in canonical_: path and SHA-256
   std::string group_;
 };
 

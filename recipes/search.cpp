@@ -15,7 +15,7 @@ namespace {
 
 constexpr Fields kSearchKeys = fields<Plan>(
     {key_of<Plan>("seeds", FieldType::integers, "",
-                  "to choose on, none of them among those of the runs")
+                  "seeds to choose on, none of them a seed of the runs")
          .said("whole numbers and ranges of them", "", "seeds = \"101-104\""),
      key_of<Plan>("metric", FieldType::text, "null",
                   "to choose by, its mean over the seeds: the first of these, unless said")
@@ -23,7 +23,7 @@ constexpr Fields kSearchKeys = fields<Plan>(
                "tasks without examples",
                "", "metric = \"validation_accuracy\"")});
 
-// Other settings say what is trained, for how long, and how that is seen: not what to choose among.
+// Other settings say what is trained, for how long, and what is measured; those must be equal.
 bool may_be_searched(std::string_view key) {
   return key.starts_with("optimizer.") || key.starts_with("topology") || key == "task.batch_size" ||
          key.starts_with("task.model");
@@ -52,7 +52,7 @@ std::vector<std::uint64_t> search_seeds(const Node* seeds, const Place& place,
 
 void refuse_swept(const Node* sweep, const std::vector<SweepPoint>& points, Diagnostics& out) {
   if (sweep == nullptr || points.empty() || points.front().empty()) return;
-  Diagnostics ignored("", "", {});  // the sweep's own mistakes are told elsewhere
+  Diagnostics ignored("", "", {});  // the sweep's own mistakes are reported elsewhere
   const std::vector<SweepPoint> swept = sweep_points(sweep, ignored);
   for (const Assignment& one : points.front())
     for (const Assignment& other : swept.front())

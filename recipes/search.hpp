@@ -13,35 +13,34 @@
 
 namespace acid {
 
-/// The table [search] of a recipe, as it is written.
+/// The table [search] of a recipe.
 struct SearchTable {
-  std::vector<SweepPoint> points;  // of algorithms without a search of their own
+  std::vector<SweepPoint> points;  // for algorithms without their own search
   std::vector<std::uint64_t> seeds;
-  std::string metric;  // empty: by the task
+  std::string metric;  // empty: the task's default
   Place place, metric_place;
 };
 
-/// Its keys but those that it varies, for the reference.
+/// Its keys for the reference, without the varied ones.
 const FieldTable& search_keys();
 
-/// Absent where the recipe has none. Its seeds must not be among those of the runs. Reports what is
-/// wrong.
+/// Absent if the recipe has none. Reports mistakes, such as seeds that the runs have too.
 std::optional<SearchTable> read_search(const Node* search, std::span<const std::uint64_t> run_seeds,
                                        const Node* sweep, Diagnostics& diagnostics);
 
-/// Points of an algorithm's own `search`, of settings and of its own keys.
+/// The points of an algorithm's own `search`, over settings and its own keys.
 std::vector<SweepPoint> own_search_points(const Node& search, Diagnostics& diagnostics);
 
-/// Gives an algorithm at one setting the values of a point: keys of a section below `settings`, and
-/// its own below `algorithm`. Reports keys that a search must not vary, since then runs would not
-/// be comparable, and those that the algorithm's `set` has. Returns the keys as settings name them.
+/// Gives an algorithm at one setting the values of a point: keys of sections in `settings`, its own
+/// in `algorithm`. Reports keys that would make runs incomparable, and keys that the algorithm's
+/// `set` has. Returns the keys as settings name them.
 std::vector<std::string> apply_search_point(Node& settings, Node& algorithm,
                                             const SweepPoint& point,
                                             const std::vector<std::string>& sections,
                                             Diagnostics& diagnostics);
 
-/// What a run of this task can be chosen by, where `asked` is empty the first of these; an empty
-/// text after reporting why not.
+/// The metric to choose by: search.metric, or the task's default if that is empty. Empty after
+/// reporting that this run cannot have it.
 std::string search_metric(const PlannedRun& run, const SearchTable& search,
                           Diagnostics& diagnostics);
 

@@ -27,7 +27,7 @@ constexpr std::array kChecks = {
     Check{"algorithm", &check_algorithm},
 };
 
-// The recipe's, else the listing's own; settings of messages that travel as they are have none.
+// Sets the recipe's codec, or else the listing's; no key for "none".
 void check_codec(Checker& checker, const Node* node, const AlgorithmEntry& entry, json& algorithm) {
   const Node* const given = node->is_table() ? node->find("codec") : nullptr;
   json codec = checker.member(node, "algorithm", *table_of("algorithm").find("codec"));

@@ -14,25 +14,25 @@ namespace acid {
 /// The names of the sections that sweeps, --set and an algorithm's `set` can reach, besides
 /// "algorithm".
 std::vector<std::string> run_sections();
-/// Of such a section, or of "algorithm".
+/// The table of such a section, or of "algorithm".
 const FieldTable& table_of(std::string_view section);
 
-/// Sections whose keys depend on each other. `node`: nullptr when the recipe leaves the section
-/// out. Returned is the section completed; what needs several of them is resolve.hpp's.
+/// Check sections with keys that depend on each other. `node`: nullptr if the recipe has no such
+/// section. They return the completed section; resolve.hpp checks sections against each other.
 nlohmann::json check_task(Checker& checker, const Node* node);
 nlohmann::json check_optimizer(Checker& checker, const Node* node);
 nlohmann::json check_algorithm(Checker& checker, const Node* node);
 nlohmann::json check_execution(Checker& checker, const Node* node);
-/// The next three keep the cadence as it was given; resolve turns it into gradients and times.
+/// The next three keep the cadence as given; resolve() turns it into gradients and times.
 nlohmann::json check_budget(Checker& checker, const Node* node);
 nlohmann::json check_evaluation(Checker& checker, const Node* node);
 nlohmann::json check_checkpoint(Checker& checker, const Node* node);
 nlohmann::json check_record(Checker& checker, const Node* node);
 
-/// Settings whose every section is complete by itself.
+/// Settings with every section completed, not yet checked against each other.
 struct Draft {
   nlohmann::json settings;
-  std::set<std::string> broken;  // sections with errors: not to be looked into
+  std::set<std::string> broken;  // sections with errors; do not read them
 
   bool sound(std::initializer_list<const char*> sections) const {
     for (const char* section : sections)

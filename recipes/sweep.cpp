@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostPoints = 100'000;
 
-// The values one or several keys take together: an axis of the product.
+// The values that one or several keys take together: an axis of the product.
 using Axis = std::vector<SweepPoint>;
 
 // Key and list of each swept key below `table`, in the order written.

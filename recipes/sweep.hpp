@@ -8,13 +8,13 @@
 
 namespace acid {
 
-/// A dotted key and what it is set to; value.key_place is where the key was written.
+/// A dotted key and its value; value.key_place is the place of the key.
 struct Assignment {
   std::string key;
   Node value;
 };
 
-/// One point of a sweep: everything it sets.
+/// All that one point of a sweep sets.
 using SweepPoint = std::vector<Assignment>;
 
 /// The cartesian product of the lists of [sweep] and of each [[sweep.zip]] group, whose lists vary
@@ -22,8 +22,8 @@ using SweepPoint = std::vector<Assignment>;
 /// point that sets nothing. Keys may be dotted with or without quotes.
 std::vector<SweepPoint> sweep_points(const Node* sweep, Diagnostics& diagnostics);
 
-/// The entries of an algorithm's `set`. A table below a key without dots is a section, so that
-/// `optimizer.learning_rate = 0.1` needs no quotes; below a dotted key it is the value.
+/// The entries of an algorithm's `set`. A table at a key without dots is a section, so that
+/// `optimizer.learning_rate = 0.1` needs no quotes; at a dotted key it is the value.
 std::vector<Assignment> set_assignments(const Node& set);
 
 /// Sets each key below `root`. Problems are reported at the keys. `roots` are the sections that

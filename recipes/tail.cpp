@@ -12,7 +12,7 @@ constexpr double kFar = 0.05;
 
 double normal_share(double z) { return std::erfc(-z / std::sqrt(2.0)) / 2; }
 
-// What a standard normal number exceeds once in so many.
+// The value that a standard normal number exceeds once in so many draws.
 double exceeded_once_in(double draws) {
   double low = -40, high = 40;
   for (int k = 0; k < 100; ++k) {
@@ -23,7 +23,7 @@ double exceeded_once_in(double draws) {
 }
 
 double share_of_kind(const ComputeModel& compute, double draws) {
-  const double rarity = draws / std::numbers::ln2;  // of the largest draw's median
+  const double rarity = draws / std::numbers::ln2;  // 1 / P(X > median of the largest draw)
   if (compute.kind == ComputeKind::lognormal) {
     const double sigma = compute.parameter, z = exceeded_once_in(rarity);
     return normal_share(z - sigma) + std::exp(sigma * z - sigma * sigma / 2) / draws;

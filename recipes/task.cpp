@@ -12,7 +12,7 @@ const AnalyticEntry* analytic_of(const nlohmann::json& dataset) {
   return kind == dataset.end() ? nullptr : find_analytic(kind->get<std::string>());
 }
 
-// A key that an analytic task cannot use, and who can.
+// Reports a key that an analytic task cannot use, with the tasks that can.
 void refuse(Checker& checker, const Node* given, const AnalyticEntry& entry) {
   if (given == nullptr) return;
   const std::string& key = given->key;
@@ -72,9 +72,9 @@ nlohmann::json check_task(Checker& checker, const Node* node) {
     if (require("model", "model = \"linear\" is the smallest one") != nullptr)
       task["model"] = member("model");
   } else if (node->find("model") != nullptr) {
-    member("model");  // The data set is unknown: the model is checked by itself.
+    member("model");  // the data set is unknown: checks the model alone
   }
-  // What changes nothing is no setting, so that runs without it keep their digests.
+  // Keys without effect are left out, so that runs without them keep their digests.
   for (const char* key : {"label_noise", "label_smoothing", "feature_shift"})
     if (task.contains(key) && (analytic != nullptr || task[key] == 0)) task.erase(key);
   if (analytic != nullptr || !augmentation_of(task["augmentation"]).any())

@@ -41,7 +41,7 @@ void UnusedKeys::look_at(const Node& tree, const RunInUse& run) {
   }
 }
 
-// What is in a table that is not used needs no finding of its own.
+// Keys in an unused table get no findings of their own.
 void UnusedKeys::look_at(std::span<const Field> fields, const Node& table, const std::string& path,
                          const RunInUse& run) {
   for (const Field& field : fields) {

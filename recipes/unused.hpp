@@ -11,13 +11,13 @@
 
 namespace acid {
 
-/// Finds keys that a recipe writes and that none of its runs looks at: what only some of its
-/// algorithms, or points of its sweep, use is used. Defaults are nobody's mistake.
+/// Finds keys written in a recipe that none of its runs uses, with any algorithm or sweep point.
+/// Defaults are not reported.
 class UnusedKeys {
  public:
-  /// `tree` is what the run was resolved from.
+  /// `tree`: the recipe from which the run was resolved.
   void look_at(const Node& tree, const RunInUse& run);
-  /// A warning for each of them, once every run has been looked at.
+  /// Warns of each unused key, after look_at() for every run.
   void warn(Diagnostics& diagnostics) const;
 
  private:
@@ -30,7 +30,7 @@ class UnusedKeys {
                const RunInUse& run);
   void add(const std::string& path, const Place& place, const char* why_not);
 
-  // By override, line, column and path: tables that --set creates stand where their keys do.
+  // By override, line, column and path: tables created by --set have the place of their keys.
   std::map<std::tuple<int, int, int, std::string>, Finding> written_;
 };
 

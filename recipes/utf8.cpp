@@ -50,7 +50,7 @@ constexpr std::array kWide = {
 
 bool is_harmless(char32_t character) {
   const bool control = character < 0x20 || (character >= 0x7F && character < 0xA0);
-  // They would reorder the line on screen, a diagnostic's caret with it.
+  // These would reorder the line on screen and misplace a diagnostic's caret.
   const bool reorders = (character >= 0x202A && character <= 0x202E) ||
                         (character >= 0x2066 && character <= 0x2069) || character == 0x200E ||
                         character == 0x200F || character == 0x061C;

@@ -5,11 +5,11 @@
 
 namespace acid {
 
-/// The characters of UTF-8 text. Bytes that are not valid UTF-8, and control characters, which
-/// could disturb a terminal, become '?'; a tab becomes a space.
+/// The characters of UTF-8 text. Invalid bytes, and control characters, which could disturb a
+/// terminal, become '?'; a tab becomes a space.
 std::u32string printable(std::string_view text);
-/// Whether all of it can be shown as it is: valid UTF-8 without control characters or those that
-/// change the direction of writing.
+/// Whether the text can be shown unchanged: valid UTF-8 without control characters and without
+/// characters that change the direction of writing.
 bool is_showable(std::string_view text);
 std::string to_utf8(std::u32string_view characters);
 bool is_valid_utf8(std::string_view text);
@@ -17,7 +17,7 @@ bool is_valid_utf8(std::string_view text);
 /// Terminal columns of a character: 0 for combining marks, 2 for wide East Asian ones and emoji.
 int display_width(char32_t character);
 
-/// At most `characters` printable characters, the last an ellipsis when something was cut.
+/// At most `characters` printable characters; the last is an ellipsis if the text was cut.
 std::string clip(std::string_view text, std::size_t characters);
 
 }  // namespace acid

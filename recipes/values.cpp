@@ -11,7 +11,7 @@
 namespace acid {
 namespace {
 
-constexpr double kSmallest = 1e-60;  // its square is a number still
+constexpr double kSmallest = 1e-60;  // its square is still a normal number
 
 std::string help_of(const Field& field) { return fmt::format("{}: {}", field.name, field.help); }
 
@@ -170,8 +170,7 @@ std::optional<nlohmann::json> Checker::list(const Node& node, const Field& field
   return good ? std::optional(values) : std::nullopt;
 }
 
-// Epochs and gradients stay what they are here: the budget, of which they are a share, is
-// elsewhere.
+// Keeps epochs and gradients: they become shares once the budget is known.
 std::optional<nlohmann::json> Checker::moments(const Node& node, const Field& field,
                                                std::string_view path) {
   const bool many = field.type == FieldType::moments;
@@ -245,7 +244,7 @@ std::optional<nlohmann::json> Checker::edges(const Node& node, const Field& fiel
   return good ? std::optional(values) : std::nullopt;
 }
 
-// { "0": 4.0 }: whether the workers exist is known only with their count.
+// { "0": 4.0 }. That the workers exist is checked once their number is known.
 std::optional<nlohmann::json> Checker::factors(const Node& node, const Field& field,
                                                std::string_view path) {
   if (!is_type(&node, Node::Type::table, path, "a table { 0 = 4.0 }")) return std::nullopt;

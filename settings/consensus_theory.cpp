@@ -7,7 +7,7 @@
 namespace acid {
 namespace {
 
-// Each of these is an assumption of the proof, and says of all values but those named: not covered.
+// The assumptions of the proof. Each is true only for values that are known to fulfil it.
 
 bool exchanges_happen_at_once(const ExecutionSettings& execution) {
   const NetworkModel& network = execution.simulation.network;
@@ -20,12 +20,12 @@ bool workers_are_alike(const ComputeModel& compute) {
          compute.pauses.empty();
 }
 
-// With one draw for all seeds their mean is not the expectation's.
+// With one draw for all seeds, their mean does not estimate the expectation.
 bool every_seed_draws(const StreamSettings& streams) {
   return !streams.gossip && !streams.data && !streams.compute;
 }
 
-// Otherwise those that go on are those that have exchanged less, or are further from a target.
+// With such limits, the runs that go on are those that exchanged less or are far from a target.
 bool ends_whatever_happened(const Budget& budget) {
   return budget.bytes == kNever && !budget.target;
 }
@@ -40,8 +40,8 @@ bool steps_have_one_size(const RunSettings& settings) {
          schedule.kind == ScheduleKind::constant && schedule.warmup == 0 && schedule.scale == 1;
 }
 
-// By which the noise of gradients lifts C in a unit of time, (1 − 1/n) γ²σ²d; nothing where
-// gradients do more than that, or it is not known.
+// The growth of C by gradient noise per unit of time, (1 − 1/n) γ²σ²d; nothing if gradients have
+// another effect on C, or an unknown one.
 std::optional<double> noise_power(const RunSettings& settings) {
   const GradientClock clock = settings.execution.simulation.gradient_clock;
   const AnalyticEntry* const task = find_analytic(text(settings.task.dataset, "kind"));

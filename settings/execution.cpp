@@ -39,11 +39,11 @@ constexpr Fields kSlowdown = fields<Compute>(
      key<&Compute::slowdown_factor>("factor", "", "how many times longer they take", above(0))});
 
 constexpr Fields kPause =
-    fields<Pause>({key<&Pause::worker>("worker", "", "who pauses", at_least(0)),
+    fields<Pause>({key<&Pause::worker>("worker", "", "the worker that pauses", at_least(0)),
                    key<&Pause::at_seconds>("at_seconds", "", "when the pause begins", at_least(0)),
                    key<&Pause::for_seconds>("for_seconds", "", "how long it lasts", above(0))});
 
-// By start time, a worker's overlapping pauses joined into one.
+// Sorts pauses by start time and joins a worker's overlapping ones.
 void read_pauses(Virtual& options, const json& section, const Field&) {
   std::vector<Pause> given;
   for (const json& pause : section) kPause.fill(given.emplace_back(), pause);
@@ -63,16 +63,17 @@ void read_pauses(Virtual& options, const json& section, const Field&) {
 }
 
 constexpr const char* kBandwidth = "bandwidth_bytes_per_second";
-constexpr const char* kBandwidthHelp = "of a link, each way; absent: unlimited";
+constexpr const char* kBandwidthHelp = "bandwidth of a link, each way; absent: unlimited";
 constexpr Fields kHubLink = fields<LinkCost>(
     {key<&LinkCost::latency_seconds>(
          "latency_seconds", "null",
-         "of a message between a hub and the server above; absent: the network's", at_least(0)),
+         "latency of a message between a hub and the server above; absent: the network's",
+         at_least(0)),
      key<&LinkCost::bytes_per_second>(kBandwidth, "null", kBandwidthHelp, above(0))});
 constexpr Fields kEdge = fields<LinkCost>(
     {key_of<LinkCost>("edge", FieldType::integers, "", "the two workers of the link", at_least(0)),
      key<&LinkCost::latency_seconds>("latency_seconds", "null",
-                                     "of a message; absent: the network's", at_least(0)),
+                                     "latency of a message; absent: the network's", at_least(0)),
      key<&LinkCost::bytes_per_second>(kBandwidth, "null", kBandwidthHelp, above(0))});
 
 void read_edges(Virtual& options, const json& section, const Field&) {
@@ -84,7 +85,7 @@ void read_edges(Virtual& options, const json& section, const Field&) {
 
 constexpr Fields kNetwork = fields<Virtual>(
     {key<&Virtual::network, &NetworkModel::link, &LinkCost::latency_seconds>(
-         "latency_seconds", "0.0", "of a message", at_least(0))
+         "latency_seconds", "0.0", "latency of a message", at_least(0))
          .unused(&use::without_messages),
      key<&Virtual::network, &NetworkModel::link, &LinkCost::bytes_per_second>(
          kBandwidth, "null", kBandwidthHelp, above(0))
@@ -103,14 +104,11 @@ constexpr Fields kNetwork = fields<Virtual>(
          .of(kTableOf<kEdge>)
          .unused(&use::without_links),
      section<kHubLink, &Virtual::network, &NetworkModel::hubs>(
-         "hubs",
-         "the links between hubs and the server above them, where a method has such; absent: as "
-         "the others",
-         "null")
+         "hubs", "the links between hubs and the server above them; absent: as the others", "null")
          .later()
          .unused(&use::without_hubs)});
 
-// Finer buckets than this cost more to simulate than they can tell.
+// Finer buckets take long to simulate and change little.
 constexpr Bounds kBucketBytes = at_least(1024).at_most(1e15);
 constexpr Fields kCost = fields<CostModel>(
     {key<&CostModel::forward_share>(
@@ -133,18 +131,18 @@ constexpr Fields kCost = fields<CostModel>(
          "size of the first of them; absent: 1 MiB (as PyTorch), at most bucket_bytes",
          kBucketBytes)
          .as(FieldType::integer),
-     key<&CostModel::buckets>("buckets", "null", "as many equal pieces instead",
+     key<&CostModel::buckets>("buckets", "null", "number of equal pieces instead",
                               at_least(1).at_most(1e6))
          .unused(&use::without_buckets)});
 
-// Read where the number of workers is known.
+// Read separately, once the number of workers is known.
 template <class T>
 constexpr Key<T> slow_workers(std::string_view help, Bounds bounds, std::string_view words) {
   return key_of<T>("slow_workers", FieldType::factors, "{}", help, bounds)
       .said(words, "factor by which a worker's gradients take longer", "slow_workers = { 0 = 4.0 }")
       .ranked(-2);
 }
-// What threads and processes compute really takes its time.
+// For threads and processes, which are really slowed.
 template <class T>
 constexpr Key<T> really_slow_workers() {
   return slow_workers<T>(
@@ -170,7 +168,7 @@ constexpr Fields kVirtual = fields<Virtual>(
                      &read_pauses)
          .of(kTableOf<kPause>),
      section<kNetwork>("network", "how long messages take"),
-     section<kCost, &Virtual::cost>("cost", "what of a gradient messages can overlap")});
+     section<kCost, &Virtual::cost>("cost", "which part of a gradient messages can overlap")});
 
 constexpr Fields kThreads = fields<ThreadsSettings>(
     {key<&ThreadsSettings::exchange_threads>(
@@ -183,7 +181,7 @@ constexpr Fields kThreads = fields<ThreadsSettings>(
 constexpr Fields kMpi = fields<MpiSettings>(
     {key<&MpiSettings::launcher>(
          "launcher", "\"mpirun\"",
-         "who starts the processes; none: acid itself was started once per worker")
+         "program that starts the processes; none: you start acid once per worker")
          .among("mpirun,srun,none")
          .placement(),
      key<&MpiSettings::hostfile>("hostfile", "null",
@@ -219,12 +217,12 @@ constexpr Fields kMpi = fields<MpiSettings>(
          .added()
          .placement()
          .unused(&use::on_loss),
-     key<&MpiSettings::hosts>("hosts", "[]", "where the processes run; else here")
+     key<&MpiSettings::hosts>("hosts", "[]", "hosts of the processes; default: this host")
          .apart()
          .said("", "", "hosts = [\"node1\", \"node2\"]")
          .ranked(-1)
          .placement(),
-     key<&MpiSettings::arguments>("arguments", "[]", "more words for the launcher")
+     key<&MpiSettings::arguments>("arguments", "[]", "further arguments of the launcher")
          .apart()
          .said("", "", "arguments = [\"--bind-to\", \"core\"]")
          .ranked(-1)
@@ -251,7 +249,7 @@ constexpr Fields kExecution = fields<Execution>(
          .as(FieldType::integer)
          .unused(&use::max_backlog),
      key<&Execution::max_restarts>("max_restarts", "3",
-                                   "how often acid run starts a worker again whose process died",
+                                   "how often acid run restarts a worker whose process died",
                                    at_least(0).at_most(1e6))
          .added()
          .placement(),

@@ -25,13 +25,13 @@ constexpr Fields kAdam = fields<Run>(
          "beta2", "0.999", "decay of the gradient's second moment", at_least(0).below(1)),
      key<&Run::optimizer, &Optimizer::epsilon>(
          "epsilon", "1e-8", "added to the root of the second moment", above(0))});
-// Defaults of the public description; the learning rate it takes is 0.02.
+// Defaults of the public description, which uses the learning rate 0.02.
 constexpr Fields kMuon = fields<Run>(
     {momentum("0.95"), nesterov("true"),
-     key<&Run::optimizer, &Optimizer::sgd_tensors>(
-         "sgd_tensors", "[]",
-         "matrices whose names contain one of these take SGD's step, as all that are no matrices: "
-         "embeddings and the last layer had better"),
+     key<&Run::optimizer, &Optimizer::sgd_tensors>("sgd_tensors", "[]",
+                                                   "matrices whose names contain one of these take "
+                                                   "SGD's step, like tensors that are no matrices: "
+                                                   "better for embeddings and the last layer"),
      key<&Run::optimizer, &Optimizer::sgd_scale>(
          "sgd_scale", "1.0", "SGD's step takes the learning rate times this", at_least(0))});
 
@@ -88,16 +88,15 @@ constexpr KindedFields kOptimizer = kinded(
              "weight_decay", "0.0", "L2 penalty (sgd, adam) or decoupled decay (adamw, muon)",
              at_least(0)),
          key<&Run::optimizer, &Optimizer::decay_one_dimensional>(
-             "decay_one_dimensional", "true", "false spares biases and norms from weight decay")
+             "decay_one_dimensional", "true", "false: no weight decay for biases and norms")
              .unused(&use::without_decay),
          key<&Run::optimizer, &Optimizer::no_decay>(
-             "no_decay", "[]",
-             "spares the tensors whose names contain one of these from weight decay")
+             "no_decay", "[]", "no weight decay for tensors whose names contain one of these")
              .later()
              .unused(&use::without_decay),
          key<&Run::optimizer, &Optimizer::clip_norm>(
              "clip_norm", "null",
-             "gradients whose norm, of all tensors together, is larger are scaled down to it",
+             "largest norm of a gradient, over all tensors; larger ones are scaled down to it",
              above(0))
              .later(),
          section<kSchedule>("schedule", "how the learning rate changes along the budget")}),

@@ -20,7 +20,7 @@ using Streams = StreamSettings;
 using Checkpoint = CheckpointSettings;
 using Record = RecordSettings;
 
-/// The kinds that catalogs have.
+/// The kinds of the catalogs.
 template <auto... catalogs>
 std::span<const Kind> kinds_in() {
   static const std::vector<Kind> kinds = [] {
@@ -54,7 +54,10 @@ constexpr Fields kTask = fields<Task>(
          .apart()
          .ranked(1)
          .unused(&use::without_gradients),
-     entry<&Task::partition>("partition", "who has which examples", kPartition).apart().ranked(1),
+     entry<&Task::partition>("partition", "how the examples are divided among the workers",
+                             kPartition)
+         .apart()
+         .ranked(1),
      key<&Task::validation>("validation", "null",
                             "examples held out: how many or, below 1, which share",
                             above(0).at_most(1e9))
@@ -71,15 +74,14 @@ constexpr Fields kTask = fields<Task>(
                              at_least(0).at_most(1))
          .later(),
      key<&Task::label_smoothing>("label_smoothing", "null",
-                                 "share of each label that all classes have evenly, in the loss of "
-                                 "gradients; evaluations, of training examples too, take labels as "
-                                 "they are",
+                                 "share of each label that is spread evenly over all classes, in "
+                                 "the loss of gradients; never in evaluations",
                                  at_least(0).below(1))
          .later(),
      key<&Task::feature_shift>("feature_shift", "null",
-                               "Gaussian noise on the features of training examples, of this "
-                               "variance with the last of N workers and of i/N of it with worker "
-                               "i; the same in every pass, never on those of tests",
+                               "variance of Gaussian noise on the training features of the last of "
+                               "N workers; worker i = 1, 2, … has i/N of it; the same in every "
+                               "pass, never in tests",
                                at_least(0).at_most(1e6))
          .later(),
      key_of<Task>("augmentation", FieldType::section, "",
@@ -95,7 +97,7 @@ constexpr Fields kTask = fields<Task>(
 constexpr Fields kWorkers = fields<Run>({key<&Run::workers>(
     "count", "", "number of workers; 1 is plain SGD", at_least(1).at_most(1e6))});
 
-// A cadence or a limit, which is as it is given until the recipe is resolved.
+// A cadence or a limit, kept as given until the recipe is resolved.
 template <class T>
 constexpr Key<T> positive(std::string_view name, std::string_view help) {
   return key_of<T>(name, FieldType::number, "null", help, above(0));
@@ -138,11 +140,11 @@ constexpr Fields kEvaluation = fields<Cadence>(
                                     "sample the consensus distance, normalised time", above(0)),
      choice<&Cadence::workers>(
          "workers", "end,always,never", "\"end\"",
-         "when to evaluate each worker's own model besides the mean, each as dear as the mean; "
+         "when to evaluate each worker's own model too, which costs as much as the mean each; "
          "always: at every evaluation",
          Values<WorkerEvaluation::at_end, WorkerEvaluation::always, WorkerEvaluation::never>{})});
 
-// In every help text of a cadence, since that is shown with the one key that is wrong.
+// In the help of every cadence, because errors show the help of one key only.
 #define ACID_UNLESS_CADENCE \
   " (default: as often as costs at most 2 % of the time, and at an interruption)"
 constexpr Fields kCheckpoint = fields<Checkpoint>(
@@ -162,8 +164,8 @@ constexpr Fields kCheckpoint = fields<Checkpoint>(
 
 constexpr Fields kRecord = fields<Record>(
     {key<&Record::events>("events", "null",
-                          "keep the event log (default: threads always, they are proven from it; "
-                          "virtual only when asked, it is executed again)"),
+                          "keep the event log (default: on threads and mpi, which acid verify "
+                          "replays from it; not on virtual, which it executes again)"),
      key_of<Record>("metrics", FieldType::texts, "\"all\"", "which metrics are kept", {},
                     [](Record& record, const json& value, const Field&) {
                       if (value.is_array()) record.metrics.emplace(value.begin(), value.end());
@@ -191,12 +193,9 @@ constexpr Fields kStreams = fields<Streams>(
 
 const FieldTable kCodec{codec_fields(), &kinds_in<&codec_catalog>, "none"};
 constexpr Fields kMethod = fields<Run>(
-    {key_of<Run>("codec", FieldType::section, "",
-                 "what receivers get of a message, and what it costs")
-         .of(kCodec)
-         .apart(),
+    {key_of<Run>("codec", FieldType::section, "", "how messages are compressed").of(kCodec).apart(),
      key_of<Run>("label", FieldType::text, "null",
-                 "what tables and pictures call it; else by its method's name")
+                 "name in tables and charts; default: the method's")
          .apart()
          .said("", "", "label = \"AD-PSGD, rate 2\""),
      key_of<Run>("search", FieldType::table, "null",
@@ -215,8 +214,9 @@ constexpr Fields kRun = fields<Run>(
                  "how a gradient becomes a step, of every algorithm alike", {}, &read_optimizer)
          .of(optimizer_table)
          .unused(&use::without_gradients),
-     section<kWorkers>("workers", "how many train"),
-     entry<&Run::topology>("topology", "who may talk to whom", kTopology).unused(&use::topology),
+     section<kWorkers>("workers", "how many workers train"),
+     entry<&Run::topology>("topology", "which workers may talk to each other", kTopology)
+         .unused(&use::topology),
      section<kBudget, &Run::budget>(
          "budget",
          "how long a run is: epochs, gradients or normalised_time; seconds, bytes and target end "
@@ -245,7 +245,8 @@ RunSettings settings_of(const json& resolved) {
 [[noreturn]] void refuse(const std::exception& error) {
   throw StoreError(
       fmt::format("settings of a run are not as this acid writes them ({}): another version wrote "
-                  "them, or somebody altered the database; 'acid run RECIPE' stores them again",
+                  "them, or the database was altered outside acid; 'acid run RECIPE' stores them "
+                  "again",
                   error.what()));
 }
 
@@ -255,7 +256,7 @@ auto filled(Fill fill) {
     return fill();
   } catch (const json::exception& error) {
     refuse(error);
-  } catch (const std::logic_error& error) {  // what names a worker names none
+  } catch (const std::logic_error& error) {  // a worker's number is no number
     refuse(error);
   }
 }

@@ -18,9 +18,8 @@
 
 namespace acid {
 
-// The settings of a run, filled once from the JSON that is stored and digested. What an entry of a
-// catalog takes ({kind, …} of a data set, model, partition, graph or method) stays JSON: only the
-// entry reads it, by its fields.
+// The settings of a run, filled from the JSON that is stored and digested. The options of a catalog
+// entry (data set, model, partition, graph or method) stay JSON: only the entry reads them.
 
 struct TaskSettings {
   nlohmann::json dataset;
@@ -29,19 +28,19 @@ struct TaskSettings {
   std::optional<int> batch_size;  // examples per gradient and worker; absent as above
   std::int64_t validation = 0;    // training examples held out
   double label_noise = 0;         // share of the training labels that are replaced
-  double label_smoothing = 0;     // share of a label that all classes have, in gradients
+  double label_smoothing = 0;     // share of a label spread over all classes, in gradients
   double feature_shift = 0;       // variance of the noise on the last worker's training examples
   Augmentation augmentation;      // of training images
   bool average_buffers = true;    // false: each worker keeps its own
 };
 
-/// Seeds that are held fixed while the run's own varies.
+/// Seeds that stay fixed while the run's own varies.
 struct StreamSettings {
   std::optional<std::uint64_t> init, data, gossip, compute;
   Seeds seeds(std::uint64_t run_seed) const;
 };
 
-/// Both absent: as often as costs little.
+/// Without every_time and every_seconds: as often as costs little.
 struct CheckpointSettings {
   std::optional<double> every_time;  // normalised
   std::optional<double> every_seconds;
@@ -65,7 +64,7 @@ struct MpiSettings {
   std::optional<int> processes_per_host;
   std::vector<std::string> arguments;   // of the launcher
   std::optional<double> start_seconds;  // absent in runs of an earlier acid
-  bool go_on = false;                   // without processes that are lost, where the method can
+  bool go_on = false;                   // without lost processes, if the method can
   bool library_sum = false;             // all-reduce by the MPI library: not reproducible
   std::vector<double> slow_factors;     // by worker; empty: all 1
   MpiTransportOptions transport;
@@ -73,7 +72,7 @@ struct MpiSettings {
 
 struct ExecutionSettings {
   DriverKind driver = DriverKind::virtual_time;
-  bool cuda = false;  // where workers live; analytic tasks compute on the CPU all the same
+  bool cuda = false;  // workers' memory; analytic tasks still compute on the CPU
   int threads_per_worker = 1;
   double max_backlog = 4;
   int max_restarts = 3;
@@ -88,7 +87,7 @@ const std::vector<double>& slow_factors(const ExecutionSettings& execution);
 
 struct RunSettings {
   int workers = 1;
-  nlohmann::json topology;  // null where the method reads no graph
+  nlohmann::json topology;  // null if the method reads no graph
   nlohmann::json algorithm;
   TaskSettings task;
   OptimizerSettings optimizer;
@@ -105,24 +104,23 @@ struct RunSettings {
   Seeds seeds() const { return streams.seeds(seed); }
 };
 
-/// What a recipe can say of a run: its sections, in the order in which they are checked, and last
-/// "algorithm", a table of [[algorithms]]. Each key has its member of the above beside it, so that
-/// what is written is checked, completed, stored, read and explained by one declaration.
+/// The sections of a recipe that describe a run, in the order in which they are checked; the last
+/// is "algorithm", a table of [[algorithms]]. Each key is declared once, with its member of the
+/// structs above; that declaration checks, completes, stores, reads and explains it.
 const FieldTable& run_table();
 
 /// From PlannedRun::settings (recipes/plan.hpp), also of an earlier acid, or of a group, which has
-/// no seed. Throws StoreError where they have not that form: nobody but acid writes them, and they
-/// are checked before.
+/// no seed. Throws StoreError if they have another form, which acid never writes.
 RunSettings settings_from(const nlohmann::json& resolved);
-/// The same of their task alone.
+/// The task only.
 TaskSettings task_from(const nlohmann::json& resolved);
 
-/// What a run's graph is called, by its topology: "any" where it reads none.
+/// The name of a run's graph; "any" if the run reads none.
 std::string graph_name(const nlohmann::json& topology);
 /// execution.driver of recipes.
 std::string_view driver_name(DriverKind driver);
 
-/// Whether a run under MPI goes on without processes that are lost: asynchronous methods can.
+/// Whether a run under MPI goes on without lost processes; only asynchronous methods can.
 bool goes_on_without_lost(const RunSettings& settings);
 
 }  // namespace acid

@@ -22,8 +22,8 @@ namespace acid {
 //       key<&OptimizerSettings::momentum>("momentum", "0.0", "share of …", at_least(0).below(1)),
 //       …});
 //
-// The Field that comes of it checks recipes, completes and documents them (recipes/checker.hpp,
-// recipes/reference.hpp); kSgd.fill() reads resolved JSON into the members.
+// Its Field checks, completes and documents recipes (recipes/checker.hpp, recipes/reference.hpp);
+// kSgd.fill() reads resolved JSON into the members.
 
 using Kind = FieldTable::Kind;
 
@@ -37,8 +37,8 @@ struct Bounds {
 constexpr Bounds at_least(double least) { return {.minimum = least}; }
 constexpr Bounds above(double limit) { return {.minimum = limit, .minimum_excluded = true}; }
 
-/// A field, and how its value in resolved JSON becomes members of a T; nullptr: it is read with
-/// others.
+/// A field, and the function that reads its value in resolved JSON into members of a T; nullptr: it
+/// is read together with other keys.
 template <class T>
 struct Key {
   using Read = void (*)(T& members, const nlohmann::json& value, const Field& field);
@@ -56,7 +56,7 @@ struct Key {
     return with(&Field::unused, why);
   }
   constexpr Key ranked(int rank) const { return with(&Field::rank, rank); }
-  /// What the reference says instead of what it would; an empty text stays as it is.
+  /// Replaces the reference's texts; an empty text replaces nothing.
   constexpr Key said(std::string_view words, std::string_view meaning,
                      std::string_view example) const {
     return with(&Field::words, words).with(&Field::meaning, meaning).with(&Field::example, example);
@@ -81,7 +81,7 @@ constexpr auto& member_of(T& members) {
   return member_of<rest...>(members.*first);
 }
 
-/// Such a path: whose member it begins with, and the type at its end, optional or not.
+/// A path of pointers to members: the class that it starts from and the type that it leads to.
 template <auto... path>
 struct Path;
 template <class T, class V, V T::*first, auto... rest>
@@ -112,7 +112,7 @@ constexpr FieldType type_of() {
   return FieldType::text;
 }
 
-/// A key without a member of its own, or one that is read as no other.
+/// A key without its own member, or with its own way of reading.
 template <class T>
 constexpr Key<T> key_of(std::string_view name, FieldType type, std::string_view fallback,
                         std::string_view help, Bounds bounds = {},
@@ -122,7 +122,7 @@ constexpr Key<T> key_of(std::string_view name, FieldType type, std::string_view 
           read};
 }
 
-/// A key of the member that the path leads to, by whose type it has its own.
+/// A key for the member at the path; the member's type gives the key's type.
 template <auto... path>
 constexpr auto key(std::string_view name, std::string_view fallback, std::string_view help,
                    Bounds bounds = {}) {
@@ -196,7 +196,7 @@ constexpr Fields<T, N> fields(const Key<T> (&keys)[N]) {
   return all;
 }
 
-/// The kinds that the entries of a catalog are.
+/// Adds a kind for each entry of a catalog.
 template <class Entry>
 void add_kinds(std::vector<Kind>& kinds, std::span<const Entry> catalog) {
   for (const Entry& entry : catalog) {
@@ -205,7 +205,7 @@ void add_kinds(std::vector<Kind>& kinds, std::span<const Entry> catalog) {
   }
 }
 
-/// A kind of a table: what it says of itself in the members, and its own keys.
+/// A kind of a table, and how it is read into the members: its name and its own keys.
 template <class T>
 struct KindOf {
   Kind kind;
@@ -222,7 +222,7 @@ constexpr auto kind(std::string_view name, std::string_view summary, Values<valu
 template <class T>
 inline constexpr Fields<T, 0> kNoKeys{};
 
-/// The keys of a table with a kind: those of all kinds, then those of each.
+/// The keys of a table with kinds: common ones, then those of each kind.
 template <class T, std::size_t N, std::size_t K>
 struct KindedFields {
   using Members = T;
@@ -250,7 +250,7 @@ constexpr KindedFields<T, N, K> kinded(const Fields<T, N>& common, std::string_v
   return all;
 }
 
-/// What checks and documents the keys of `declared`, Fields or KindedFields.
+/// The FieldTable of `declared`, Fields or KindedFields.
 template <auto& declared>
 constexpr FieldTable table_of() {
   if constexpr (requires { declared.kinds; })
@@ -271,8 +271,8 @@ struct Owner<Members, first, rest...> {
   using Type = ClassOf<first, rest...>;
 };
 
-/// A table in a table, of the member that the path leads to, which may be optional; without a path
-/// of the same members. With a fallback it is that where a recipe leaves it out.
+/// A table in a table, for the member at the path, which may be optional; without a path, for the
+/// same members. `fallback`: the value if a recipe leaves the table out.
 template <auto& declared, auto... path>
 constexpr auto section(std::string_view name, std::string_view help,
                        std::string_view fallback = {}) {
@@ -292,7 +292,7 @@ constexpr auto section(std::string_view name, std::string_view help,
       .of(kTableOf<declared>);
 }
 
-/// A table whose JSON the member is: an entry of a catalog reads it by its fields.
+/// A table that is stored in its member as JSON, for a catalog entry to read.
 template <auto... path>
 constexpr auto entry(std::string_view name, std::string_view help, const FieldTable& table) {
   using T = ClassOf<path...>;

@@ -8,7 +8,7 @@
 
 namespace acid {
 
-/// What decides whether a run looks at a key of its recipe.
+/// What decides whether a run uses a key of its recipe.
 struct RunInUse {
   const RunSettings& settings;
   const AlgorithmEntry& entry;
@@ -17,12 +17,12 @@ struct RunInUse {
   bool has_buffers = false;  // batch-norm statistics
 };
 
-/// Field::unused of the settings, and what it is decided by.
+/// The functions Field::unused of settings, and their helpers.
 namespace use {
 
 using Run = RunInUse;
 
-inline constexpr const char* kAlone = "one worker has nobody to talk to";
+inline constexpr const char* kAlone = "one worker has no other to talk to";
 inline constexpr const char* kInstant = "messages take no time";
 inline constexpr const char* kServed = "workers talk to a server, and no graph has a part in it";
 
@@ -45,7 +45,7 @@ inline bool is_instant(const Run& run) {
            return is_instant(edge.second);
          });
 }
-// Whose communication is cut into buckets that overlap the backward pass.
+// Whether communication is cut into buckets that overlap the backward pass.
 inline bool has_buckets(const Run& run) {
   const auto overlaps = [](const Leg& leg) {
     return comes_before(leg, Phase::say, Phase::gradient);
@@ -68,7 +68,7 @@ inline bool draws_graphs(const Run& run) {
 }
 inline bool gossips(const Run& run) { return pairwise(run) && !alone(run) && run.method.rate > 0; }
 
-/// Why a run does not look at a key; nullptr: it does.
+/// Why a run does not use a key; nullptr: it does.
 inline const char* unless(bool used, const char* why_not) { return used ? nullptr : why_not; }
 
 inline const char* without_buffers(const Run& run) {
@@ -143,7 +143,7 @@ inline const char* without_buckets(const Run& run) {
 inline const char* on_loss(const Run& run) {
   const auto& mpi = run.settings.execution.mpi;
   return unless(!mpi || !mpi->go_on || pairwise(run),
-                "rounds of a synchronous method need everybody, so it restarts");
+                "rounds of a synchronous method need all workers, so the run restarts");
 }
 
 }  // namespace use

@@ -136,7 +136,7 @@ void refuse_if_overtaken(const Connection& connection, std::int64_t run, const s
 constexpr const char* kSayThatItGoesOn = R"sql(
   INSERT INTO log (attempt, time, severity, text)
   SELECT id, ?2, 'warning', 'it was taken for gone and goes on'
-      || iif(message = '', '', ', though somebody wrote: ' || message)
+      || iif(message = '', '', ', after another process wrote: ' || message)
     FROM attempts WHERE id = ?1 AND (outcome IS NOT NULL OR seal IS NOT NULL)
       AND NOT EXISTS (SELECT 1 FROM results WHERE attempt = ?1))sql";
 

@@ -16,7 +16,7 @@ bool begins_word(char c) { return std::isalpha(static_cast<unsigned char>(c)) !=
 bool in_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
 }
-// Of bare text: random-regular, data/a9a.txt.
+// Whether c may be in text without quotes: random-regular, data/a9a.txt.
 bool in_text(char c) { return in_word(c) || c == '-' || c == '/' || c == '~' || c == '+'; }
 
 std::string lowered(std::string text) {

@@ -12,10 +12,10 @@ namespace {
 
 void refuse_other_paths(const std::string& store_folder, const std::string& relative) {
   if (!is_checkpoint_path(relative))
-    throw StoreError(
-        fmt::format("the store {} names the file '{}', which is not a path under checkpoints/: "
-                    "somebody altered the database; 'acid doctor --store {}' looks for more",
-                    store_folder, relative, store_folder));
+    throw StoreError(fmt::format(
+        "the store {} names the file '{}', which is not a path under checkpoints/: "
+        "the database was altered outside acid; 'acid doctor --store {}' looks for more",
+        store_folder, relative, store_folder));
 }
 
 }  // namespace

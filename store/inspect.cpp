@@ -39,8 +39,7 @@ std::optional<BadFile> check_file(const std::string& folder, const NamedFile& fi
   const auto bad = [&](std::string what, Harm harm) {
     return BadFile{file, fmt::format("{}: {} {}", file.title, file.path, what), harm};
   };
-  if (!is_checkpoint_path(file.path))
-    return bad("is not a path under checkpoints/", Harm::foreign);
+  if (!is_checkpoint_path(file.path)) return bad("is not a path under checkpoints/", Harm::foreign);
   const FileLook look = look_at_file(folder, file.path);
   switch (look.is) {
     case FileLook::Is::missing:
@@ -107,8 +106,7 @@ std::string remedy_for(const BadFile& bad, const std::string& left) {
   const NamedFile& file = bad.file;
   if (can_be_let_go_of(bad)) return "repairing notes it as removed; " + left;
   if (bad.harm == Harm::unreadable) return "check its permissions";
-  if (bad.harm == Harm::foreign)
-    return "acid will not touch it; put the file itself in its place";
+  if (bad.harm == Harm::foreign) return "acid will not touch it; put the file itself in its place";
   if (file.live) return "the run is being executed; look again when it has ended";
   if (file.kind == NamedFile::Kind::checkpoint) return "put it back; without it " + left;
   return "put a copy in its place, or run the recipe again with --force";
@@ -120,7 +118,8 @@ std::string describe(const OpenAttempt& attempt) {
                      attempt.run, attempt.lease.pid, attempt.lease.host);
 }
 
-constexpr const char* kAltered = "somebody altered the database; go back to a copy of the folder";
+constexpr const char* kAltered =
+    "the database was altered outside acid; go back to a copy of the folder";
 
 /// Adds what `look` finds. A part that cannot be read because the database is damaged is itself a
 /// finding.

@@ -65,10 +65,10 @@ std::int64_t checked_version(const Connection& connection, std::size_t newest) {
         "--store",
         connection.place()));
   if (version < 0)
-    throw StoreError(
-        fmt::format("the store {} says that it has schema {}: somebody altered the database, and "
-                    "nothing was changed; go back to a copy of the folder",
-                    connection.place(), version));
+    throw StoreError(fmt::format(
+        "the store {} says that it has schema {}: the database was altered outside acid, and "
+        "nothing was changed; go back to a copy of the folder",
+        connection.place(), version));
   if (version > static_cast<std::int64_t>(newest))
     throw StoreError(fmt::format(
         "the store {} was made by a newer acid (schema {}; this one knows up to {}); nothing was "

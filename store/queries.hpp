@@ -150,8 +150,8 @@ struct AskedRuns {
 enum class OfSearches { with, without };
 AskedRuns resolve_runs(const Store& store, const std::vector<std::string>& names,
                        OfSearches searches = OfSearches::with);
-/// Of these runs, in their order, those for which all conditions hold (store/condition.hpp);
-/// without a condition all. UsageError where none is left, and for a condition that is none.
+/// Keeps the runs for which all conditions hold (store/condition.hpp), in order. UsageError if none
+/// is left, or if a condition is invalid.
 AskedRuns runs_where(const Store& store, AskedRuns runs,
                      const std::vector<std::string>& conditions);
 /// A run, by a unique prefix of its id or "@latest", the newest one; or else all runs of an

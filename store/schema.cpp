@@ -49,7 +49,7 @@ std::string digest_of(const SchemaObjects& objects) {
 
 [[noreturn]] void refuse(const Connection& connection, const std::string& what) {
   throw StoreError(
-      fmt::format("the store {} {}: somebody altered the database, and nothing was "
+      fmt::format("the store {} {}: the database was altered outside acid, and nothing was "
                   "changed; go back to a copy of the folder, or choose another one "
                   "with --store",
                   connection.place(), what));

@@ -53,7 +53,8 @@ std::string explain(int code, const std::string& place, double busy_seconds,
           place);
     case SQLITE_CONSTRAINT:
       return fmt::format(
-          "rows of the store {} contradict each other ({}): somebody altered the database, and "
+          "rows of the store {} contradict each other ({}): the database was altered outside acid, "
+          "and "
           "nothing was changed; 'acid doctor --store {}' looks for more damage",
           place, detail, place);
     case SQLITE_IOERR:

@@ -64,8 +64,7 @@ std::string wrong_beside_values(const Connection& connection, const SummaryRow& 
   while (points.step()) {
     const double value = points.real(1);
     if (points.integer(2) != special_of(value))
-      return fmt::format("says of the value {} at its sample {} what is not so", value,
-                         points.integer(0));
+      return fmt::format("has a wrong mark at the value {} of sample {}", value, points.integer(0));
     ++found.count;
     found.last_tick = points.integer(0);
     found.last = value;

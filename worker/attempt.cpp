@@ -106,8 +106,8 @@ Attempt::Attempt(const ExecuteOptions& options, Store& store, const RunDetail& r
   const std::vector<std::string> other = other_than_planned(run, composed.file_digests);
   if (!other.empty() && !options.allow_changed)
     throw UsageError(fmt::format(
-        "{}; put the file back, or run the recipe again, which makes another run of what it holds "
-        "now",
+        "{}; put the old file back, or run the recipe again, which makes another run with the new "
+        "content",
         fmt::join(other, "; ")));
   remarks_.insert(remarks_.end(), other.begin(), other.end());
   std::vector<std::string> complaints;  // about unusable checkpoints

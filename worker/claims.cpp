@@ -93,8 +93,8 @@ void refuse_altered_settings(const RunDetail& run) {
   }
   if (!names_files && !settings_have_their_digest(run))
     throw StoreError(
-        fmt::format("the settings of run {} are not those that its digest is of: somebody altered "
-                    "the database; 'acid run RECIPE' stores them again",
+        fmt::format("the settings of run {} do not have the run's digest: the database was altered "
+                    "outside acid; 'acid run RECIPE' stores them again",
                     run.summary.id));
 }
 

@@ -228,9 +228,8 @@ int main(int argc, char** argv) {
     return static_cast<int>(acid::Exit::run_failed);
   } catch (const nlohmann::json::exception& error) {
     std::cerr << acid::kWorkerErrorPrefix
-              << "the store is damaged: it does not hold of this run what acid "
-                 "writes ("
-              << error.what() << "); 'acid doctor --store' looks for more damage\n";
+              << "the store is damaged: this run's data is not as acid writes it (" << error.what()
+              << "); 'acid doctor --store' looks for more damage\n";
     return static_cast<int>(acid::Exit::store);
   } catch (const std::exception& error) {
     std::cerr << "acid-worker: this is a bug in acid: " << error.what() << "\n";

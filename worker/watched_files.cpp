@@ -55,9 +55,9 @@ void WatchedFiles::refuse_changed() {
     if (now == file.look || now.empty()) continue;
     if (sha256_file(file.path) != file.sha256)
       throw Error(fmt::format(
-          "{} changed while the run was under way, so that what it computes would be of neither "
-          "content: put it back and run the recipe again, which goes on from the last checkpoint; "
-          "with what the file holds now, the recipe makes another run",
+          "{} changed during the run, whose result would belong to neither content. Put the old "
+          "file back and run the recipe again, which goes on from the last checkpoint; with the "
+          "new content the recipe makes another run",
           file.path));
     file.look = std::move(now);
   }

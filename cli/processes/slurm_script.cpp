@@ -70,7 +70,7 @@ void add_command(Lines& script, const SlurmJob& job) {
   script.add("trap 'out_of_time=yes; tell' USR1");
   script.add(fmt::format("{} &", fmt::join(words, " ")));
   script.add("acid=$!");
-  script.add("[ -z \"$told\" ] || tell  # It may have come before there was anybody to tell.");
+  script.add("[ -z \"$told\" ] || tell  # SIGTERM may have come before acid started.");
   script.add("until wait \"$acid\"; code=$?; ! kill -0 \"$acid\" 2>/dev/null; do :; done");
 }
 

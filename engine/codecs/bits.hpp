@@ -9,10 +9,10 @@ namespace acid {
 
 constexpr std::size_t floats_of_bits(std::size_t bits) { return (bits + 31) / 32; }
 
-/// Bits one after the other, the lowest first.
+/// Writes numbers of a few bits without gaps, the lowest bit first.
 class BitWriter {
  public:
-  /// `out` is 0; outlives it.
+  /// `out` is zeroed and outlives the writer.
   explicit BitWriter(std::span<float> out) : out_(reinterpret_cast<std::byte*>(out.data())) {}
   void add(std::uint64_t value, unsigned bits) {
     for (unsigned some = 0; bits > 0; bits -= some, value >>= some, at_ += some) {

@@ -30,7 +30,7 @@ std::shared_ptr<const Codec> codec_of(const nlohmann::json& options, bool receiv
   ACID_ASSERT(found != codec_catalog().end() && found->make, "a codec called '{}'", kind);
   const auto codec = found->make(options, receivers_say);
   ACID_ASSERT(codec->needs_own() == (codec->has_gaps() && receivers_say),
-              "where what fits {} depends on is no receiver's message", kind);
+              "{} needs receivers' messages, and they send none", kind);
   return codec;
 }
 

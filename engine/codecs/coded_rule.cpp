@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<std::string_view, 8> kErrors = {"error0", "error1", "error2", "error3",
                                                      "error4", "error5", "error6", "error7"};
 
-// A message is of single precision, whatever the workers are.
+// Messages are in single precision, also when workers are in double.
 template <class T>
 void project(const Codec& codec, const Codec::Draw& draw, T* values, std::size_t size) {
   if constexpr (std::is_same_v<T, float>) {
@@ -50,8 +50,7 @@ CodedRule<T>::CodedRule(std::shared_ptr<const Rule<T>> inner, std::shared_ptr<co
   scalars_.push_back({"said"});
 }
 
-// In a round a checkpoint may follow, after which the same is said again: then it is counted when
-// it is heard.
+// In rounds a message counts when it is heard: after a checkpoint it may be said again.
 template <class T>
 void CodedRule<T>::say(const WorkerView<T>& worker, T* out) const {
   inner_->say(worker, out);

@@ -9,8 +9,8 @@
 
 namespace acid {
 
-/// Another rule whose messages go through a codec: what it says is what receivers get of it, the
-/// worker itself too. With error feedback a worker keeps what its messages have left out.
+/// Wraps a rule whose messages go through a codec: every receiver, and the sender itself, uses the
+/// projected message. With error feedback a worker keeps what its messages left out.
 template <class T>
 class CodedRule final : public Rule<T> {
  public:
@@ -60,13 +60,13 @@ class CodedRule final : public Rule<T> {
   const std::shared_ptr<const Codec> codec_;
   const bool error_feedback_;
   std::vector<Slot> slots_;
-  std::vector<ScalarSlot> scalars_;  // the last: messages said before
+  std::vector<ScalarSlot> scalars_;  // the last: number of messages said
 };
 
 extern template class CodedRule<float>;
 extern template class CodedRule<double>;
 
-/// The same methods with a codec. `error_feedback`: what is not sent is added to the next message.
+/// The same rules with a codec. `error_feedback`: what is not sent is added to the next message.
 Rules coded(const Rules& rules, const std::shared_ptr<const Codec>& codec, bool error_feedback);
 
 }  // namespace acid

@@ -10,11 +10,11 @@ namespace {
 
 constexpr Field kLatticeFields[] = {
     {"bits", FieldType::integer, "8",
-     "of an element; what two say may differ by spacing · (2^bits − 1) / 2", 2, 16},
+     "bits per element; two workers' values may differ by spacing · (2^bits − 1) / 2", 2, 16},
     {"spacing",
      FieldType::number,
      {},
-     "of neighbouring numbers; an element is off by half of it at most",
+     "distance of neighbouring numbers; the error of an element is at most half of it",
      0,
      1e6,
      true}};
@@ -28,7 +28,7 @@ Stream dither_of(const Codec::Draw& draw, std::uint64_t message) {
   return Stream(Stream(draw.seed, ~std::uint64_t{draw.sender}).next64(), message);
 }
 
-/// Of the integers of one block.
+/// The check over the integers of one block.
 struct Hash {
   std::uint64_t state = 0x243f6a8885a308d3u;
   void add(std::int64_t number) {
@@ -39,17 +39,16 @@ struct Hash {
   }
 };
 
-/// The nearest of the numbers s·m − u of all integers m: s apart, and shifted by a dither u in
-/// [−s/2, s/2) that both ends draw for each element (Davies et al., arXiv 2002.09268; used by
-/// SwarmSGD, arXiv 1910.12308). The lowest bits of m travel, and a receiver takes, of all m that
-/// end in them, the one nearest to a key, its own vector: that is right where the two differ by no
-/// more than radius_, however large they are. A receiver without a vector of that kind takes 0 for
-/// one. For every kChecked elements a hash of the m travels too: ⌈d·bits/8⌉ + 4⌈d/4096⌉ + 4 bytes,
-/// and where the check fails or the two are too far apart there is a gap.
+/// Rounds each element to the nearest s·m − u, m an integer. The dither u in [−s/2, s/2) is drawn
+/// by both ends for each element (Davies et al., arXiv 2002.09268; used by SwarmSGD, arXiv
+/// 1910.12308). Only the lowest bits of m travel. A receiver chooses the m with these bits that is
+/// nearest to a key, its own vector: this is right where the two vectors differ by at most radius_,
+/// however large they are. A receiver without such a vector uses 0 as the key. For every kChecked
+/// elements a hash of the m travels too, ⌈d·bits/8⌉ + 4⌈d/4096⌉ + 4 bytes in all. Where the check
+/// fails, or the two vectors are too far apart, there is a gap.
 ///
-/// All arithmetic is in double precision, so a value is off by s/2 at most, and by what single
-/// precision rounds it by. What single precision cannot tell apart as finely stays as it is, and
-/// does not travel like this.
+/// Arithmetic is in double precision: the error is at most s/2 and the rounding to single. Elements
+/// too large for single precision to resolve s stay unchanged and are gaps.
 class LatticeCodec final : public Codec {
  public:
   LatticeCodec(const nlohmann::json& options, bool has_keys)
@@ -102,7 +101,7 @@ class LatticeCodec final : public Codec {
       hashes[block] = std::bit_cast<float>(hash.value());
     }
   }
-  // Where a check fails its elements are NaN.
+  // If a check fails, its elements are NaN.
   void unpack(const Draw& draw, std::span<const float> packed, std::span<const float> key,
               std::span<float> out) const override {
     Stream dither = dither_of(draw, std::bit_cast<std::uint32_t>(packed[0]));
@@ -131,20 +130,20 @@ class LatticeCodec final : public Codec {
   double drawn_shift(Stream& dither) const {
     return ((static_cast<double>(dither.next32()) + 0.5) * 0x1p-32 - 0.5) * spacing_;
   }
-  // With four numbers of single precision between two of the lattice, rounding one of these to
-  // single precision leaves no doubt about which it is.
+  // With four single-precision numbers between two lattice points, rounding to single precision
+  // does not change which point it is.
   bool holds(double value) const { return std::abs(value) <= spacing_ * 0x1p22; }
 
   const unsigned bits_;
   const double spacing_;
-  const bool has_keys_;  // receivers have a vector of their own, unlike a server
+  const bool has_keys_;  // receivers have their own vector, unlike a server
   const double radius_;
 };
 
 }  // namespace
 
 const CodecEntry lattice_codec{"lattice",
-                               "few bits around what the receiver has; around 0 at a server",
+                               "few bits around the receiver's own message; around 0 at a server",
                                kLatticeFields, &make_codec<LatticeCodec>};
 
 }  // namespace acid

@@ -10,45 +10,47 @@
 
 namespace acid {
 
-/// The form in which messages travel: vectors by the codec, numbers as they are. Immutable.
+/// The form in which messages travel: vectors packed by the codec, numbers unchanged. Immutable.
 ///
-/// Where the codec has gaps, what does not fit travels with the message, as it is. Where receivers
-/// say nothing of their own (needs_own() is false) encode() makes one body of all that. Else what
-/// fits depends on the receiver's message of the same exchange, which is on its way when the
-/// sender's leaves: then the packed body goes first, and the rest once one of both knows the gaps.
+/// If the codec has gaps, their elements travel too, uncompressed. If needs_own() is false,
+/// encode() puts all of it into one body. Otherwise the gaps depend on the receiver's message of
+/// the same exchange, which is still on its way: the packed body is sent first, the rest once
+/// either end knows the gaps.
 class PackedMessage {
  public:
-  /// What the rule says of vectors of `dimension` elements. Without a codec it travels as it is.
+  /// For the rule's messages of vectors of `dimension` elements. Without a codec they are not
+  /// packed.
   PackedMessage(std::shared_ptr<const Rule<float>> rule, std::size_t dimension,
                 std::shared_ptr<const Codec> codec, std::uint64_t seed)
       : rule_(std::move(rule)), dimension_(dimension), codec_(std::move(codec)), seed_(seed) {}
 
   bool is_packed() const { return codec_ != nullptr; }
-  /// As receivers have it, and as it travels: whole, and what exchange `number` carries, from 0.
+  /// Unpacked and packed size: of the whole message, and of what exchange `number` (from 0)
+  /// carries.
   std::size_t floats() const { return whole().floats(); }
   std::size_t packed_floats() const { return packed_floats(whole()); }
   std::size_t floats(std::int64_t number) const { return extent(number).floats(); }
   std::size_t packed_floats(std::int64_t number) const { return packed_floats(extent(number)); }
   std::size_t bytes() const { return sizeof(float) * packed_floats(); }
   std::size_t bytes(std::int64_t number) const { return sizeof(float) * packed_floats(number); }
-  /// The number of the message, from 0, that a worker with these numbers has said and not heard
+  /// The number, from 0, of the message that a worker with these scalars has said and not heard
   /// yet; 0 without a codec.
   std::uint64_t number_said(std::span<const double> scalars) const;
 
-  /// What travels of `sender`'s message number `number`, from 0: it lies in `room`, which has its
-  /// packed_floats() or more. Without a codec it is the message.
+  /// The packed form of `sender`'s message `number`, from 0. It lies in `room`, which has at least
+  /// its packed_floats(). Without a codec it is `message` itself.
   std::span<const float> pack(int sender, std::uint64_t number, std::span<const float> message,
                               std::span<float> room) const;
-  /// What exchange `number` carried; a meeting's is whole, whatever the number. `own`: the
-  /// receiver's message of the same exchange, looked at where `needs_own()`. Only with a codec.
+  /// Unpacks what exchange `number` carried; in meetings always the whole message. `own`: the
+  /// receiver's message of the same exchange, read if needs_own(). Only with a codec.
   void unpack(int sender, std::int64_t number, std::span<const float> packed,
               std::span<const float> own, std::span<float> out) const;
   bool needs_own() const { return codec_ && codec_->needs_own(); }
-  /// The gaps of what exchange `number` carried, as few ranges as there are. Both ends find the
-  /// same, of their own message and what they have unpacked of the other's.
+  /// The gaps of what exchange `number` carried, adjacent ranges joined. Both ends find the same
+  /// from their own message and the other's unpacked one.
   Gaps gaps(std::int64_t number, std::span<const float> own, std::span<const float> other) const;
 
-  /// A whole message and what fills its gaps, for a receiver that says nothing of its own.
+  /// A whole message with the elements of its gaps, for a receiver that sends no message.
   std::vector<float> encode(int sender, std::uint64_t number, std::vector<float> message) const;
   void decode(int sender, std::span<const float> body, std::span<float> out) const;
 
@@ -66,15 +68,15 @@ class PackedMessage {
   const std::uint64_t seed_;
 };
 
-/// What a message has in its gaps, one after the other.
+/// The message's elements in the gaps, one after the other.
 std::vector<float> rest_of(std::span<const float> message, const Gaps& gaps);
-/// Puts that into the gaps. `rest` has as many floats as these, neither more nor fewer.
+/// Writes them back into the gaps. `rest` has exactly as many floats as the gaps.
 void fill_gaps(std::span<const float> rest, const Gaps& gaps, std::span<float> message);
 
-/// The gaps of a message of that extent, likewise.
+/// As PackedMessage::gaps(), for a message of this extent.
 Gaps gaps_of(const Codec& codec, const Extent& extent, std::span<const float> own,
              std::span<const float> other);
-/// The draws of vector `vector` of a message.
+/// The draws for vector `vector` of a message.
 Codec::Draw draw_of(std::uint64_t seed, int sender, std::uint64_t message, std::size_t vector,
                     std::size_t vectors);
 

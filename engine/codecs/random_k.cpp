@@ -10,13 +10,13 @@ constexpr Field kRandomKFields[] = {
     {"share",
      FieldType::number,
      {},
-     "of the elements that are sent, drawn anew for every message",
+     "share of the elements that is sent, drawn for every message",
      0,
      1,
      true},
     {"common", FieldType::boolean, "false", "all workers send the same elements"}};
 
-/// As many coordinates drawn anew for every message; 0 elsewhere, not rescaled: 4k + 4 bytes.
+/// k coordinates, drawn for every message; 0 elsewhere, not rescaled: 4k + 4 bytes.
 class RandomKCodec final : public Codec {
  public:
   RandomKCodec(const nlohmann::json& options, bool)

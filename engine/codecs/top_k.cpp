@@ -8,7 +8,7 @@ namespace acid {
 namespace {
 
 constexpr Field kTopKFields[] = {
-    {"share", FieldType::number, {}, "of the elements that are sent, the largest ones", 0, 1, true},
+    {"share", FieldType::number, {}, "share of elements that is sent, the largest", 0, 1, true},
     {"chunk", FieldType::integer, "0",
      "elements that compete with each other; 0: all of the vector", 0, 1e9}};
 
@@ -25,7 +25,7 @@ class TopKCodec final : public Codec {
   void project(const Draw&, std::span<float> values) const override {
     for_each_chunk(values, [&](std::span<float> part) {
       std::vector<float> sent(part.size());
-      // A zero has no sign: pack() may choose another of them.
+      // + 0.0f makes −0 a +0, since pack() may choose other zeros.
       for (const std::uint32_t at : largest(part)) sent[at] = part[at] + 0.0f;
       std::ranges::copy(sent, part.begin());
     });
@@ -71,7 +71,7 @@ class TopKCodec final : public Codec {
     for (std::size_t first = 0; first < values.size(); first += each)
       visit(values.subspan(first, std::min(each, values.size() - first)));
   }
-  // Positions of those that are sent, ascending; ties go to the lower index.
+  // Positions of the elements that are sent, ascending; ties go to the lower index.
   std::vector<std::uint32_t> largest(std::span<const float> values) const {
     std::vector<std::uint64_t> keys(values.size());  // larger magnitude first, then lower index
     for (std::size_t i = 0; i < values.size(); ++i) {

@@ -19,7 +19,7 @@ constexpr std::array<Field, 4> kArrayFields{{
     {.name = "layout",
      .type = FieldType::text,
      .fallback = "\"channels-first\"",
-     .help = "of images with four dimensions: examples × channels × height × width, or examples × "
+     .help = "order of four dimensions: examples × channels × height × width, or examples × "
              "height × width × channels",
      .choices = "channels-first,channels-last"},
     {.name = "mean",
@@ -29,13 +29,13 @@ constexpr std::array<Field, 4> kArrayFields{{
     {.name = "deviation",
      .type = FieldType::numbers,
      .fallback = "null",
-     .help = "what is left is divided by it, by channel",
+     .help = "inputs minus mean are divided by it, by channel",
      .minimum = 0,
      .minimum_excluded = true},
     {.name = "classes",
      .type = FieldType::integer,
      .fallback = "null",
-     .help = "labels are below it; by default the largest training label and one",
+     .help = "number of classes; default: the largest training label + 1",
      .minimum = 2,
      .maximum = 1e6},
 }};

@@ -14,10 +14,10 @@ constexpr std::array<std::string_view, 4> kNpyKeys{"train_inputs", "train_labels
 constexpr auto kNpyFields = with_array_fields(std::to_array<Field>({
     {"root", FieldType::file, "null",
      "folder with train_inputs.npy, train_labels.npy, test_inputs.npy and test_labels.npy"},
-    {kNpyKeys[0], FieldType::file, "null", "the file, where it is another one"},
-    {kNpyKeys[1], FieldType::file, "null", "the file, where it is another one"},
-    {kNpyKeys[2], FieldType::file, "null", "the file, where it is another one"},
-    {kNpyKeys[3], FieldType::file, "null", "the file, where it is another one"},
+    {kNpyKeys[0], FieldType::file, "null", "another file instead"},
+    {kNpyKeys[1], FieldType::file, "null", "another file instead"},
+    {kNpyKeys[2], FieldType::file, "null", "another file instead"},
+    {kNpyKeys[3], FieldType::file, "null", "another file instead"},
 }));
 
 std::vector<std::string> npy_files(const nlohmann::json& options) {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr auto kSafetensorsFields = with_array_fields(std::to_array<Field>({
     {"path", FieldType::file, "", "safetensors file with the tensors"},
-    {"test_path", FieldType::file, "null", "the one with those for tests, where it is another one"},
+    {"test_path", FieldType::file, "null", "file with the test tensors; default: the same file"},
     {"train_inputs", FieldType::text, "\"train_inputs\"", "name of a tensor: the training inputs"},
     {"train_labels", FieldType::text, "\"train_labels\"", "name of a tensor: the training labels"},
     {"test_inputs", FieldType::text, "\"test_inputs\"", "name of a tensor: the test inputs"},

@@ -90,9 +90,9 @@ class Doubts {
           "save labels - 1");
     else if (!empty.empty())
       add(train_.labels,
-          fmt::format("of {} classes, {} {} no training example", classes, some_of(empty),
+          fmt::format("{} of {} classes {} no training example", some_of(empty), classes,
                       empty.size() == 1 ? "has" : "have"),
-          "number the classes that there are from 0 on, or correct the number of classes");
+          "number the existing classes from 0, or correct the number of classes");
     look_at_test_classes();
   }
 
@@ -108,8 +108,8 @@ class Doubts {
         untested.push_back(c);
     if (!untested.empty() && !test_.classes.empty())
       add(test_.labels,
-          fmt::format("of {} classes, {} {} training examples and no test example",
-                      train_.classes.size(), some_of(untested),
+          fmt::format("{} of {} classes {} training examples and no test example",
+                      some_of(untested), train_.classes.size(),
                       untested.size() == 1 ? "has" : "have"),
           "take the test set from all classes, as from a shuffled list");
   }
@@ -140,10 +140,10 @@ class Doubts {
     const bool image = info_.shape.height > 1;
     if (!info_.shape.tokens && (bytes || (image && split.magnitude > kLargeInImages)))
       add(split.inputs,
-          fmt::format("inputs are from {:.3g} to {:.3g}, as bytes are that nobody scaled",
-                      split.least, split.most),
-          "divide them by 255, or save them as uint8, which acid divides; a mean and deviation of "
-          "the recipe are of what is divided then");
+          fmt::format("inputs are from {:.3g} to {:.3g}, as unscaled bytes are", split.least,
+                      split.most),
+          "divide them by 255, or save them as uint8, which acid divides; the recipe's mean and "
+          "deviation are those of the divided values");
   }
 
   // Borders of images may be black in all of them.
@@ -180,7 +180,7 @@ class Doubts {
       add(test_.inputs,
           fmt::format("{} of {} test {} looked at are among the training {}", test_.trained,
                       test_.looked_at, test_.unit, test_.unit),
-          "keep them apart: what such tests measure is not how well new examples are told");
+          "keep them apart: such tests do not measure how well new examples are classified");
   }
 
   DataInfo& info_;

@@ -26,7 +26,7 @@ constexpr auto kTokensFields = std::to_array<Field>({
     {.name = "vocabulary",
      .type = FieldType::integer,
      .fallback = "",
-     .help = "tokens are from 0 and below it",
+     .help = "number of different tokens, which count from 0",
      .minimum = 2,
      .maximum = kMostVocabulary},
     kSequenceField,

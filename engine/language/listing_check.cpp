@@ -277,7 +277,7 @@ class ListingCheck {
     if (has_reduction(statement.value)) {
       if (*type) return refuse_reduction(path, statement.value);
       if (listing_.meets() && scope.part == "hear")
-        return report(path, statement.value.column, "what two workers hear has no reductions",
+        return report(path, statement.value.column, "hear of two workers has no reductions",
                       "reduce in say or step, and keep the number");
       for (const auto& [name, vector] : scope.names)
         if (vector && (name == "u" || is_temporary(name))) scope.dead.insert(name);
@@ -309,9 +309,9 @@ class ListingCheck {
     if (kept != listing_.vectors.end() && kept->is_own_affair())
       return report(path, statement.column,
                     fmt::format("'{}' is {}", name,
-                                kept->is_rest_of_x ? "what x was rounded by"
-                                                   : "the sum of what its worker was pulled by"),
-                    "it follows from what else is done: assign another vector");
+                                kept->is_rest_of_x ? "the rounding error of x"
+                                                   : "the sum of the worker's pulls"),
+                    "acid assigns it: assign another vector");
     const auto known = scope.names.find(name);
     if (known != scope.names.end() && !known->second && vector)
       return report(path, statement.column,
@@ -335,7 +335,7 @@ class ListingCheck {
       const std::string path = fmt::format("send.{}", i);
       const auto type = type_of(message.value, path, said_);
       if (message.condition && (listing_.meets() || listing_.peers == Peers::server))
-        report(path, message.condition->column, "what two workers say has no condition",
+        report(path, message.condition->column, "messages of two workers have no condition",
                "messages of rounds may have one");
       else if (message.condition)
         check_formula(

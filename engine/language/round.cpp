@@ -204,7 +204,7 @@ Round::Round(std::string_view text, const Parameters& parameters, bool served) {
   if (phases.empty() || std::count(phases.begin(), phases.end(), Phase::gradient) == 0)
     refuse("it has no gradient");
   if (computed) refuse("its last gradient has no step");
-  if (said) refuse("what it says last nobody hears");
+  if (said) refuse("its last say has no hear");
   cut(phases);
 }
 

@@ -144,9 +144,9 @@ struct AlgorithmEntry {
   /// an effect. `gossips`: exchanges are drawn.
   const char* (*no_effect)(std::string_view option, const nlohmann::json& options,
                            bool gossips) = nullptr;
-  /// Of methods of rounds, as published or as follows from the rule: what an exchange leaves of the
-  /// workers' differences, in norm and in the long run, where gradients add none and nothing is
-  /// compressed. A formula of MixingNumbers, "rho". Empty: not known.
+  /// Methods of rounds: the share of the workers' differences, in norm and in the long run, that is
+  /// left after an exchange, without gradients and compression. As published, or derived from the
+  /// rule; a formula of MixingNumbers, "rho". Empty: unknown.
   std::string_view agreement = {};
   const Listing* listing = nullptr;  // the method's listing, if it is one
 };

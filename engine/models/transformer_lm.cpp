@@ -25,7 +25,7 @@ constexpr Field kTransformerFields[] = {
     {.name = "heads",
      .type = FieldType::integer,
      .fallback = "4",
-     .help = "of the attention, which share the width",
+     .help = "attention heads, which share the width",
      .minimum = 1,
      .maximum = 65536},
 };

@@ -19,19 +19,18 @@ struct Commit {
   std::span<const float> direction = {};  // what the optimiser is given: that, or an average of all
   bool begins_next = false;               // the next gradient begins at once
   bool is_first = false;                  // of this worker since the last sample
-  std::optional<double> norm = {};        // of the gradient, where it has changed since
-  /// Where there is a server: what it heard since its last reply, until the gradient was done.
+  std::optional<double> norm = {};        // the gradient's, where hearing has changed it since
+  /// With a server: messages that it heard from its last reply to the end of the gradient.
   std::optional<std::int64_t> staleness = {};
-  bool logs_staleness = false;  // that, in the event
+  bool logs_staleness = false;  // in the event
 };
 
-/// Of the worker's gradient in flight, where what the worker hears changes it before its step;
-/// nothing elsewhere.
+/// The norm of the worker's gradient in flight, for methods in which hearing changes the gradient;
+/// nothing for others.
 std::optional<double> norm_before_hearing(const RunSpec& spec, Worker& worker);
 
-/// Lets the worker commit, fills in the record of it, and logs the event. False where the loss is
-/// none (can_be_loss): the run has diverged. The thread that may change the worker calls it, and
-/// has the record to itself meanwhile.
+/// Lets the worker commit, fills in `record`, and logs the event. False unless can_be_loss(): the
+/// run has diverged. Called by the thread that may change the worker; no other uses `record`.
 bool commit(const Commit& what, Worker& worker, EventLog& log, GradientRecord& record);
 
 }  // namespace acid

@@ -15,8 +15,8 @@ namespace acid {
 /// A consistent cut of a run between two events: all that is needed to go on from there. Borrowed
 /// from the driver for the length of a call; no worker changes meanwhile.
 struct Cut {
-  /// How far the driver had come, in a unit of its own. For the virtual driver and for synchronous
-  /// methods it names the same moment in every execution of the run.
+  /// The driver's progress, in its own unit. For the virtual driver and for synchronous methods it
+  /// names the same moment in every execution of the run.
   std::int64_t step = 0;
   Position position;
   std::vector<StateVectors> vectors;  // the first is x
@@ -37,8 +37,7 @@ class Checkpoints {
   virtual bool due(std::int64_t step, const Position& position) = 0;
   /// Normalised time at which the next is wanted at the latest; kNever when only due() can tell.
   virtual double next_time() const = 0;
-  /// Whether a cut at this step was saved already, so that another would say nothing new: asked
-  /// before the last cut of a run that is stopped.
+  /// Whether a cut at this step is saved already. Asked before the last cut of a stopped run.
   virtual bool has(std::int64_t step) const = 0;
   /// Durable when it returns, with everything that was recorded before.
   virtual void save(const Cut& cut) = 0;

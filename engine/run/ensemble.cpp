@@ -16,8 +16,7 @@
 namespace acid {
 namespace {
 
-// Small enough that all workers' copies of one block stay in cache for the second pass; whole
-// pieces of a fingerprint.
+// A block of all workers stays in cache for the second pass, and is whole pieces of a fingerprint.
 std::size_t block_size(std::size_t workers) {
   constexpr std::size_t kPiece = FullFingerprint::kPiece;
   return std::clamp<std::size_t>((1u << 16) / workers / kPiece * kPiece, 2 * kPiece, 1024);
@@ -246,7 +245,7 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInFlight> in_fligh
   ACID_ASSERT(in_flight.empty() || members.size() == workers_.size(),
               "exchanges in flight and {} workers of {}", members.size(), size());
   const auto member = [&](std::size_t k) -> const Worker& { return worker(members[k]); };
-  // Of memory that is not the host's many blocks at once, because every access has its price.
+  // Device memory is read in larger chunks, because each access is expensive.
   constexpr std::size_t kValuesAtOnce = 1u << 22;
   const std::size_t n = members.size(), d = settings_.dimension, block = block_size(n);
   std::size_t blocks_at_once = 1;

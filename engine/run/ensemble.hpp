@@ -18,26 +18,26 @@ using ParallelFor = std::function<void(int count, const std::function<void(int l
 
 /// The mean of all workers at one normalised time, and the distance to it.
 struct MeanModel {
-  /// Accumulated in double, in worker order, rounded once. Where there is a server, its model.
+  /// Accumulated in double, in worker order, rounded once. With a server: the server's model.
   std::vector<float> x;
-  /// The buffers it is evaluated with: alone their mean, or with RunSpec::average_buffers off each
-  /// worker's own, since then there is no mean of them. A model without buffers has one, empty.
+  /// Buffers for evaluation: one entry, their mean, or, with RunSpec::average_buffers off, one
+  /// entry per worker. A model without buffers has one empty entry.
   std::vector<std::vector<float>> buffers;
   double consensus_distance = 0;
   int not_finite = -1;  // first worker with a parameter that is not finite; −1: none
   std::int64_t not_finite_gradients = 0;    // how many gradients that worker had committed
-  std::vector<std::uint32_t> fingerprints;  // full ones, by worker, of x as it is; when asked for
-  /// What it is the mean of, by worker; when asked for.
+  std::vector<std::uint32_t> fingerprints;  // full ones, by worker, of x as it is; see Look
+  /// The workers' own models, by worker; see Look.
   struct OwnModel {
     std::vector<float> x, buffers;
   };
   std::vector<OwnModel> workers;
-  std::vector<int> members;  // the workers that it is the mean of; empty: all
-  /// Says whose mean it is, where that was taken as one of workers 0, 1, …
+  std::vector<int> members;  // the workers in the mean; empty: all
+  /// Replaces the places 0, 1, … that the mean was computed with by the workers' numbers.
   void name_members(const std::vector<int>& workers_in_order);
 };
 
-/// What is taken of the workers besides their mean.
+/// What Ensemble::mean_at() returns besides the mean.
 struct Look {
   bool fingerprints = false;
   bool workers = false;           // their own models
@@ -52,7 +52,7 @@ struct ExchangeInFlight {
   const float* offer_j = nullptr;
 };
 
-/// Evaluation on the calling thread, on the objective's last lane.
+/// Runs every body on the calling thread, on this lane.
 ParallelFor sequential_for(int lane);
 
 struct Evaluation {
@@ -61,8 +61,8 @@ struct Evaluation {
   std::vector<double> named = {};  // means, in the order of Objective::evaluated_names()
 };
 
-/// What the workers of a run share. For a driver that keeps workers without an Ensemble.
-/// `gradients`: false when the run has none; then there is no memory for any.
+/// What the workers of a run share, for a driver that keeps workers without an Ensemble.
+/// `gradients`: false for a run without them, which then takes no memory for any.
 WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective,
                                bool gradients = true);
 
@@ -79,7 +79,7 @@ class Ensemble {
   std::size_t dimension() const { return settings_.dimension; }
   Worker& worker(int i) { return workers_[static_cast<std::size_t>(i)]; }
   const Worker& worker(int i) const { return workers_[static_cast<std::size_t>(i)]; }
-  /// The method has them. They start from the mean of the workers' start points.
+  /// For methods with servers only. They start from the mean of the workers' start points.
   Servers& servers() { return *servers_; }
   /// Where the gradient of worker i is computed.
   std::span<float> gradient(int i) { return worker(i).gradient(); }
@@ -99,11 +99,11 @@ class Ensemble {
   /// The vectors of all workers, for a checkpoint; x comes first. Those of servers are "server.x"
   /// and the like, and their messages follow.
   std::vector<StateVectors> vectors() const;
-  /// Fills them from a checkpoint. The gradients in flight will be computed anew.
+  /// Fills them from a checkpoint. Gradients in flight will be computed again.
   void restore(const CheckpointFile& file);
-  /// Bytes that have come to the workers beside their messages, since the run began; any thread.
+  /// Bytes that the workers received beside their messages since the run began. Any thread.
   std::int64_t extra_bytes() const;
-  /// What hubs and the server above them have sent each other; any thread.
+  /// Bytes that hubs and the server above them sent each other. Any thread.
   std::int64_t bytes_of_visits() const { return servers_ ? servers_->bytes_of_visits() : 0; }
 
   /// What the workers hold besides vectors.
@@ -122,9 +122,9 @@ class Ensemble {
   std::unique_ptr<Servers> servers_;
 };
 
-/// What Ensemble::mean_at(t) gives, bit for bit, of workers whose x mixed to t (Worker::read_at)
-/// are these vectors, with these buffers and so many committed gradients, and no exchange in
-/// flight. All are indexed by worker, and there is at least one.
+/// The bits of Ensemble::mean_at(t) for workers with these vectors (x mixed to t, Worker::read_at),
+/// buffers and numbers of committed gradients, all by worker, and no exchange in flight. At least
+/// one worker.
 MeanModel mean_of(std::span<const std::span<const float>> x,
                   std::span<const std::span<const float>> buffers,
                   std::span<const std::int64_t> gradients, bool average_buffers,
@@ -134,7 +134,7 @@ MeanModel mean_of(std::span<const std::span<const float>> x,
 /// number of threads.
 Evaluation evaluate(Objective& objective, EvaluationSet set, std::span<const float> x,
                     std::span<const float> buffers, const ParallelFor& parallel_for);
-/// The same of the mean; with several sets of buffers the mean over them, in worker order.
+/// The same for the mean model. With several sets of buffers: the mean over them, in worker order.
 Evaluation evaluate(Objective& objective, EvaluationSet set, const MeanModel& mean,
                     const ParallelFor& parallel_for);
 

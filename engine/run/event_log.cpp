@@ -20,7 +20,7 @@ std::uint32_t fingerprint(const Worker& worker, std::uint64_t salt) {
 
 }  // namespace
 
-// The salt is the event's number, so that in time every element is looked at.
+// The salt is the event's number, so over time every element is covered.
 void EventLog::append(int index, EventKind kind, double time, const Worker& worker,
                       std::uint64_t exchange) {
   Own& own = workers_[static_cast<std::size_t>(index)];

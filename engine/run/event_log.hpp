@@ -9,11 +9,11 @@
 
 namespace acid {
 
-/// What happens to the workers of a run, on its way to the recorder in portions of kPortion events.
+/// Collects the events of a run's workers and hands them to the recorder in portions of kPortion.
 /// Does nothing when no log is kept.
 ///
-/// Threads: a worker's events are added by the thread that may change that worker at the moment;
-/// mark() of all, flush() and persist() want all of them at rest.
+/// Threads: a worker's events are added by the thread that may change it at the moment. For mark()
+/// of all workers, flush() and persist(), no worker may be changing.
 class EventLog {
  public:
   EventLog(int workers, bool kept, Recorder& recorder);
@@ -24,8 +24,8 @@ class EventLog {
            std::uint64_t exchange = 0) {
     if (kept_) append(index, kind, time, worker, exchange);
   }
-  /// An offer to a server, whose number is not known yet: until name_offer() tells it, what happens
-  /// to the worker is not handed over.
+  /// An offer to a server, whose number is not known yet. The worker's events are not handed over
+  /// until name_offer() gives the number.
   void add_offer(int index, double time, const Worker& worker) {
     if (!kept_) return;
     Own& own = workers_[static_cast<std::size_t>(index)];
@@ -45,8 +45,7 @@ class EventLog {
   MeanModel measure(double time, const Ensemble& ensemble, bool with_workers,
                     std::span<const ExchangeInFlight> in_flight = {},
                     const std::vector<bool>& absent = {});
-  /// The end of the log of a worker that is lost, `missed` of whose last marks were taken without
-  /// it.
+  /// Ends the log of a lost worker. `missed`: how many of its last marks were taken without it.
   void end(int index, double time, std::uint64_t missed);
   /// The mark in the log of one worker.
   void mark(int index, EventKind kind, double time, const Worker& worker);
@@ -57,7 +56,7 @@ class EventLog {
   std::int64_t handed_over(int index) const {
     return kept_ ? workers_[static_cast<std::size_t>(index)].handed_over : 0;
   }
-  /// The next event of that worker is this one of its run, counted from 0; before any is added.
+  /// The worker's next event is number `events` of its log, from 0. Before any is added.
   void resume_at(int index, std::int64_t events) {
     if (kept_) workers_[static_cast<std::size_t>(index)].handed_over = events;
   }
@@ -70,11 +69,11 @@ class EventLog {
 
  private:
   static constexpr std::size_t kPortion = 1024;
-  /// Of one worker, on cache lines of its own.
+  /// One worker's events, on cache lines of their own.
   struct alignas(128) Own {
     std::vector<Event> pending;
     std::int64_t handed_over = 0;  // events before the pending ones
-    std::int64_t nameless = -1;    // of these an offer without its number; −1: none
+    std::int64_t nameless = -1;    // index in `pending` of an offer without its number; −1: none
   };
   void append(int index, EventKind kind, double time, const Worker& worker, std::uint64_t exchange);
   void hand_over(int worker);

@@ -10,8 +10,8 @@
 
 namespace acid {
 
-/// Counts exchanges per edge: a table of two to four places of 16 bytes per edge that was used, one
-/// of which is looked at to count an exchange. Not thread-safe.
+/// Counts exchanges per edge, in a hash table: 32 to 64 bytes per used edge, mostly one access per
+/// exchange. Not thread-safe.
 class EdgeCounter {
  public:
   void add(int i, int j) { count(i, j, 1); }
@@ -31,8 +31,7 @@ class EdgeCounter {
   }
 
  private:
-  /// Where the search for an edge begins; it goes on slot by slot. There are 2^bits_ slots, at most
-  /// half of them taken.
+  /// The slot at which the linear search for an edge begins. At most half of 2^bits_ are taken.
   std::size_t place(int i, int j) const {
     const auto edge = static_cast<std::uint64_t>(i) << 32 | static_cast<std::uint32_t>(j);
     return static_cast<std::size_t>(edge * 0x9E3779B97F4A7C15ull >> (64 - bits_));
@@ -48,13 +47,13 @@ class EdgeCounter {
 /// The outcome of a run that was stopped or diverged: there is no result.
 Outcome ended_early(Ending ending, std::string message, const Position& position);
 
-/// The outcome of a run that diverged: as a sample saw it, at `end`, or else as the first of the
-/// notes whose loss is not finite tells it.
+/// The outcome of a run that diverged: at `end` if a sample noticed it, otherwise at the first of
+/// the notes whose loss is not finite.
 Outcome diverged(Sampler& sampler, const GradientRecords& notes, const Position& end);
 
-/// The end of every other run, whatever the driver (docs/SEMANTICS.md, The end): all workers are
-/// mixed to t_end, the exact mean is taken and evaluated, and what the run leaves behind is
-/// digested. Those `absent` (by worker; empty: nobody) have no part in it, and an empty digest.
+/// Ends every other run, under each driver (docs/SEMANTICS.md, The end): mixes all workers to
+/// t_end, evaluates the exact mean, and digests the results. `absent`: by worker, who is left out
+/// and gets an empty digest; empty: no worker.
 Outcome conclude(Ensemble& ensemble, Sampler& sampler, double t_end, const Totals& totals,
                  const GradientRecords& notes, const std::vector<bool>& absent = {});
 

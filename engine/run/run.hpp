@@ -17,7 +17,7 @@ struct Run {
   Recorder& recorder;
   Checkpointing checkpointing = {};
   std::stop_token stop = {};            // asks the run to save itself and to end
-  const Clock& clock = steady_clock();  // of drivers that run against the wall clock
+  const Clock& clock = steady_clock();  // for drivers that run against the wall clock
 };
 
 }  // namespace acid

@@ -22,23 +22,23 @@ inline constexpr double kNever = std::numeric_limits<double>::infinity();
 /// When a run ends, whichever comes first.
 struct Budget {
   std::int64_t gradients = 0;       // total, committed; the expected total of a time budget
-  double normalised_time = kNever;  // when finite it binds instead of `gradients`
+  double normalised_time = kNever;  // if finite, it is the limit instead of `gradients`
   double seconds = kNever;
   double bytes = kNever;
   struct Target {
-    std::string metric;  // of every evaluation; metrics.hpp says whether at least or at most
+    std::string metric;  // metrics.hpp says whether `value` is a minimum or a maximum
     double value = 0;
   };
   std::optional<Target> target;  // checked at every evaluation
 
-  /// Whether one of what is counted as it comes is used up; normalised time is not.
+  /// Whether the budget of gradients, seconds or bytes is used up; normalised time is not checked.
   bool spent(const Position& here) const {
     return here.gradients >= gradients || here.seconds >= seconds ||
            static_cast<double>(here.bytes) >= bytes;
   }
 
-  /// Global progress in [0, 1]: of the normalised time where that binds, so that a schedule lasts
-  /// as long as the run whatever number of gradients falls into it, else of the gradients.
+  /// Global progress in [0, 1]: of normalised time if that is the limit, so that a schedule lasts
+  /// as long as the run, otherwise of gradients.
   double progress(const Position& here) const {
     return std::min(1.0, normalised_time < kNever ? here.normalised_time / normalised_time
                                                   : static_cast<double>(here.gradients) /
@@ -49,24 +49,24 @@ struct Budget {
 /// When each worker's own model is evaluated too; as many evaluations as there are workers.
 enum class WorkerEvaluation { never, at_end, always };
 
-/// How often to look, in normalised time or in seconds. Looking changes nothing.
+/// How often samples are taken, in normalised time or in seconds.
 struct Cadence {
   double consensus_every = 1;
   double evaluate_every = kNever;
-  /// Finite: samples are by the clock, and each evaluates; the two above are kNever. Under mpi by
-  /// that of rank 0, which stops the processes' normalised clocks to say where a sample is.
+  /// Finite: samples go by the wall clock, each evaluates, and the two above are kNever. Under mpi
+  /// it is the clock of rank 0, which stops the normalised clocks to place a sample.
   double every_seconds = kNever;
-  /// Where samples by the clock were, in gradients, ascending: for executing again what happened
-  /// once. Takes the place of every_seconds.
+  /// For executing a run again: where its samples by the clock were, in gradients, ascending.
+  /// Replaces every_seconds.
   std::optional<std::vector<std::int64_t>> at_gradients = {};
   WorkerEvaluation workers = WorkerEvaluation::at_end;
 };
 
-/// A run, as the drivers see it. Everything a driver may not decide for itself.
+/// A run as the drivers see it: everything that a driver may not decide itself.
 struct RunSpec {
   int workers = 1;
   const Topology* topology = nullptr;  // outlives the run
-  bool reads_graph = true;             // else `topology` is one that nobody looks at
+  bool reads_graph = true;             // false: `topology` is not used
   Method method;
   OptimizerSettings optimizer;
   Schedule schedule;
@@ -77,10 +77,10 @@ struct RunSpec {
   double max_backlog = 4;       // due edges a worker may have waiting, times max(1, Λᵢᵢ)
   bool average_buffers = true;  // false: see MeanModel::buffers
   bool keep_events = false;     // report the event log
-  int threads_per_worker = 1;   // of our own kernels; models are told apart from this
-  /// Synchronous methods on threads: ends the run after this many gradients whatever its target or
-  /// the budget say, which goes on to rule the learning rate. For executing a run again that the
-  /// clock ended: it heard of its target a little after it was reached.
+  int threads_per_worker = 1;   // for acid's own kernels; models have their own setting
+  /// Synchronous methods on threads: the run ends after this many gradients, not at its target or
+  /// budget; the budget still sets the learning rate. For executing again a run that the clock
+  /// ended, since it noticed its target a little after reaching it.
   std::int64_t end_at_gradients = kNoEnd;
   static constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 
@@ -89,7 +89,7 @@ struct RunSpec {
     return budget.spent(here) || here.gradients >= end_at_gradients;
   }
   double learning_rate(const Position& here) const { return schedule.rate(budget.progress(here)); }
-  /// Where a run of rounds stands after so many legs of them, a gradient of every worker each.
+  /// The position of a run of rounds after so many legs, each with one gradient of every worker.
   /// `bytes`: sent until then.
   Position after_legs(std::int64_t legs, double seconds, std::int64_t bytes) const {
     return {.gradients = legs * workers,
@@ -97,7 +97,7 @@ struct RunSpec {
             .seconds = seconds,
             .bytes = bytes};
   }
-  /// Where a run of pairwise exchanges stands, of vectors of `dimension` floats.
+  /// The position of a run of pairwise exchanges of vectors of `dimension` floats.
   Position after_exchanges(std::int64_t gradients, double seconds, std::int64_t exchanges,
                            std::size_t dimension) const {
     return {.gradients = gradients,
@@ -105,11 +105,11 @@ struct RunSpec {
             .seconds = seconds,
             .bytes = exchanges * bytes_per_exchange(dimension)};
   }
-  /// A message each way.
+  /// One message each way.
   std::int64_t bytes_per_exchange(std::size_t dimension) const {
     return static_cast<std::int64_t>(method.bytes_per_exchange(dimension));
   }
-  /// Due edges beyond which worker i holds its next gradient (docs/SEMANTICS.md, Throttle).
+  /// With more due edges waiting, the worker holds its next gradient (docs/SEMANTICS.md, Throttle).
   double backlog_limit(int worker) const;
 };
 
@@ -124,7 +124,7 @@ struct EdgeUse {
   }
 };
 
-/// Samples that a run against the clock did not take, because it had gone on when it came to them.
+/// Samples that a run against the clock skipped, because it was already past them.
 struct SkippedSamples {
   std::int64_t samples = 0;  // of the consensus distance
   std::int64_t evaluations = 0;
@@ -140,7 +140,7 @@ struct Outcome {
   Ending ending = Ending::finished;
   std::string message;  // why it diverged, or which limit or target ended it early
   Position position;
-  std::vector<std::string> worker_digests;  // empty ones of workers that were lost
+  std::vector<std::string> worker_digests;  // empty for workers that were lost
   std::string mean_digest;
   std::vector<float> mean;          // the final model: exact mean, rounded once
   std::vector<float> mean_buffers;  // empty where the mean has none of its own
@@ -153,7 +153,7 @@ struct Outcome {
   std::int64_t exchanges_done = 0;     // always equal to exchanges_drawn unless stopped early
   std::int64_t exchanges_waiting = 0;  // due but not started when the last gradient committed
   std::int64_t holds = 0;              // times a worker held its next gradient (throttle)
-  SkippedSamples skipped;              // by this execution
+  SkippedSamples skipped;              // in this execution
 };
 
 }  // namespace acid

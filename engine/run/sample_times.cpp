@@ -7,7 +7,7 @@
 namespace acid {
 namespace {
 
-// Moments that differ by rounding only are one: multiples of two cadences, or of one that is finer.
+// Moments that differ by no more than this are equal: they differ by rounding only.
 constexpr double kRounding = 1e-9;
 double rounding(double now) { return kRounding * std::max(1.0, std::abs(now)); }
 
@@ -15,7 +15,7 @@ double moment(double every, std::int64_t count) {
   return count == 0 ? 0 : std::max(every, kRounding) * static_cast<double>(count);
 }
 
-/// How many multiples of `every` lie at `now` or before, 0 among them.
+/// The number of multiples of `every` in [0, now].
 std::int64_t multiples_until(double every, double now) {
   constexpr double kMost = 1e18;
   return static_cast<std::int64_t>(
@@ -23,8 +23,8 @@ std::int64_t multiples_until(double every, double now) {
          1;
 }
 
-/// Those that were due by now, and at least as many as were taken, are behind; one of them was
-/// taken.
+/// Moves `count` past the samples that were due by now, at least `taken` of them. All but one were
+/// skipped.
 SkippedSamples pass_by_clock(double every, std::int64_t& count, double now, int taken) {
   const std::int64_t until = std::max(count + taken, multiples_until(every, now));
   const std::int64_t due = until - std::exchange(count, until);

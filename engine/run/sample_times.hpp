@@ -6,8 +6,8 @@
 
 namespace acid {
 
-/// When samples are due: at the multiples of a cadence, from 0 on, or where they were when they are
-/// taken again. A plain value; every operation takes the same time however fine the cadence is.
+/// When samples are due: at the multiples of a cadence, from 0 on, or, in a repeated run, where
+/// they were. A plain value; every operation takes constant time for any cadence.
 class SampleTimes {
  public:
   /// `cadence` outlives it.
@@ -25,11 +25,10 @@ class SampleTimes {
   bool evaluates_workers() const {
     return cadence_->workers == WorkerEvaluation::always && evaluates();
   }
-  /// A sample has been taken here. Returns how many others were due and can no longer be taken: of
-  /// a cadence finer than a gradient, which is what a run of so many workers moves on by, only
-  /// those due at different numbers of gradients.
+  /// Notes that a sample was taken here. Returns how many others were due and are skipped; samples
+  /// that are due at the same number of gradients count once.
   SkippedSamples pass(const Position& here, int workers);
-  /// The run is over here, and its last sample is taken. Returns the same.
+  /// The same for the last sample, at the end of the run.
   SkippedSamples end(const Position& here, int workers);
 
   template <class Archive>
@@ -38,7 +37,7 @@ class SampleTimes {
   }
 
  private:
-  /// What lay between a multiple and now: in how many places, and whether the last of them is now.
+  /// The multiples that were passed: at how many numbers of gradients, and whether the last is now.
   struct Passed {
     std::int64_t places = 0;
     bool now = false;

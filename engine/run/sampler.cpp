@@ -110,8 +110,8 @@ void Sampler::look_for_blow_up(const MeanModel& mean) {
   objective_.start(0, x, buffers);
   if (!(known > euclidean_norm(x))) return;
   diverge(
-      fmt::format("the consensus distance is {:.3g}: the mean, of length {:.3g}, is what "
-                  "rounding has left of workers that are so far apart",
+      fmt::format("the consensus distance is {:.3g}: workers are so far apart that their mean, of "
+                  "length {:.3g}, is only rounding error",
                   mean.consensus_distance, length));
 }
 

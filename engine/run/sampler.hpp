@@ -13,18 +13,18 @@
 
 namespace acid {
 
-/// Whether a task can have such a loss: of parameters in 32 bits it is a number that 32 bits hold.
+/// Whether the loss is finite in 32 bits, as parameters are. NaN is not.
 inline bool can_be_loss(double loss) {
   return std::abs(loss) <= static_cast<double>(std::numeric_limits<float>::max());
 }
 
-/// What one committed gradient tells; gathered between samples.
+/// What is noted of one committed gradient, until the next sample.
 struct GradientRecord {
   int worker = 0;
   std::int64_t step = 0;
   double loss = 0;
   std::int64_t staleness = 0;
-  double norm = -1;   // of a worker's first gradient since the last sample; else −1
+  double norm = -1;   // for a worker's first gradient since the last sample; otherwise −1
   Position position;  // right after the commit
   template <class Archive>
   void persist(Archive& archive) {
@@ -33,15 +33,15 @@ struct GradientRecord {
 };
 /// A deque: notes are filled in where they stand while more are added.
 using GradientRecords = std::deque<GradientRecord>;
-/// The first whose loss is none, else the end: there the run has diverged.
+/// The first note whose loss is not can_be_loss(): there the run has diverged. Otherwise the end.
 GradientRecords::const_iterator first_diverged(const GradientRecords& notes);
 inline bool any_diverged(const GradientRecords& notes) {
   return first_diverged(notes) != notes.end();
 }
 
-/// Brings notes, those of each worker in its own order, into the order in which samples take them:
-/// by position.gradients, then by worker. That is the order of the commits where one clock counts
-/// them all; under mpi numbers repeat.
+/// Sorts notes by position.gradients, then by worker, keeping the order of each worker: the order
+/// in which samples take them. It is the order of the commits, except that numbers repeat under
+/// mpi.
 void sort_by_commit(GradientRecords& notes);
 
 /// Totals a driver keeps while it runs.
@@ -56,7 +56,7 @@ struct Totals {
   }
 };
 
-/// Notes of which only the sums are left.
+/// Sums over notes.
 struct NoteSums {
   std::int64_t count = 0, norms = 0;
   double loss = 0, staleness = 0, norm = 0;
@@ -73,27 +73,24 @@ class Sampler {
 
   const SampleTimes& sample_times() const { return sample_times_; }
 
-  /// Takes the sample that is due (or wherever the run stands now, if later) and moves on
-  /// past it. `notes` are the gradients committed since the last sample, in commit order.
+  /// Takes the sample that is due, at the run's position, which may be later, and moves past it.
+  /// `notes`: the gradients committed since the last sample, in commit order.
   void take(const MeanModel& mean, const Totals& totals, const GradientRecords& notes);
-  /// The next sample will count these notes, which come before those it is given: for a driver that
-  /// does not want to keep them all that long.
+  /// Adds notes to the next sample's, before those that it is given, so that the driver need not
+  /// keep them.
   void gather(const GradientRecords& notes);
-  /// What has been gathered since the last sample. Not part of persist(): only drivers that gather
-  /// have any.
+  /// Sums of what was gathered since the last sample. Not part of persist().
   NoteSums& gathered() { return gathered_; }
-  /// Moves past the sample that another execution of the run took here, after so many
-  /// exchanges.
+  /// Moves past a sample that another execution of the run took here, after so many exchanges.
   void pass(const Position& here, std::int64_t exchanges);
-  /// The sample at the end, after the last event: always evaluates, and evaluates workers when the
-  /// spec says so. What a sample of this very state has recorded is not recorded twice.
+  /// The sample after the last event: always evaluates, workers too if the spec says so. Values
+  /// that a sample of the same state has recorded are not recorded twice.
   void take_final(const MeanModel& mean, const Ensemble& ensemble, const Totals& totals,
                   const GradientRecords& notes);
 
-  /// A loss was not finite: records the notes up to the first such gradient, at its position, so
-  /// that what is recorded does not depend on how far other workers had run ahead. Components of
-  /// that position that are below the last sample's are raised to it, so positions never decrease.
-  /// Returns what happened; asserts that one of the notes has a loss that is not finite.
+  /// After a loss that is not finite, which one of the notes must have: records the notes up to it,
+  /// at its position, so that the record does not depend on how far other workers had run ahead.
+  /// Components of the position below the last sample's are raised to it. Returns what happened.
   std::string take_diverged(GradientRecords notes, Position* position);
 
   /// Set once a budget target has been reached.
@@ -101,16 +98,16 @@ class Sampler {
   /// Set once something measured was not finite; says what.
   const std::optional<std::string>& diverged() const { return diverged_; }
 
-  /// Gradients recorded so far by their staleness 0, 1, 2, …; the last place counts those of
-  /// kStalest and more. As long as needed.
+  /// Number of gradients recorded so far by staleness 0, 1, 2, …, as long as needed. The entry
+  /// kStalest counts that and more.
   static constexpr std::int64_t kStalest = 255;
   const std::vector<std::int64_t>& staleness() const { return staleness_; }
 
-  /// Of the sample times up to the last, the end's included: how much fell out because the run
-  /// was past it before it could be taken. Not part of persist(): this execution's alone.
+  /// Samples of this execution that were skipped because the run was already past them. Not part of
+  /// persist().
   const SkippedSamples& skipped() const { return skipped_; }
 
-  /// Which samples are still due. Not once the run has reached its target or diverged.
+  /// Not for a run that has reached its target or diverged.
   template <class Archive>
   void persist(Archive& archive) {
     archive(last_, sample_times_, last_finite_loss_, staleness_);
@@ -123,13 +120,13 @@ class Sampler {
   void count_staleness(std::int64_t staleness);
   void begin(Values& values, const MeanModel& mean, const Totals& totals,
              const GradientRecords& notes);
-  /// A mean that workers far apart leave is known to some 2⁻²⁴ of how far they are, times what many
-  /// of them and many steps add: where it, and the start of worker 0, are shorter than that, the
-  /// workers have blown up and their mean says nothing.
+  /// The mean of workers is known to about 2⁻²⁴ of their distance, times a margin for many workers
+  /// and steps. If it and the start of worker 0 are shorter than this share of the distance, the
+  /// workers have blown up and their mean has no meaning.
   static constexpr double kKnownOfMean = 0x1p-20;
   void look_for_blow_up(const MeanModel& mean);
   void evaluate_mean(Values& values, const MeanModel& mean);
-  /// A worker's own model, wherever it is kept.
+  /// A worker's own model; borrows its memory.
   struct Model {
     int worker = 0;
     std::span<const float> x, buffers;

@@ -8,25 +8,25 @@
 
 namespace acid {
 
-/// How workers spend their time at the beginning of an execution: until a worker has computed
-/// kGradients gradients. For a picture, so bounded; of more than kMostWorkers only the first.
+/// How the first kMostWorkers workers spend their time at the beginning of an execution: each until
+/// it has computed kGradients gradients. It is for a picture, so its size is bounded.
 ///
-/// Threads: a worker's spans are added by the thread that may change it at the moment; take()
-/// wants all of them at rest.
+/// Threads: a worker's spans are added by the thread that may change it at the moment. For take(),
+/// no worker may be changing.
 class Timeline {
  public:
   static constexpr int kGradients = 32, kMostWorkers = 64;
-  static constexpr std::size_t kMostSpans = 8 * kGradients;  // of one worker
+  static constexpr std::size_t kMostSpans = 8 * kGradients;  // per worker
 
   explicit Timeline(int workers);
 
   /// Seconds as in Position::seconds.
   void add(int worker, SpanKind kind, double begin, double end);
-  /// By worker, as far as they lie before `end`, in seconds. Leaves nothing behind.
+  /// Removes and returns the spans by worker, cut at `end`, in seconds.
   std::vector<std::vector<Span>> take(double end = std::numeric_limits<double>::infinity());
 
  private:
-  /// Of one worker, on cache lines of its own.
+  /// One worker's spans, on cache lines of their own.
   struct alignas(128) Own {
     std::vector<Span> spans;
     int gradients = 0;

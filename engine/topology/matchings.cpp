@@ -11,7 +11,8 @@ namespace acid {
 namespace {
 
 constexpr Field kMatchingsFields[] = {
-    {"base", FieldType::text, "\"ring\"", "the graph that is cut into matchings: a kind, as it is"},
+    {"base", FieldType::text, "\"ring\"",
+     "the graph that is cut into matchings: a kind without options"},
     {"budget", FieldType::number, "0.5", "share of the matchings that an exchange uses, expected",
      0, 1, true},
     {"alpha", FieldType::number, "null",

@@ -50,7 +50,7 @@ Topology make_one_peer_exponential(int workers, const nlohmann::json& options) {
 /// period ⌈log₂ n⌉ is 11ᵀ/n, in either form. One message per worker and exchange.
 const TopologyEntry one_peer_exponential_topology{
     "one-peer-exponential",
-    "in exchange e workers hear the one 2^(e mod log2 n) before them, and nobody else",
-    kOnePeerFields, &make_one_peer_exponential};
+    "in exchange e each worker hears only the one 2^(e mod log2 n) before it", kOnePeerFields,
+    &make_one_peer_exponential};
 
 }  // namespace acid

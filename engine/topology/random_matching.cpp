@@ -6,7 +6,7 @@ namespace {
 
 constexpr Field kRandomMatchingFields[] = {
     {"base", FieldType::text, "\"complete\"",
-     "the graph whose edges may join two: a kind, as it is"},
+     "the graph whose edges may pair workers: a kind without options"},
 };
 
 Topology make_random_matching(int workers, const nlohmann::json& options) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr char kHas = '=';  // in front of a device's uuid; else what is missing follows
 
-// Of what every process has; empty: nothing is in the way.
+// Why these processes cannot be linked; empty: they can.
 std::string obstacle(const std::vector<std::string>& ends,
                      const std::vector<ProcessPlace>& places) {
   std::map<std::string, std::size_t> owners;

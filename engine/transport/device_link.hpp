@@ -10,22 +10,21 @@
 
 namespace acid {
 
-/// Moves vectors between the devices of the processes of a run, without their hosts.
+/// Moves vectors between the GPUs of a run's processes, without the hosts' memory.
 ///
-/// Threads: the communication thread only. Nothing blocks but abort().
+/// Threads: the communication thread only. Only abort() blocks.
 class DeviceLink {
  public:
   virtual ~DeviceLink() = default;
-  /// Begins to send `own` to process `peer` and to receive as much from it into `partner`; both lie
-  /// in the device's memory, and stay as they are until done(). The peer must do the same: it
-  /// begins once both have. One swap at a time, so processes that agree on one order of all pairs
-  /// cannot come to a deadlock.
+  /// Begins to send `own` to process `peer` and to receive as many elements from it into `partner`;
+  /// both lie in the device's memory and must not change until done(). The swap begins once the
+  /// peer does the same. One swap at a time: processes that agree on one order of all pairs cannot
+  /// deadlock.
   virtual void swap(int peer, std::span<const float> own, std::span<float> partner) = 0;
-  /// Whether the swap is over. It and swap() throw LostProcess when the peer is gone, Error for
-  /// what failed here; then, too, the memory is in use until abort().
+  /// Whether the swap is over. It and swap() throw LostProcess when the peer is gone, Error for a
+  /// failure here; after either the memory is in use until abort().
   virtual bool done() = 0;
-  /// Gives up the current swap, whose memory is nobody's any more when this returns, and with it
-  /// the link: there is no other swap.
+  /// Gives up the current swap, and the link with it. When this returns, the memory is free.
   virtual void abort() noexcept = 0;
 };
 
@@ -33,12 +32,12 @@ class DeviceLink {
 class NcclRuntime {
  public:
   virtual ~NcclRuntime() = default;
-  /// "2.28.9": of the library that was found.
+  /// The library's version, "2.28.9".
   virtual std::string version() const = 0;
-  /// Made by one process, for connect() in all of them; any bytes.
+  /// An id for connect(), made by one process for all; any bytes.
   virtual std::string new_id() const = 0;
-  /// All processes call it together, each with a device that no other has; throws Error. The
-  /// link's messages name processes as `places` does.
+  /// All processes call it together, each with a device of its own; throws Error. `places`: for the
+  /// names of processes in errors.
   virtual std::unique_ptr<DeviceLink> connect(const std::string& id, int device, int rank,
                                               std::vector<ProcessPlace> places) const = 0;
 };
@@ -47,21 +46,21 @@ class NcclRuntime {
 /// Error saying what is missing and how to get it.
 const NcclRuntime& load_nccl_runtime();
 
-/// What a process has for a link.
+/// What a process has for a link: NCCL and a device.
 struct DeviceEnd {
   const NcclRuntime* nccl = nullptr;  // null: none, and `missing` says why
   std::string missing;
   int device = 0;
-  std::string uuid;  // of the device, whatever its number is here
+  std::string uuid;  // of the device; unlike `device` the same in every process
 };
 
 struct DeviceConnection {
   std::unique_ptr<DeviceLink> link;  // null: vectors go through the hosts' memory
-  std::string why_not;               // then, in words: the same in every process
+  std::string why_not;               // the reason then, the same in every process
 };
 
-/// A link between all processes, if all have NCCL and each a device of its own. All of them call it
-/// together. Throws Error where they should be able to and are not.
+/// A link between all processes, if all have NCCL and each has its own device. All processes call
+/// it together. Throws Error if connecting them fails.
 DeviceConnection connect_devices(MpiRuntime& mpi, const DeviceEnd& own,
                                  const std::vector<ProcessPlace>& places);
 

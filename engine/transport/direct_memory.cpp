@@ -18,9 +18,9 @@ std::string sign_text(int rank, const std::string& secret) {
   return sha256_hex(fmt::format("memory of worker {} {}", rank, secret));
 }
 
-/// False, and errno, when not all could be read.
+/// False, with errno set, unless everything was read.
 bool read_bytes(std::int64_t pid, std::uint64_t address, char* into, std::size_t size) {
-  constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of one call, the kernel's is 2³¹
+  constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // per call; the kernel allows 2³¹
   while (size > 0) {
     const std::size_t part = std::min(size, kMostBytes);
     const iovec here{into, part};
@@ -37,7 +37,7 @@ bool read_bytes(std::int64_t pid, std::uint64_t address, char* into, std::size_t
 }  // namespace
 
 DirectMemory::DirectMemory(int rank, const std::string& secret) : text_(sign_text(rank, secret)) {
-  // Where only parents may trace: the other processes of the run are siblings.
+  // Some systems let only parents trace; the other processes of the run are siblings.
   ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 }
 

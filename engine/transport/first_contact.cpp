@@ -19,7 +19,7 @@ constexpr int kHereTag = 1, kCountTag = 2;
 constexpr auto kPause = std::chrono::milliseconds(2);
 constexpr const char* kFirstContact = "make the first contact";
 
-/// Waits no longer than within some time there is news.
+/// Waits, and gives up when there is no news for some time.
 class PatienceForNews {
  public:
   explicit PatienceForNews(double seconds) : seconds_(seconds), last_(clock_.seconds()) {}
@@ -27,10 +27,10 @@ class PatienceForNews {
   void wait(int here, int size) const {
     if (clock_.seconds() - last_ > seconds_)
       throw Error(
-          fmt::format("of {} processes {} answered, and for {:g} s no other did: one was stopped, "
+          fmt::format("{} of {} processes answered, and no other within {:g} s: one was stopped, "
                       "its host cannot be reached, or it gets no time to run; "
                       "execution.mpi.start_seconds is how long to wait for each",
-                      size, here, seconds_));
+                      here, size, seconds_));
     std::this_thread::sleep_for(kPause);
   }
 
@@ -54,7 +54,7 @@ int receive(const MPI_Status& status) {
   return value;
 }
 
-/// Messages that are sent without waiting for their arrival.
+/// Messages that are sent without waiting until they arrive.
 class Posted {
  public:
   void send(int value, int to, int tag) {
@@ -63,7 +63,7 @@ class Posted {
     check_mpi(MPI_Isend(&values_.back(), 1, MPI_INT, to, tag, MPI_COMM_WORLD, &requests_.back()),
               kFirstContact);
   }
-  /// Whether all have been sent; drives those that have not.
+  /// Drives the unsent messages; returns whether all have been sent.
   bool sent() {
     while (!requests_.empty()) {
       int done = 0;

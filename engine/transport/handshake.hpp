@@ -14,9 +14,9 @@
 
 namespace acid {
 
-// How two processes of a run make sure of each other: the caller says hello, the other answers with
-// a proof that it knows the run's secret, and the caller proves the same. The messages are
-// of fixed size and sent as this machine stores them: the vectors that follow are, too.
+// How two processes of a run authenticate each other: the caller sends Hello, the other answers
+// with a proof that it knows the run's secret, and the caller sends its own proof. Messages have a
+// fixed size and this machine's byte order, as the vectors that follow.
 
 constexpr std::uint64_t kMagic = 0x3164'6963'612d'6970;  // also tells the byte order
 using Nonce = std::array<char, 16>;
@@ -33,14 +33,14 @@ struct Answer {
 };
 static_assert(sizeof(Hello) == 32 && sizeof(Answer) == 80);
 
-/// A secret of the run, from the kernel's generator: 64 hexadecimal digits.
+/// A secret for the run, from the kernel's generator: 64 hexadecimal digits.
 std::string new_secret();
 Nonce new_nonce();
 
-/// That one knows the secret, as one side ("caller", "called") of one conversation.
+/// The proof of knowing the secret, for one side ("caller" or "called") of one conversation.
 Proof prove(const std::string& secret, const char* side, const Hello& hello, const Nonce& answer);
 
-/// Whether all of a message was sent. As one of a connection's first, it always finds room.
+/// Whether the whole message was sent. The first messages of a connection always fit its buffer.
 template <class T>
 bool send_whole(int socket, const T& value) {
   const auto sent =
@@ -48,10 +48,10 @@ bool send_whole(int socket, const T& value) {
   return sent == static_cast<ssize_t>(sizeof value);
 }
 
-/// Collects a message of known size that arrives in any pieces, and takes not a byte more.
+/// Collects a message of known size that arrives in pieces, and reads no byte beyond it.
 class Incoming {
  public:
-  enum class Result { partial, whole, closed };  // closed: errno says why, 0 by the other side
+  enum class Result { partial, whole, closed };  // closed: see errno; 0: by the other side
   template <class T>
   Result read(int socket, T& value) {
     const std::size_t had = bytes_.size();

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Between making a segment and mapping it a process takes no longer.
+// A process maps its segment within this time after making it.
 constexpr double kSecondsToMap = 0.5;
 
 struct Segment {
@@ -55,14 +55,14 @@ std::vector<Segment> segments_in(const std::string& folder) {
   return found;
 }
 
-/// Whether all processes that could have a segment of this name can be seen: in a container that
-/// has the host's name, and perhaps its shared memory, they cannot.
+/// Whether all processes that may have a segment of this name are visible; not so in a container
+/// with the host's name.
 bool sees_all_of_host() {
   const auto own = [](const char* kind) {  // empty where it cannot be read
     std::error_code unreadable;
     return fs::read_symlink(fmt::format("/proc/self/ns/{}", kind), unreadable).string();
   };
-  // Linux names the host's own always like this.
+  // Linux always gives the host's namespace this name.
   const std::string name = own("uts");
   return own("pid") == "pid:[4026531836]" || (!name.empty() && name != "uts:[4026531838]");
 }
@@ -74,7 +74,7 @@ bool is_ours(const fs::path& process) {
   return false;
 }
 
-/// Takes those away that the process has mapped; all of them where it does not show what it has.
+/// Removes from the list what the process has mapped; everything if its mappings cannot be read.
 void keep_unmapped(std::vector<Segment>& segments, const fs::path& process) {
   std::ifstream maps(process / "maps");
   const bool hides = !maps && (errno == EACCES || errno == EPERM);

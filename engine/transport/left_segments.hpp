@@ -5,9 +5,9 @@
 
 namespace acid {
 
-/// Removes the shared memory that Open MPI's processes of this user left on this host when they and
-/// their launcher were killed together: files of theirs, older than a moment, that no process has
-/// mapped. Says which it removed. Where it cannot tell, it leaves them.
+/// Removes shared memory that this user's Open MPI processes left on this host when they were
+/// killed together with their launcher: files that are a few seconds old and that no process has
+/// mapped. Files are kept if that cannot be found out. Returns the names removed.
 std::vector<std::string> remove_left_segments(const std::string& folder = "/dev/shm");
 
 }  // namespace acid

@@ -61,7 +61,7 @@ socklen_t any_address(int family, int port, sockaddr_storage& storage) {
   return sizeof(sockaddr_in);
 }
 
-/// No descriptor, and errno, when that is not possible.
+/// An empty descriptor, with errno set, if that fails.
 Descriptor try_listening(int family, int port) {
   Descriptor opened(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!opened) return {};
@@ -110,14 +110,14 @@ std::string numeric_address(const sockaddr* address) {
     ::inet_ntop(AF_INET, &four->sin_addr, text, sizeof text);
   } else if (address->sa_family == AF_INET6) {
     const auto* six = reinterpret_cast<const sockaddr_in6*>(address);
-    // A link-local address is of no use to a caller that does not know its own interface to it.
+    // A caller would have to know its interface for a link-local address.
     if (IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr)) return {};
     ::inet_ntop(AF_INET6, &six->sin6_addr, text, sizeof text);
   }
   return text;
 }
 
-/// IPv4 first, as it is the one that is set up where only one is.
+/// IPv4 first: where only one works, it is mostly IPv4.
 std::vector<std::string> addresses_of(const std::string& interface) {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0)

@@ -9,7 +9,7 @@
 
 namespace acid {
 
-/// What a process tells the others, so that they can find it.
+/// How other processes reach this one.
 struct Card {
   ProcessPlace place;
   std::uint16_t port = 0;
@@ -20,15 +20,15 @@ struct Card {
 /// Throws Error when `text` is no card.
 Card parse_card(const std::string& text);
 
-/// A socket that waits for the other processes of a run on all interfaces of this host.
+/// A socket that listens on all interfaces of this host for the other processes of a run.
 struct Listener {
   Descriptor socket;
   Card card;
 };
 
-/// Listens on the first free port of `ports` ("20000-20100" or "20000"; empty: any), and tells the
-/// addresses of `interface` (empty: of all that are up). Throws UsageError when either is no port
-/// range or no interface of this host, Error when all ports are taken.
+/// Listens on the first free port of `ports` ("20000-20100" or "20000"; empty: any). The card has
+/// the addresses of `interface` (empty: of all interfaces that are up). Throws UsageError if
+/// `ports` is no port range or `interface` none of this host, Error if all ports are taken.
 Listener listen_to_others(int rank, const std::string& ports, const std::string& interface);
 
 }  // namespace acid

@@ -17,7 +17,7 @@ constexpr double kLeaveSeconds = 5;
 constexpr const char* kHow = "it closed its connection without leaving";
 constexpr std::int64_t kFirstProcess = 1000;  // process ids are made up, but there is one to name
 
-/// A body that nobody has fetched yet. It lies in its sender's memory.
+/// A body that is not fetched yet. It lies in the sender's memory.
 struct Body {
   int from = 0;
   int to = 0;
@@ -25,7 +25,7 @@ struct Body {
   std::span<const float> values;
 };
 
-/// What a process has received and what it waits for.
+/// What a process has received and is waiting for.
 struct Process {
   std::deque<Mail> inbox;
   std::set<Transport::Ticket> unfinished;
@@ -33,7 +33,7 @@ struct Process {
   bool news = false;  // since the last wait() a ticket was done or wake() was called
   bool left = false, killed = false;
   std::optional<int> messages_left;
-  bool outlives = false;  // others, see Transport::outlive_losses()
+  bool outlives = false;  // see Transport::outlive_losses()
   std::unique_ptr<SharedWindow> window;
   std::span<float> window_memory;
   Condition changed;
@@ -41,8 +41,7 @@ struct Process {
 
 }  // namespace
 
-/// One lock for everything: a body is copied under it, so that no sender's memory goes away
-/// meanwhile, and a cluster of threads has no use for more.
+/// One lock for everything. Bodies are copied under it, so that the sender's memory stays valid.
 class LocalCluster::Impl {
  public:
   Impl(int size, bool windows);
@@ -133,7 +132,7 @@ void LocalCluster::Impl::kill_process(int rank) {
   }
 }
 
-/// Whose loss this process cannot outlive.
+/// The lost process whose loss this process cannot outlive.
 std::optional<int> LocalCluster::Impl::fatal_to(int rank) {
   if (!process(rank).outlives) return first_killed_;
   if (process(rank).killed) return rank;
@@ -150,7 +149,7 @@ void LocalCluster::Impl::notify(int rank) {
   process(rank).changed.notify_all();
 }
 
-/// Nothing where its sender is lost.
+/// Nothing if the sender is lost.
 std::optional<Body> LocalCluster::Impl::take_body(const Mail& mail) {
   const auto found = bodies_.find(mail.body);
   if (found == bodies_.end()) {

@@ -20,7 +20,7 @@ namespace {
 constexpr double kFirstPatienceSeconds = 2;  // with one address; doubles with every round
 constexpr double kMostPatienceSeconds = 10;
 constexpr double kPauseSeconds = 0.1;  // after all addresses refused
-// Of a visit, which takes a round trip. A caller that is slower, on a busy host, calls again.
+// Patience with a caller's handshake, one round trip. A caller that is too slow calls again.
 constexpr double kVisitSeconds = 10;
 constexpr std::size_t kSpareVisits = 64;  // beside one of each process
 
@@ -28,8 +28,8 @@ bool is_loopback(const std::string& address) {
   return address == "::1" || address.rfind("127.", 0) == 0;
 }
 
-/// The addresses of `other` worth trying from `self`. Hosts may share a name and be different
-/// (network namespaces): an address that leads elsewhere is turned away by the proof.
+/// The addresses of `other` worth trying from `self`. Different hosts may have one name (network
+/// namespaces): a wrong one fails the proof.
 std::vector<std::string> addresses_to_try(const Card& self, const Card& other) {
   std::vector<std::string> addresses = other.addresses;
   std::stable_partition(addresses.begin(), addresses.end(), is_loopback);
@@ -56,10 +56,10 @@ socklen_t parse_address(const std::string& text, std::uint16_t port, sockaddr_st
 }
 
 std::string reason_text() {
-  return errno == 0 ? "somebody else listens there" : std::strerror(errno);
+  return errno == 0 ? "another program listens there" : std::strerror(errno);
 }
 
-/// One's attempts to reach one process of lower rank.
+/// The attempts to reach one process of lower rank.
 class Call {
  public:
   Call(const Card& self, const Card& other, const std::string& secret)
@@ -162,16 +162,16 @@ std::string Call::story() const {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// A caller that has to prove that it knows the secret.
+/// A caller that has not yet proved that it knows the secret.
 struct Visit {
-  double until = 0;  // then it is turned away, and may call again
+  double until = 0;  // then it is rejected, and may call again
   Descriptor socket;
   Incoming incoming;
   std::optional<Hello> hello;
   Answer answer;
 };
 
-/// All of it, from the point of view of one process.
+/// All connections of one process, while they are made.
 class Meeting {
  public:
   Meeting(const Listener& listener, const std::vector<Card>& cards, const std::string& secret);
@@ -214,7 +214,7 @@ std::vector<Descriptor> Meeting::run(double seconds) {
   while (!complete()) {
     const double now = clock_.seconds();
     if (now >= until) fail(seconds);
-    for (Call& call : calls_) call.advance(false, now);  // those whose time has come
+    for (Call& call : calls_) call.advance(false, now);  // acts on deadlines
     poll_once();
   }
   return std::move(established_);
@@ -248,7 +248,7 @@ void Meeting::accept_visits() {
     }));
     if (!visit.socket) return;
     visit.until = clock_.seconds() + kVisitSeconds;
-    // Strangers who say nothing must not use up the descriptors. The oldest is the likeliest.
+    // Silent strangers must not use up the descriptors. The oldest visit is most likely one.
     if (visits_.size() >= cards_.size() + kSpareVisits) visits_.pop_front();
     visits_.push_back(std::move(visit));
   }

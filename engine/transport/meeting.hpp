@@ -7,11 +7,12 @@
 
 namespace acid {
 
-/// One connection to every other process of a run, by rank; none at one's own. All processes call
-/// it at the same time, each with its listener, the cards of all by rank, and one secret: a process
-/// calls those of lower rank, trying one address after the other, and is called by the others.
-/// Either side proves that it knows the secret without telling it, so whoever else listens or calls
-/// is turned away. Blocks for `seconds` at most, then throws Error naming who did not answer where.
+/// Connects every pair of a run's processes. Returns the connections by rank, none at the own rank.
+/// All processes call it together, each with its listener, all cards by rank, and one secret. A
+/// process calls those of lower rank, one address after the other, and is called by the others.
+/// Both sides prove that they know the secret without sending it, so strangers are rejected. Blocks
+/// for at most `seconds`, then throws Error with the processes that did not answer and their
+/// addresses.
 std::vector<Descriptor> meet(const Listener& listener, const std::vector<Card>& cards,
                              const std::string& secret, double seconds);
 

@@ -55,8 +55,8 @@ std::string standard_version() {
   return fmt::format("{}.{}", major, minor);
 }
 
-/// Waits for a request that all processes take part in. Some may be late, and MPI's own waiting
-/// would take a core.
+/// Waits for a collective request. Other processes may be late, and MPI's own wait keeps a core
+/// busy.
 void await(MPI_Request request, const char* what) {
   constexpr double kYieldSeconds = 0.4e-3;
   constexpr long kLongestSleepNanoseconds = 1'000'000;
@@ -100,10 +100,10 @@ class OpenedMpi final : public MpiRuntime {
   int level_ = MPI_THREAD_SINGLE;
   int rank_ = 0;
   int size_ = 1;
-  // One for each purpose, so that their messages cannot meet.
+  // One communicator per purpose, so that their messages cannot mix.
   MPI_Comm collectives_ = MPI_COMM_NULL;
   MPI_Comm sums_ = MPI_COMM_NULL;
-  std::unique_ptr<DirectMemory> memory_;  // the others may look at its sign at any time
+  std::unique_ptr<DirectMemory> memory_;  // others may read its sign at any time
 };
 
 OpenedMpi::OpenedMpi() {
@@ -210,8 +210,8 @@ std::vector<std::string> OpenedMpi::gather(const std::string& text) {
   return texts;
 }
 
-/// By rank, whether a process is on this one's host as MPI sees hosts: a network namespace with a
-/// daemon of its own is another one, though memory is shared.
+/// By rank: whether the process is on this host according to MPI, for which a network namespace
+/// with its own daemon is another host, though memory is shared.
 std::vector<char> OpenedMpi::same_host() const {
   constexpr const char* kWhat = "tell which processes share a host";
   MPI_Comm host = MPI_COMM_NULL;
@@ -234,8 +234,7 @@ std::vector<char> OpenedMpi::same_host() const {
   return shared;
 }
 
-/// ACID_MPI_BODIES=mpi leaves bodies to MPI everywhere, ACID_MPI_BODIES=memory sends them where a
-/// window would do without.
+/// ACID_MPI_BODIES=mpi sends all bodies by MPI; ACID_MPI_BODIES=memory uses no windows.
 std::vector<Neighbour> OpenedMpi::neighbours(const DirectMemory& memory, const SharedWindow& window,
                                              const std::string& secret) {
   const char* const wanted = std::getenv("ACID_MPI_BODIES");
@@ -264,7 +263,7 @@ std::vector<Neighbour> OpenedMpi::neighbours(const DirectMemory& memory, const S
   return result;
 }
 
-/// What a process that cannot listen says instead of its card, so that nobody waits for it.
+/// What a process that cannot listen sends instead of its card, so that the others do not wait.
 constexpr std::string_view kCannot = "cannot: ";
 
 std::unique_ptr<Transport> OpenedMpi::connect(const MpiTransportOptions& options) {
@@ -294,7 +293,7 @@ std::unique_ptr<Transport> OpenedMpi::connect(const MpiTransportOptions& options
 }
 
 void OpenedMpi::library_sum(std::span<float> values) {
-  // Blocking, MPI's sum is the fastest and takes a core; so it begins when everybody is there.
+  // MPI's blocking sum is the fastest, but keeps a core busy: so it begins when all are ready.
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Ibarrier(sums_, &request), "wait for the other processes");
   await(request, "wait for the other processes");

@@ -21,7 +21,7 @@ int MpiRequests::take_finished(std::vector<Finished>& finished) {
   if (count == MPI_UNDEFINED) return MPI_SUCCESS;
   for (int i = 0; i < count; ++i) {
     const auto k = static_cast<std::size_t>(i), index = static_cast<std::size_t>(indices_[k]);
-    // The statuses tell nothing where all went well.
+    // MPI does not set the statuses if all succeeded.
     finished.push_back({std::move(owners_[index]),
                         code == MPI_ERR_IN_STATUS ? statuses_[k].MPI_ERROR : MPI_SUCCESS});
   }

@@ -10,12 +10,10 @@
 
 namespace acid {
 
-/// The unfinished requests that a process has made of MPI, each a part of a body that is on its way
-/// in or out.
+/// The unfinished MPI requests of a process, each for a part of a body that is sent or received.
 class MpiRequests {
  public:
-  /// Once losses are outlived MPI has memory of its own, which it may use as long as it likes after
-  /// its caller has given up.
+  /// Memory of a request once losses are outlived: MPI may use it after the caller has given up.
   using Staged = std::shared_ptr<std::vector<float>>;
   struct Owner {
     Transport::Ticket ticket = 0;
@@ -31,7 +29,7 @@ class MpiRequests {
   bool empty() const { return requests_.empty(); }
   int any_peer() const { return owners_.front().peer; }
   void add(MPI_Request request, Owner owner);
-  /// Moves those that have come to an end into `finished`. Returns MPI's code where it cannot tell.
+  /// Moves finished requests into `finished`. Returns MPI's error code if the test itself fails.
   int take_finished(std::vector<Finished>& finished);
 
  private:

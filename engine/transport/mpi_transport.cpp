@@ -13,7 +13,7 @@ namespace acid {
 namespace {
 
 constexpr double kLeaveSeconds = 5;
-constexpr double kYieldSeconds = 0.4e-3;  // how long testing goes on without any success
+constexpr double kYieldSeconds = 0.4e-3;  // of polling without success, before it gets rarer
 constexpr double kShortestSleepSeconds = 50e-6;
 constexpr double kLongestSleepSeconds = 1e-3;
 // MPI counts in int: longer bodies are several messages under one tag, which stay in order.
@@ -129,7 +129,7 @@ Transport::Ticket MpiTransport::fetch(const Mail& mail, std::span<float> into) {
   return ticket;
 }
 
-/// False when the sender is being lost, which is outlived.
+/// False if the sender is being lost and losses are outlived.
 bool MpiTransport::read_memory(const Head& head, int from, std::span<float> into) {
   const auto sender = static_cast<std::size_t>(from);
   ACID_ASSERT(neighbours_[sender].can_be_read, "worker {} cannot be read", from);
@@ -177,7 +177,7 @@ MpiRequests::Staged MpiTransport::stage(std::size_t floats) const {
   return outlives_ ? std::make_shared<std::vector<float>>(floats) : nullptr;
 }
 
-/// Perhaps MPI was the first to notice.
+/// A loss may be noticed by MPI first.
 void MpiTransport::fail_request(Ticket ticket, int peer, int code) {
   constexpr const char* kWhat = "move a vector to or from it";
   if (!outlives_ || peer == 0) fail(peer, code, kWhat);
@@ -199,8 +199,8 @@ void MpiTransport::lose(int peer) {
   news_ = true;
 }
 
-/// Its requests are not waited for any more. What was being sent counts as sent; what was to arrive
-/// will not.
+/// Stops waiting for the transfer's requests. What was being sent counts as sent; what was to
+/// arrive is lost.
 void MpiTransport::abandon(Ticket ticket) {
   const auto found = transfers_.find(ticket);
   if (found == transfers_.end()) return;
@@ -318,9 +318,9 @@ void MpiTransport::leave() {
   const double until = clock_.seconds() + kLeaveSeconds;
   try {
     while (sends_unfinished() && clock_.seconds() < until) wait(until - clock_.seconds());
-    // Without a farewell the others will know that something they were promised is missing.
+    // Without a farewell the others will know that a promised body is missing.
     if (!sends_unfinished()) side_->leave(kLeaveSeconds);
-  } catch (const Error&) {  // somebody is lost: the others know
+  } catch (const Error&) {  // a process is lost; the others know
   }
 }
 

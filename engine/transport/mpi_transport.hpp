@@ -24,12 +24,13 @@ struct Neighbour {
   int window = -1;  // the number of its SharedWindow, if this process may map it
 };
 
-/// Headers travel through the side channel, and announce the bodies. On one host the receiver
-/// copies a body out of the sender's memory, where both may; otherwise it travels by MPI.
+/// Headers travel through the side channel and announce bodies. On one host the receiver copies a
+/// body out of the sender's memory, if permitted; otherwise MPI sends it.
 ///
-/// MPI is entered only while a body is on its way: to find out costs a core or time. A process that
-/// has offered a body waits, asleep, for the word that it is being fetched; from then on both sides
-/// test, yielding to others, and after a fraction of a millisecond without success ever less often.
+/// MPI is called only while a body is on its way, because polling it costs a core or time. A
+/// process that has offered a body sleeps until it hears that the body is being fetched. From then
+/// on both sides poll, yielding to others, and after a fraction of a millisecond less and less
+/// often.
 class MpiTransport final : public Transport {
  public:
   /// `bodies` is this transport's own communicator, with MPI_ERRORS_RETURN; it is not freed.
@@ -53,8 +54,8 @@ class MpiTransport final : public Transport {
  private:
   enum class Kind : std::uint64_t { mail, fetched };
   enum class Way : std::uint64_t { memory, mpi };
-  /// In front of every message. With a body: how it travels, the sender's ticket, and where it lies
-  /// (way memory) or under which tag it was sent (way mpi).
+  /// Precedes every message. With a body: how it travels, the sender's ticket, and its address (way
+  /// memory) or its tag (way mpi).
   struct Head {
     Kind kind = Kind::mail;
     Way way = Way::memory;
@@ -66,9 +67,9 @@ class MpiTransport final : public Transport {
   struct Transfer {
     int peer = 0;
     bool sending = false;
-    bool active = false;  // both sides are at it
+    bool active = false;  // both sides take part
     int requests = 0;     // of MPI, unfinished
-    bool lost = false;    // what was to arrive never will
+    bool lost = false;    // the body will never arrive
   };
   void send_to_self(std::span<const std::byte> header, std::span<const float> body, Ticket ticket);
   void start_sending(Head& head, int to, std::span<const float> body);
@@ -106,9 +107,9 @@ class MpiTransport final : public Transport {
   std::unordered_map<Ticket, Transfer> transfers_;          // unfinished
   MpiRequests requests_;
   bool outlives_ = false;
-  int active_ = 0;          // transfers worth testing for
+  int active_ = 0;          // transfers to poll for
   bool news_ = false;       // a ticket is done, since the last wait()
-  double progress_at_ = 0;  // when a request was last made, or finished
+  double progress_at_ = 0;  // when a request was last made or finished
 };
 
 }  // namespace acid

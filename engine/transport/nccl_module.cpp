@@ -20,7 +20,7 @@ void check_cuda(cudaError_t status, const char* what) {
   throw Error(fmt::format("CUDA cannot {}: {}", what, cudaGetErrorString(status)));
 }
 
-// What the library last complained about on this communicator says more than its error code.
+// The library's last error message on this communicator says more than its error code.
 std::string reason_of(ncclResult_t result, ncclComm_t communicator) {
   const char* const detail = ncclGetLastError(communicator);
   const bool silent = detail == nullptr || *detail == '\0';
@@ -28,8 +28,7 @@ std::string reason_of(ncclResult_t result, ncclComm_t communicator) {
                 : fmt::format("{} ({})", ncclGetErrorString(result), detail);
 }
 
-/// One communicator of all processes. It never blocks the calling thread: what it has been asked
-/// for is found out by asking.
+/// One communicator of all processes. It never blocks the calling thread: results are polled.
 class NcclLink final : public DeviceLink {
  public:
   NcclLink(const std::string& id, int device, int rank, std::vector<ProcessPlace> places)
@@ -67,7 +66,7 @@ class NcclLink final : public DeviceLink {
         ncclSend(own.data(), own.size(), ncclFloat, peer, communicator_, stream_);
     const ncclResult_t received =
         ncclRecv(partner.data(), partner.size(), ncclFloat, peer, communicator_, stream_);
-    const ncclResult_t ended = ncclGroupEnd();  // in any case: abort() would wait for its end
+    const ncclResult_t ended = ncclGroupEnd();  // always, since abort() waits for it
     for (const ncclResult_t result : {sent, received, ended}) require(result);
   }
 
@@ -100,7 +99,7 @@ class NcclLink final : public DeviceLink {
 
   void use_device() { check_cuda(cudaSetDevice(device_), "use the device"); }
 
-  // Only what the network reports is the peer's; all else went wrong here.
+  // Only errors of the network are the peer's; all others are from here.
   void require(ncclResult_t result) {
     if (result == ncclSuccess || result == ncclInProgress) return;
     const std::string reason = reason_of(result, communicator_);

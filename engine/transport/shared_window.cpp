@@ -15,7 +15,7 @@ namespace {
 
 std::span<float> map(int descriptor, std::size_t floats) {
   const int access = PROT_READ | PROT_WRITE;
-  // All pages at once: the first pass over them should not be the slowest.
+  // Maps all pages at once, so that the first pass is not slow.
   void* const begin =
       ::mmap(nullptr, floats * sizeof(float), access, MAP_SHARED | MAP_POPULATE, descriptor, 0);
   if (begin == MAP_FAILED) return {};
@@ -32,7 +32,7 @@ SharedWindow::~SharedWindow() {
 
 std::span<float> SharedWindow::open(std::size_t floats) {
   ACID_ASSERT(memory_.empty(), "window {} opened twice", descriptor_.get());
-  // Given now: what is not there when it is written to would end the process without a word.
+  // Allocates now: a write to a page that cannot be allocated would kill the process silently.
   const auto bytes = static_cast<off_t>(floats * sizeof(float));
   int failure = EINTR;
   while (descriptor_ && failure == EINTR) failure = ::posix_fallocate(descriptor_.get(), 0, bytes);

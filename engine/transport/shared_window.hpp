@@ -8,8 +8,8 @@
 
 namespace acid {
 
-/// Memory of this process that others on its host can map, by its number among this process's
-/// files: one range of floats, shared while it lives.
+/// Memory of this process that other processes on its host can map by its file descriptor: one
+/// range of floats, shared while this object lives.
 class SharedWindow {
  public:
   SharedWindow();
@@ -17,9 +17,9 @@ class SharedWindow {
   SharedWindow(const SharedWindow&) = delete;
   SharedWindow& operator=(const SharedWindow&) = delete;
 
-  /// −1 where the kernel has no such memory.
+  /// −1 if the kernel has no such memory.
   int descriptor() const { return descriptor_.get(); }
-  /// Zeroed, at the beginning of a page; once. Empty where there is no such memory.
+  /// Zeroed memory from the beginning of a page; call it once. Empty if there is no such memory.
   std::span<float> open(std::size_t floats);
 
  private:
@@ -27,11 +27,11 @@ class SharedWindow {
   std::span<float> memory_;
 };
 
-/// What another process opened. Unmapped at the end.
+/// The window of another process, mapped while this object lives.
 class MappedWindow {
  public:
   MappedWindow() = default;
-  /// Empty when it cannot be mapped here, or has another size.
+  /// Empty if it cannot be mapped here or has another size.
   MappedWindow(std::int64_t pid, int descriptor, std::size_t floats);
   ~MappedWindow();
   MappedWindow(MappedWindow&& other) noexcept;

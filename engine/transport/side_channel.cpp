@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t kAlarm = UINT32_MAX;  // the eventfd among epoll's items
 constexpr std::size_t kReadBytes = std::size_t{1} << 16;
-// Reads from one process before the others have their turn.
+// Reads from one process before it is another's turn.
 constexpr int kMostReads = 16;
 
 Descriptor checked(int number, const char* what) {
@@ -60,7 +60,7 @@ SideChannel::SideChannel(int rank, std::vector<ProcessPlace> places,
     peer(other).socket = std::move(connections[static_cast<std::size_t>(other)]);
     const int socket = peer(other).socket.get();
     set_option(socket, TCP_NODELAY, 1);
-    // Between processes that exchange no heartbeats, this tells that a host is gone.
+    // Notices lost hosts between processes that exchange no heartbeats.
     set_option(socket, TCP_USER_TIMEOUT, static_cast<int>(options_.silence_seconds * 1000));
     event = {EPOLLIN, {.u32 = static_cast<std::uint32_t>(other)}};
     if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, socket, &event) != 0)
@@ -82,7 +82,7 @@ void SideChannel::send(int to, std::span<const std::byte> first,
   check_alive();
 }
 
-/// Into the connection as far as there is room, the rest into its queue.
+/// Writes into the connection as much as fits, the rest into the queue.
 void SideChannel::send_frame(int to, Kind kind, std::span<const std::byte> first,
                              std::span<const std::byte> second) {
   Peer& other = peer(to);
@@ -100,7 +100,7 @@ void SideChannel::send_frame(int to, Kind kind, std::span<const std::byte> first
     message.msg_iovlen = pieces.size();
     const auto result = uninterrupted(
         [&] { return ::sendmsg(other.socket.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT); });
-    // An error other than a full connection shows again when it is read.
+    // Errors other than a full buffer show again on reading.
     sent = static_cast<std::size_t>(std::max<ssize_t>(result, 0));
   }
   for (const auto& part : parts) {
@@ -128,7 +128,7 @@ void SideChannel::flush(int rank) {
       return ::send(other.socket.get(), other.unsent.data() + other.unsent_begin,
                     other.unsent.size() - other.unsent_begin, MSG_NOSIGNAL | MSG_DONTWAIT);
     });
-    if (sent < 0) return;  // full, or broken: that shows when it is read
+    if (sent < 0) return;  // full, or broken, which shows on reading
     other.unsent_begin += static_cast<std::size_t>(sent);
   }
   other.unsent.clear();
@@ -182,7 +182,7 @@ void SideChannel::take_frames(int rank) {
     FrameHead head;
     std::memcpy(&head, other.arrived.data() + begin, sizeof head);
     if (head.size > kMostBytes || head.kind > Kind::loss)
-      return close_connection(rank, "it sent what is no message");
+      return close_connection(rank, "it sent an invalid message");
     if (other.arrived.size() - begin < sizeof head + head.size) break;
     take_frame(rank, head.kind, {other.arrived.data() + begin + sizeof head, head.size});
     begin += sizeof head + head.size;
@@ -200,7 +200,7 @@ void SideChannel::take_frame(int rank, Kind kind, std::span<const std::byte> byt
       break;
     case Kind::farewell:
       peer(rank).left = true;
-      woken_ = true;  // what was sent to it is done
+      woken_ = true;  // messages to it are done
       break;
     case Kind::loss: {
       std::int32_t who = 0;
@@ -234,7 +234,7 @@ void SideChannel::tell_loss(int to, int who, const std::string& how) {
   send_frame(to, Kind::loss, std::as_bytes(std::span(&number, 1)), std::as_bytes(std::span(how)));
 }
 
-/// What it had sent comes before the word of its loss.
+/// Messages that it had sent come before the news of its loss.
 void SideChannel::outlive(int rank, const std::string& how) {
   if (peer(rank).lost) return;
   peer(rank).lost = true;
@@ -252,8 +252,8 @@ void SideChannel::outlive_losses() {
   outlives_ = true;
 }
 
-/// All believe worker 0. Worker 0 takes what others say as a suspicion: of two workers that lost
-/// each other, only one may be gone.
+/// Reports of worker 0 are final. Worker 0 treats those of others as suspicions: if two workers
+/// lost each other, only one may be gone.
 void SideChannel::take_loss(int from, int who, const std::string& how) {
   if (lost_ || leaving_) return;
   if (!outlives_) {
@@ -265,7 +265,7 @@ void SideChannel::take_loss(int from, int who, const std::string& how) {
   } else if (rank_ == 0 && !peer(from).lost) {
     suspect(from, who, how);
   } else if (from == 0) {
-    read_from(who);  // what has arrived of it
+    read_from(who);  // its messages so far
     if (!peer(who).left) lose(who, how);
   }
 }
@@ -322,12 +322,12 @@ bool SideChannel::wait(double seconds) {
 
 void SideChannel::wake() {
   const std::uint64_t once = 1;
-  // Fails only when the counter is full: then it is awake anyhow.
+  // Fails only when the counter is full; then the thread wakes anyway.
   [[maybe_unused]] const auto written = ::write(alarm_.get(), &once, sizeof once);
 }
 
 void SideChannel::tick(double now) {
-  poll_events();  // nobody is called silent whose words have arrived
+  poll_events();  // what has arrived counts before silence does
   awake_seconds_ += std::min(now - last_tick_, 2 * options_.heartbeat_seconds);
   last_tick_ = now;
   next_heartbeat_ = now + options_.heartbeat_seconds;
@@ -349,8 +349,7 @@ void SideChannel::leave(double seconds) {
   for (int other = 0; other < static_cast<int>(peers_.size()); ++other)
     send_frame(other, Kind::farewell, {});
   leaving_ = true;
-  // Closing a connection before the other side has acknowledged what it holds could undo the
-  // farewell: unread messages turn it into a reset.
+  // Closing a connection with unread messages resets it, which could discard the farewell.
   constexpr timespec kPause{0, 1'000'000};
   const double until = clock_.seconds() + seconds;
   const auto is_sent = [](const Peer& other) {

@@ -18,15 +18,15 @@ struct SideChannelOptions {
   double silence_seconds = Transport::kSilenceSeconds;
 };
 
-/// A run's processes connected in pairs by TCP: carries everything small, tells who is still there,
-/// and lets a process sleep in the kernel until something arrives. Threads and failure: as
-/// Transport. Messages from one process to another arrive in the order in which they were sent.
+/// TCP connections between every pair of a run's processes. Carries everything small, notices lost
+/// processes, and lets a process sleep in the kernel until something arrives. Threads and failure:
+/// as Transport. Messages from one process to another arrive in order.
 ///
-/// Heartbeats go between worker 0 and each other. Only time in which a process itself was awake
-/// counts as silence of another: one that was stopped for a while first hears what has arrived.
-/// Whoever finds somebody lost tells the others, so that all of them name the same one. Once losses
-/// are outlived (Transport::outlive_losses()) it tells worker 0, which tells all, the lost process
-/// among them: should it live, LostProcess names itself there.
+/// Heartbeats go between worker 0 and each other worker. Silence is measured in time in which the
+/// listening process was awake: after being stopped it first reads what has arrived. A process that
+/// finds another lost tells all others, so that all name the same one. Once losses are outlived
+/// (Transport::outlive_losses()) it tells worker 0, which tells all, also the lost process: if that
+/// one is alive, it throws LostProcess with its own name.
 class SideChannel {
  public:
   /// `connections` by rank, none at one's own; see meet().
@@ -40,27 +40,27 @@ class SideChannel {
   };
 
   const std::vector<ProcessPlace>& places() const { return places_; }
-  /// `first` and `second`, joined, as one message of up to kMostBytes. To another process.
+  /// Sends `first` and `second`, joined, as one message of up to kMostBytes, to another process.
   static constexpr std::size_t kMostBytes = Transport::kMostHeaderBytes + 64;
   void send(int to, std::span<const std::byte> first, std::span<const std::byte> second = {});
   /// The next message that has arrived.
   std::optional<Message> next();
-  /// Sleeps until has_news() or the time has passed; sends heartbeats, and looks who is silent.
-  /// Returns whether wake() was called, or a process has left, since the last wait().
+  /// Sleeps until has_news() or the time has passed; sends heartbeats and checks for silence.
+  /// Returns whether wake() was called or a process has left since the last wait().
   bool wait(double seconds);
   void wake();  // any thread
-  /// Whether the process has said that it leaves, or is lost and outlived.
+  /// Whether the process has left, or is lost and outlived.
   bool has_left(int rank) const {
     const Peer& other = peers_[static_cast<std::size_t>(rank)];
     return other.left || other.lost;
   }
   bool is_lost(int rank) const { return peers_[static_cast<std::size_t>(rank)].lost; }
   void outlive_losses();
-  /// Something other than the connection says that a process is lost, and losses are outlived: it
-  /// will be, at the latest after two heartbeats, so that its last words can arrive.
+  /// Reports that a process seems lost, other than by its connection; losses are outlived. It
+  /// counts as lost at the latest after two heartbeats, so that its last messages can arrive.
   void suspect(int rank, const std::string& how) { suspect(rank_, rank, how); }
 
-  /// Waits until everything sent has reached the other hosts, then says farewell; gives up after
+  /// Waits until everything sent has reached the other hosts, then sends a farewell; gives up after
   /// `seconds`. Throws nothing.
   void leave(double seconds);
   void check_alive() const;
@@ -73,15 +73,15 @@ class SideChannel {
   };
   struct Peer {
     Descriptor socket;
-    std::vector<std::byte> arrived;  // less than a frame, between two calls
+    std::vector<std::byte> arrived;  // between two calls: an incomplete frame
     std::vector<std::byte> unsent;
     std::size_t unsent_begin = 0;
     bool watched_for_room = false;
     bool left = false, lost = false;
-    int suspected_by = -1;  // to be lost
+    int suspected_by = -1;  // the rank that suspects it to be lost; −1: none
     std::string suspicion;
     double suspected = 0;  // when, in awake seconds
-    double heard = 0;      // in awake seconds
+    double heard = 0;      // when last, in awake seconds
   };
 
   Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }

@@ -130,7 +130,7 @@ const T* direction_of(const WorkerView<T>& worker, const T* gradient) {
               settings.backend->name());
   const T factor = clip_factor(optimizer, std::span<const T>(gradient, dimension));
   if (!changes && factor == T{1}) return gradient;
-  // The gradient may be one that all workers step by, so it stays as it is.
+  // All workers may step by this gradient, so it is not changed.
   thread_local std::vector<T> direction;
   direction.resize(dimension);
   for (std::size_t k = 0; k < dimension; ++k) direction[k] = factor * gradient[k];

@@ -6,37 +6,37 @@
 
 namespace acid {
 
-/// What the rule's step is given in the place of a gradient: that itself, or memory of the calling
-/// thread, which holds until the next call.
+/// The vector that the rule's step uses as its gradient: `gradient` itself, or memory of the
+/// calling thread that is valid until the next call.
 ///
-/// Clipping is torch.nn.utils.clip_grad_norm_: g ← g · min(1, c/(‖g‖ + 10⁻⁶)); a gradient whose
-/// norm is no number stays as it is.
+/// Clipping is torch.nn.utils.clip_grad_norm_: g ← g · min(1, c/(‖g‖ + 10⁻⁶)). A gradient whose
+/// norm is NaN is not changed.
 ///
-/// Muon (Jordan et al. 2024, kellerjordan.github.io/posts/muon): m ← μm + g, u = g + μm with
-/// Nesterov, else m. Each matrix of u becomes √max(1, rows/columns) · orthogonal(u), and the other
-/// tensors, which take SGD's step, sgd_scale · u. The step is then plain SGD by the result, whose
-/// weight decay is therefore decoupled.
+/// Muon (Jordan et al. 2024, kellerjordan.github.io/posts/muon): m ← μm + g; u = g + μm with
+/// Nesterov, otherwise m. Each matrix of u becomes √max(1, rows/columns) · orthogonal(u); other
+/// tensors become sgd_scale · u. The result is the direction of plain SGD, so weight decay is
+/// decoupled.
 ///
-/// For a rule with a step of its own an L2 penalty is in it, g ← g + λx, clipped before, unless the
-/// optimiser is AdamW, whose decay shrink_model() does; then SGD's momentum: m ← μm + g, and g ← g
-/// + μm with Nesterov, else m. The vectors are the host's in all of this.
+/// A rule with its own step gets, after clipping, g + λx (L2 penalty; not with AdamW, whose decay
+/// shrink_model() does), then SGD's momentum: m ← μm + g; g + μm with Nesterov, otherwise m. All
+/// these vectors are in host memory.
 template <class T>
 const T* direction_of(const WorkerView<T>& worker, const T* gradient);
 
-/// x ← (1 − γλ) x, each tensor with its own λ, wherever the vectors lie: AdamW's weight decay
-/// before the step of a rule that has its own.
+/// x ← (1 − γλ) x, each tensor with its own λ, in any backend's memory: AdamW's weight decay before
+/// the step of a rule with its own step.
 template <class T>
 void shrink_model(const WorkerView<T>& worker, double learning_rate);
 
-/// matrix ← nearly the nearest matrix with orthonormal rows or columns, whichever are fewer: five
-/// steps X ← aX + (bA + cA²)X with A = XXᵀ of Newton and Schulz from X = matrix/‖matrix‖, with the
-/// public description's a, b, c = 3.4445, −4.7750, 2.0315. They bring singular values to about 0.7
-/// to 1.2, which is all that Muon needs.
+/// matrix ← approximately the nearest matrix with orthonormal rows or columns, whichever are fewer:
+/// five Newton-Schulz steps X ← aX + (bA + cA²)X, A = XXᵀ, from X = matrix/‖matrix‖, with the
+/// published a, b, c = 3.4445, −4.7750, 2.0315. Singular values end between about 0.7 and 1.2,
+/// which is enough for Muon.
 template <class T>
 void orthogonalise(const kernels::Table<T>& kernels, std::size_t rows, std::size_t columns,
                    T* matrix);
 
-/// ‖values‖, summed in double precision in one order.
+/// ‖values‖, summed in double precision in a fixed order.
 double euclidean_norm(std::span<const float> values);
 double euclidean_norm(std::span<const double> values);
 

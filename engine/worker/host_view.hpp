@@ -7,8 +7,8 @@
 
 namespace acid {
 
-/// A vector in a backend's memory, for the host to read all of it: in place if that is the host's
-/// memory too, else a copy, so that its pages stay where they are. As it is when this is made.
+/// A vector of a backend, for the host to read: in place if it is in host memory, otherwise a copy
+/// made by the constructor, so that no pages move.
 class HostView {
  public:
   HostView(const Backend& backend, std::span<const float> vector) : values_(vector) {

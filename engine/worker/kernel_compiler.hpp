@@ -7,25 +7,24 @@
 
 namespace acid {
 
-/// Makes kernels out of text, for the memory of a backend that the host's code is slow in or does
-/// not reach. Immutable, used by any number of threads, and outlives all kernels.
+/// Compiles kernels from source text, for a backend whose memory the host reaches slowly or not at
+/// all. Immutable; any thread. Outlives all kernels.
 class KernelCompiler {
  public:
   virtual ~KernelCompiler() = default;
   using Kernel = const void*;
 
-  /// Why it makes none; empty where it does.
+  /// Why it cannot compile; empty: it can.
   virtual std::string_view obstacle() const = 0;
-  /// Kernels acid_kernel_0, … of a program in CUDA C++, for as long as the process lives. Every
-  /// operation is rounded as the host rounds it. Throws Error.
+  /// The functions acid_kernel_0, acid_kernel_1 and so on of a program in CUDA C++; they live as
+  /// long as the process. Every operation is rounded as on the host. Throws Error.
   virtual std::vector<Kernel> compile(const std::string& program, std::size_t kernels) const = 0;
-  /// Has a kernel begun whose one argument is a struct that lies at `arguments`, copied before the
-  /// call returns; with about so many threads, each of which takes turns until all is done. One
-  /// after the other, in the calling thread's order.
+  /// Starts a kernel on about `threads` threads, which share all work. Its one argument is a struct
+  /// at `arguments`, copied before the call returns. Kernels of one calling thread run in order.
   virtual void launch(Kernel kernel, std::size_t threads, const void* arguments) const = 0;
-  /// Until what the calling thread has launched is done.
+  /// Waits for all kernels that the calling thread has launched.
   virtual void wait() const = 0;
-  /// kScratchBytes of the calling thread's that the host and kernels reach.
+  /// The calling thread's scratch memory, kScratchBytes, which the host and kernels reach.
   virtual void* scratch() const = 0;
   static constexpr std::size_t kScratchBytes = std::size_t{1} << 20;
 };

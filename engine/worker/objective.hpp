@@ -16,19 +16,18 @@ struct Segment {
   std::vector<std::int64_t> shape;
   std::int64_t offset = 0;  // in elements
   std::int64_t size = 0;
-  /// The loss does not depend on it, so that, as in PyTorch, no optimiser moves it: its gradients
-  /// are 0, and weight decay leaves it as it is.
+  /// The loss does not depend on it. As in PyTorch, no optimiser changes it: its gradients are 0,
+  /// and it has no weight decay.
   bool has_no_gradient = false;
 };
 
 /// What a model is evaluated on.
 enum class EvaluationSet {
   test,
-  /// Of the union of all workers' training data: a fixed sample (training_sample() of
-  /// engine/data/dataset.hpp), or all of it where that costs no more. The loss is the training
-  /// loss, with whatever gradients are of besides the data (regularisation), but without noise.
+  /// A fixed sample of all workers' training data (training_sample() of engine/data/dataset.hpp),
+  /// or all of it where that costs no more. The loss includes regularisation, but no noise.
   training,
-  /// Training examples that no gradient is of, where some were held out.
+  /// Training examples that were held out from gradients.
   validation,
 };
 
@@ -37,12 +36,12 @@ struct PartialEvaluation {
   double loss_sum = 0;
   std::int64_t correct = 0;
   std::int64_t count = 0;
-  /// Sums of what Objective::evaluated_names() names, in its order.
+  /// Sums of the further means, in the order of Objective::evaluated_names().
   std::vector<double> named = {};
 };
 
-/// Told that elements [first, last) of a gradient are final. Called from the thread that computes
-/// it, which goes on when it returns.
+/// Called when elements [first, last) of a gradient are final, by the thread that computes it,
+/// which then goes on.
 using GradientReady = std::function<void(std::size_t first, std::size_t last)>;
 
 /// What is being trained: start points, stochastic gradients and evaluation. Knows nothing of time,
@@ -72,9 +71,9 @@ class Objective {
   virtual double gradient(int lane, int worker, std::int64_t step, std::span<const float> x,
                           std::span<float> buffers, std::span<float> g) = 0;
 
-  /// The same gradient, bit for bit, telling `ready`, if there is one, which elements are final
-  /// while others are still being computed: each at most once, in the order of the backward pass,
-  /// so roughly from the last element to the first. What it was not told of is final on return.
+  /// The same gradient, bit for bit. Calls `ready`, unless it is empty, for elements that are final
+  /// while others are being computed: each at most once, in the order of the backward pass, so
+  /// roughly from the last element to the first. The others are final on return.
   virtual double gradient_in_parts(int lane, int worker, std::int64_t step,
                                    std::span<const float> x, std::span<float> buffers,
                                    std::span<float> g, const GradientReady& /*ready*/) {
@@ -88,12 +87,12 @@ class Objective {
                                      std::span<const float> x, std::span<const float> buffers) = 0;
   /// False: `correct` is meaningless and no accuracy is reported.
   virtual bool has_accuracy() const = 0;
-  /// Whether there is something to evaluate on for EvaluationSet::validation.
+  /// Whether EvaluationSet::validation has examples.
   virtual bool has_validation() const { return false; }
-  /// Further means that evaluations give, by name: recorded as eval_NAME and validation_NAME.
+  /// Names of further means that evaluations give: recorded as eval_NAME and validation_NAME.
   virtual std::vector<std::string> evaluated_names() const { return {}; }
-  /// Of how many training examples of each class a worker draws its minibatches, [worker][class];
-  /// a single number each where examples have no class. Empty: gradients are not of examples.
+  /// Number of training examples that each worker draws from, [worker][class]; one number per
+  /// worker if examples have no class. Empty: gradients are not of examples.
   virtual std::vector<std::vector<std::int64_t>> holdings() const { return {}; }
 };
 

@@ -65,7 +65,7 @@ double Schedule::rate(double progress) const {
       return peak * (minimum + (1 - minimum) * (1 + std::cos(std::numbers::pi * phase)) / 2);
     }
     case ScheduleKind::inverse_sqrt: {
-      // Without warm-up the decay is counted from 1 % of the budget, before which it is flat.
+      // Without warm-up the decay begins at 1 % of the budget; before that the rate is constant.
       const double knee = warmup > 0 ? warmup : 0.01;
       return peak * std::sqrt(knee / std::max(progress, knee));
     }

@@ -14,18 +14,18 @@ namespace acid {
 
 enum class OptimizerKind { sgd, adam, adamw, muon };
 
-/// How a gradient becomes a step. Semantics of torch.optim.SGD (dampening 0), Adam and AdamW; of
-/// Muon and of clipping, engine/worker/direction.hpp.
+/// How a gradient becomes a step, as in torch.optim.SGD (dampening 0), Adam and AdamW; for Muon and
+/// clipping see engine/worker/direction.hpp.
 struct OptimizerSettings {
   OptimizerKind kind = OptimizerKind::sgd;
   double momentum = 0;
   bool nesterov = false;
   double weight_decay = 0;
-  bool decay_one_dimensional = true;       // false spares biases and norms from weight decay
-  std::vector<std::string> no_decay = {};  // so does a name that contains one of these
+  bool decay_one_dimensional = true;       // false: no weight decay for biases and norms
+  std::vector<std::string> no_decay = {};  // none either for names that contain one of these
   std::optional<double> clip_norm = {};    // the largest norm of a gradient
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-  // Muon: the matrices that take SGD's step all the same, by name, and the factor of that step.
+  // Muon: matrices that take SGD's step instead, by name, and the factor of that step.
   std::vector<std::string> sgd_tensors = {};
   double sgd_scale = 1;
 };
@@ -33,7 +33,7 @@ struct OptimizerSettings {
 /// Whether a tensor's name contains one of the texts.
 bool is_named(std::string_view tensor, std::span<const std::string> texts);
 
-/// A run of parameters that share one weight decay.
+/// A range of parameters that share one weight decay.
 struct DecayRange {
   std::size_t begin = 0, end = 0;
   double decay = 0;
@@ -42,11 +42,11 @@ struct DecayRange {
 std::vector<DecayRange> decay_ranges(const OptimizerSettings& settings,
                                      std::span<const Segment> segments, std::size_t dimension);
 
-/// A tensor that Muon makes orthogonal, as a matrix: its first extent by all others together.
+/// A tensor that Muon makes orthogonal, as a matrix: first extent × product of the others.
 struct MatrixRange {
   std::size_t begin = 0, rows = 0, columns = 0;
 };
-/// By place; none where the optimiser is another.
+/// In ascending order; empty unless the optimiser is Muon.
 std::vector<MatrixRange> matrix_ranges(const OptimizerSettings& settings,
                                        std::span<const Segment> segments);
 
@@ -61,13 +61,12 @@ struct Schedule {
   double gamma = 0.1;              // step: factor at each milestone
   double minimum = 0;              // cosine: final factor
   double warmup = 0;               // fraction of the budget over which the factor rises linearly
-  std::optional<double> warmup_from = {};  // share of the rate that it leads to, where it begins
+  std::optional<double> warmup_from = {};  // start of warm-up, as a share of the rate at its end
   double scale = 1;  // B·n/reference for linear scaling (Goyal et al. 2017), else 1
 
   /// Factor × scale × learning_rate at progress ∈ [0, 1] (gradients of all workers ÷ budget).
-  /// Warm-up rises from the share `warmup_from`; without one from learning_rate to the scaled rate
-  /// when scale > 1 (Goyal et al. §2.2), from 0 otherwise; inverse_sqrt decays as
-  /// √(warmup/progress) after it.
+  /// Warm-up starts from the share `warmup_from`; without one from learning_rate if scale > 1
+  /// (Goyal et al. §2.2), otherwise from 0. inverse_sqrt decays as √(warmup/progress) after it.
   double rate(double progress) const;
 };
 

@@ -22,7 +22,7 @@ struct Slot {
   std::string_view name;          // in checkpoints
   Start start = Start::value;
   double value = 0;     // of all its elements
-  bool shared = false;  // meet() changes it: it lies where a partner's process can reach it
+  bool shared = false;  // changed by meet(), so a partner's process must be able to reach it
 };
 
 /// A number that every worker keeps.
@@ -31,63 +31,63 @@ struct ScalarSlot {
   double start = 0;
 };
 
-/// One worker as a rule sees it, in one event. Vectors may lie in a GPU's memory: the functions at
-/// the end of this page work on them wherever they are.
+/// One worker as a rule sees it, in one event. Vectors may lie in a GPU's memory: access them
+/// through the functions at the end of this file.
 template <class T>
 struct WorkerView {
   const WorkerSettings& settings;
   T* x;
   std::byte* own;  // null in meet() for a partner in another process, which shares x and slots only
-  double* scalars;           // of ScalarSlots, in order, in the host's memory; null likewise
+  double* scalars;           // of ScalarSlots, in order, in host memory; null for such a partner
   double elapsed;            // normalised time since the worker's last event
   std::uint32_t number = 0;  // of the worker; 0 for such a partner
 
   /// The vector of slot `index` in Rule::slots().
   T* slot(std::size_t index) const;
-  /// What works on its vectors, wherever they lie.
+  /// The kernels for its vectors.
   const kernels::Table<T>& kernels() const;
-  /// The optimiser's moments; null where it keeps none.
+  /// The optimiser's moments; null if it has none.
   T* moment(std::size_t which) const;
-  /// The gradient in flight and where it was taken; null where none is kept.
+  /// The gradient in flight and the point where it was taken; null if none is kept.
   T* gradient() const;
   const T* snapshot() const;
 };
 
-/// A gradient's step.
+/// The size of a gradient's step.
 struct StepSize {
   double learning_rate = 0;
-  std::int64_t number = 0;     // of the gradient, of this worker, from 1
-  std::int64_t staleness = 0;  // of it
+  std::int64_t number = 0;     // of the gradient, by worker, from 1
+  std::int64_t staleness = 0;  // of the gradient
 };
 
-/// What a worker hears: messages {x, weight}, of which x is as say() wrote it. They lie in memory
-/// that the worker's kernels reach. A worker that hears them does not change them.
+/// What a worker hears: messages {x, weight} with x as say() wrote it, in memory that the worker's
+/// kernels reach. They are read only.
 template <class T>
 struct Heard {
-  /// The worker's own message first, then the others' in ascending order, weighted as the mixing
-  /// matrix says; the own weight is by how much all of them exceed 1 (kernels.hpp). Of a meeting:
-  /// its own and its partner's. Empty where `mean` is there.
+  /// The worker's own message first, then the others' by worker, with the weights of the mixing
+  /// matrix; the own weight is the sum of all − 1 (kernels.hpp). In a meeting: its own and its
+  /// partner's. Empty if `mean` is set.
   std::span<const kernels::Weighted<T>> sources = {};
-  const T* mean = nullptr;  // of the messages of all workers, where an all-reduce took it
-  const T* own = nullptr;   // the worker's own message where `mean` is there
-  std::span<const T* const> all = {};  // what `mean` is of, its own included, where it is gathered
+  const T* mean = nullptr;             // of the messages of all workers, after an all-reduce
+  const T* own = nullptr;              // the worker's own message, if `mean` is set
+  std::span<const T* const> all = {};  // all messages of `mean`, its own included, if gathered
   double late = 0;                     // meetings: normalised time since the messages were said
-  /// A server's: the learning rate of the sender's last gradient, the number of this arrival, and
-  /// how many it had heard since its last reply to the sender.
+  /// For a server: the learning rate of the sender's last gradient, the number of this arrival, and
+  /// how many arrived since its last reply to the sender.
   const StepSize* arrival = nullptr;
 };
 
-/// What a worker says: so many vectors of the model's dimension, one after the other, then numbers,
-/// each of which takes the place of two floats.
+/// The form of a message: vectors of the model's dimension, one after the other, then numbers, each
+/// as large as two floats.
 struct Message {
   std::size_t vectors = 1, scalars = 0;
   std::size_t floats(std::size_t dimension) const { return vectors * dimension + 2 * scalars; }
 };
 
-/// What one exchange carries of messages: elements [first, last) of some of their vectors, and some
-/// of their numbers, in their order and without gaps.
+/// The part of a message that one exchange carries: elements [first, last) of some of its vectors,
+/// and some of its numbers, in order and without gaps.
 struct Extent {
-  /// All of the messages.
+  /// The whole message.
   Extent(const Message& message, std::size_t dimension)
       : vectors((1u << message.vectors) - 1),
         scalars((1u << message.scalars) - 1),
@@ -98,7 +98,7 @@ struct Extent {
 
   std::size_t size() const { return last - first; }
   std::size_t floats() const { return scalars_at() + 2 * count(scalars, 32); }
-  /// Where vector `index` and number `index` of the message begin, if they are there.
+  /// Where vector `index` and number `index` of the message begin, if they are carried.
   std::size_t vector_at(std::size_t index) const { return count(vectors, index) * size(); }
   std::size_t scalar_at(std::size_t index) const {
     return scalars_at() + 2 * count(scalars, index);
@@ -133,15 +133,15 @@ class Rule {
  public:
   virtual ~Rule() = default;
 
-  /// Those that are shared come first.
+  /// Shared slots come first.
   virtual std::span<const Slot> slots() const { return {}; }
   virtual std::span<const ScalarSlot> scalars() const { return {}; }
-  /// Which of them counts the floats that have come beside the worker's messages, of what did not
-  /// fit a codec. The rule adds to it as an atomic, for others may look at it. None: all fits.
+  /// The scalar that counts the floats of received gaps (elements that did not fit a codec). The
+  /// rule adds to it atomically, for other threads may read it. None: there are no gaps.
   virtual std::optional<std::size_t> extra_floats() const { return std::nullopt; }
   virtual Message message() const { return {}; }
-  /// Of messages of a model of `dimension`, what exchange `number` carries, from 0: the same for
-  /// all workers. Where nothing is said of it, all.
+  /// The part of the messages that exchange `number`, from 0, carries, for a model of `dimension`:
+  /// the same for all workers. By default the whole message.
   virtual Extent extent(std::int64_t /*number*/, std::size_t dimension) const {
     return {message(), dimension};
   }

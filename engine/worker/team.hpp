@@ -9,10 +9,8 @@
 
 namespace acid {
 
-/// Threads that help one thread with passes over long vectors; between passes they sleep. They are
-/// made when first needed and end with the team.
-///
-/// run() is for the thread that owns the team, one call at a time.
+/// Threads that help one thread with passes over long vectors and sleep between passes. They start
+/// when first needed and end with the team. Only the owning thread calls run().
 class Team {
  public:
   Team() = default;
@@ -20,10 +18,10 @@ class Team {
   Team& operator=(const Team&) = delete;
   ~Team();
 
-  /// Calls pass(first, size) for parts that cover [0, size), each once, on at most `threads`
-  /// threads of which the calling one is the first, and returns when all are done. It does what the
-  /// others have not begun, so it waits for no thread to begin. `pass` must not throw. Throws
-  /// std::system_error, before any part, when the system refuses another thread.
+  /// Calls pass(first, size) once for each of the parts that cover [0, size), on at most `threads`
+  /// threads including the caller, and returns when all are done. The caller does the parts that no
+  /// other has begun, so it never waits for a thread to start. `pass` must not throw. Throws
+  /// std::system_error, before any part, if the system refuses a thread.
   template <class Pass>
   void run(int threads, std::size_t size, const Pass& pass) {
     const std::size_t parts = std::min(static_cast<std::size_t>(threads), size / kLeastPart);
@@ -50,7 +48,7 @@ class Team {
 
   void run_task(const Task& task) EXCLUDES_LOCK(mutex_);
   void help() EXCLUDES_LOCK(mutex_);
-  /// Runs the next part, if there is one that nobody has begun.
+  /// Runs the next part that no thread has begun, if there is one.
   bool run_next_part() REQUIRES_LOCK(mutex_);
 
   std::vector<std::thread> helpers_;  // owner thread only
@@ -62,8 +60,8 @@ class Team {
   bool closing_ GUARDED_BY(mutex_) = false;
 };
 
-/// The calling thread's own, which ends with it: so n workers on n threads with t threads each have
-/// n·t in all, and none of them ever waits for another's.
+/// The calling thread's own team, which ends with the thread: n workers with t threads each have
+/// n·t in all, and no worker waits for another's team.
 Team& team_of_this_thread();
 
 }  // namespace acid

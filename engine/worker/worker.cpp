@@ -74,7 +74,7 @@ void BasicWorker<T>::commit_gradient(double t, std::span<const T> g, double lear
   staleness_ = updates_since_snapshot_++;
   WorkerView<T> view = advance(t);
   if (settings_->decays_own_model()) {
-    rule().advance(view);  // what happened until now, before the model shrinks
+    rule().advance(view);  // before the model shrinks
     view.elapsed = 0;
     shrink_model(view, learning_rate);
   }

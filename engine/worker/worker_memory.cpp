@@ -16,7 +16,7 @@ WorkerMemory<T>::WorkerMemory(const WorkerSettings& settings, std::size_t count,
   if (!shared.empty()) {
     ACID_ASSERT(count == 1 && shared.size() == layout.shared_size(),
                 "{} shared elements for {} workers", shared.size(), count);
-    // The own vectors start within a page where they would if they came right after the shared.
+    // Own vectors start at the page offset that they would have right after the shared ones.
     constexpr std::size_t kPage = WorkerLayout<T>::kPageBytes;
     block_ = Arena<std::byte>(kPage + layout.own_bytes(), *settings.backend);
     shared_ = shared.data();

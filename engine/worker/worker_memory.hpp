@@ -9,14 +9,14 @@
 
 namespace acid {
 
-/// How the vectors of one worker lie: one `stride` of elements after the other, those that a
-/// partner may need, x and the shared slots, apart from its own: snapshot, gradient, the moments
-/// and the other slots, then the buffers.
+/// The layout of one worker's vectors, a `stride` of elements apart, in two blocks: x and the
+/// shared slots, which a partner may use, and the worker's own: snapshot, gradient, moments, other
+/// slots, then buffers.
 ///
-/// Vectors that start at nearly the same offset within 4 KiB pages hinder each other: a load that
-/// follows a store to that offset elsewhere waits for it, which costs up to eight times the time in
-/// cache. Strides of long vectors leave 192 over from 1024 bytes: of six streams at multiples of
-/// them any two are at least 64 bytes apart within a page, and mostly 192 or more.
+/// Vectors at nearly the same offset within 4 KiB pages slow each other: a load waits for a store
+/// to the same offset elsewhere, which takes up to eight times as long in cache. So strides of long
+/// vectors are 192 bytes more than a multiple of 1024: any two of six vectors are at least 64 bytes
+/// apart within a page, mostly 192 or more.
 template <class T>
 class WorkerLayout {
  public:
@@ -33,8 +33,8 @@ class WorkerLayout {
   }
   /// Elements of x and the shared slots.
   std::size_t shared_size() const { return (1 + settings_.shared_slots) * stride(); }
-  /// Without gradients there is neither of them, nor moments; a rule with a step of its own has
-  /// none of Adam's.
+  /// Numbers of vectors. Without gradients all three are 0; a rule with its own step has no moments
+  /// of Adam.
   std::size_t snapshots() const { return settings_.gradients && settings_.snapshots ? 1 : 0; }
   std::size_t gradients() const { return settings_.gradients ? 1 : 0; }
   std::size_t moments() const {
@@ -47,7 +47,7 @@ class WorkerLayout {
   std::size_t own_vectors() const {
     return snapshots() + gradients() + moments() + settings_.slots.size() - settings_.shared_slots;
   }
-  // Where one begins in the memory of a worker; null where there is none.
+  // Where each begins in the worker's memory; null if there is none.
   T* snapshot(std::byte* own) const { return snapshots() == 0 ? nullptr : own_vector(own, 0); }
   T* gradient(std::byte* own) const {
     return gradients() == 0 ? nullptr : own_vector(own, snapshots());
@@ -59,7 +59,7 @@ class WorkerLayout {
     if (index < settings_.shared_slots) return shared + (1 + index) * stride();
     return own_vector(own, snapshots() + gradients() + moments() + index - settings_.shared_slots);
   }
-  /// Where the buffers begin, and after them those of the gradient in flight.
+  /// Byte offset of the buffers (which = 0) and of those of the gradient in flight (1).
   std::size_t buffers_at(std::size_t which) const {
     return own_vectors() * stride() * sizeof(T) +
            which * whole_lines(settings_.buffer_size * sizeof(float));
@@ -81,14 +81,14 @@ class WorkerLayout {
   const WorkerSettings& settings_;
 };
 
-/// Memory for the vectors of `count` workers, in one block of their backend's. Those of a worker
-/// whose vectors are short are not together: what is shared of all workers comes first, so that
-/// exchanges on their own touch few pages; what nobody touches takes little memory or none.
+/// Memory for the vectors of `count` workers, one block of their backend. The shared vectors of all
+/// workers with short vectors come first, so that exchanges touch few pages. Pages that are never
+/// touched take no memory.
 template <class T>
 class WorkerMemory {
  public:
-  /// `shared`: where x and the shared slots of one worker are to lie, shared_size() zeroed
-  /// elements, aligned to 64 bytes, that outlive this; empty: in the block.
+  /// `shared`: memory for x and the shared slots of one worker, shared_size() zeroed elements,
+  /// aligned to 64 bytes, which outlive this; empty: they lie in the block.
   WorkerMemory(const WorkerSettings& settings, std::size_t count, std::span<T> shared = {});
 
   T* shared(std::size_t index) { return shared_ + index * shared_step_; }
@@ -101,7 +101,7 @@ class WorkerMemory {
   std::byte* own_ = nullptr;
   std::size_t shared_step_ = 0;  // elements
   std::size_t own_step_ = 0;     // bytes
-  std::vector<double> scalars_;  // the host's, whatever the backend
+  std::vector<double> scalars_;  // in host memory for every backend
   std::size_t scalars_step_ = 0;
 };
 

@@ -23,7 +23,7 @@ void WorkerSettings::follow(const Rules& of_method) {
   shared_slots = static_cast<std::size_t>(std::ranges::count_if(slots, is_shared));
   for (const Slot& slot : slots)
     ACID_ASSERT(std::ranges::find(kWorkersOwn, slot.name) == kWorkersOwn.end(),
-                "every worker has a vector called {}, whatever its method", slot.name);
+                "every worker of any method has a vector called {}", slot.name);
   scalars = rules.floats->scalars().size();
   own_step = !rules.floats->steps_by_optimizer();
 }

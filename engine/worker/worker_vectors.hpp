@@ -9,8 +9,8 @@
 
 namespace acid {
 
-/// The vectors of one worker, where they lie in a WorkerMemory: what of its state can be looked at,
-/// kept in a checkpoint and filled from one. Only events change it otherwise (BasicWorker).
+/// The vectors of one worker in a WorkerMemory, for reading and for checkpoints. Otherwise only
+/// events change them (BasicWorker).
 template <class T>
 class WorkerVectors {
  public:
@@ -20,43 +20,42 @@ class WorkerVectors {
         x_(memory.shared(index)),
         own_(memory.own(index)),
         scalars_(memory.scalars(index)) {}
-  /// Elements that x and the shared slots of one worker take, where they are to lie in memory that
-  /// is shared.
+  /// Elements that x and the shared slots of one worker take in shared memory.
   static std::size_t shared_size(const WorkerSettings& settings) {
     return WorkerLayout<T>(settings).shared_size();
   }
 
   std::span<const T> x() const { return {x_, dimension()}; }
-  /// What the method keeps beside it; empty when it keeps nothing of that name.
+  /// The method's vector of that name; empty: it has none.
   std::span<const T> slot(std::string_view name) const;
   std::span<const T> slot(std::size_t index) const {
     return {layout().slot(x_, own_, index), dimension()};
   }
   std::size_t slots() const { return settings_->slots.size(); }
   std::span<const double> scalars() const { return {scalars_, settings_->scalars}; }
-  /// Bytes that have come to the worker beside its messages (Rule::extra_floats). Any thread.
+  /// Bytes that the worker received beside its messages (Rule::extra_floats). Any thread.
   std::int64_t extra_bytes() const {
     const auto count = settings_->rules.template of<T>().extra_floats();
     return count ? static_cast<std::int64_t>(4 * std::atomic_ref(scalars_[*count]).load()) : 0;
   }
-  /// Where the gradient in flight is computed: x() itself where none is kept. Empty in a run
-  /// without gradients.
+  /// The point of the gradient in flight; x() if no snapshots are kept. Empty in a run without
+  /// gradients.
   std::span<const T> snapshot() const {
     return settings_->snapshots ? vector(layout().snapshot(own_)) : x();
   }
   bool keeps_snapshots() const { return settings_->snapshots; }
-  /// Where the gradient in flight may be computed: the worker itself does not look at it.
+  /// Room for the gradient in flight; the worker itself does not read it.
   std::span<T> gradient() { return vector(layout().gradient(own_)); }
-  /// Batch-norm statistics and the like, as of the last committed gradient. The gradient in flight
-  /// works on a copy of its own, gradient_buffers(), which its commit makes current.
+  /// Batch-norm statistics and similar, as of the last committed gradient. The gradient in flight
+  /// changes a copy, gradient_buffers(), which its commit makes current.
   std::span<const float> buffers() const { return buffers_at(0); }
   std::span<float> gradient_buffers() { return buffers_at(1); }
-  /// Whose memory all of these are.
+  /// The backend of all these vectors.
   const Backend& backend() const { return *settings_->backend; }
 
-  /// Calls visit(name, span) for every vector of the state, empty ones too. With the numbers that
-  /// BasicWorker::persist() keeps they are all of it between two events, the gradient in flight
-  /// apart: that is computed again, from the snapshot and after restart_gradient().
+  /// Calls visit(name, span) for every vector of the state, empty ones too. Together with the
+  /// numbers of BasicWorker::persist() they are the whole state between two events, except for the
+  /// gradient in flight, which is computed again from the snapshot after restart_gradient().
   template <class Visit>
   void for_each_vector(Visit visit) {
     const WorkerLayout<T> lies = layout();

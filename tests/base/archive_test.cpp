@@ -76,7 +76,7 @@ T back(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-TEST_CASE("an archive gives back what was written, whatever is nested in what") {
+TEST_CASE("an archive gives back what was written, for any nesting") {
   CHECK(back<Outer>(written(full())) == full());
   CHECK(back<Outer>(written(Outer())) == Outer());
   for (const std::size_t size : {0, 1, 63, 64, 65}) {

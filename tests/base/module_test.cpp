@@ -12,7 +12,7 @@ namespace {
 constexpr Module kModule{.name = "acid-nothing.so",
                          .variable = "ACID_NOTHING_MODULE",
                          .factory = "acid_nothing",
-                         .users = "nobody needs it",
+                         .users = "no program needs it",
                          .needs = "nothing"};
 
 }  // namespace
@@ -34,11 +34,12 @@ TEST_CASE("a module that cannot be loaded is explained: where, why, and what to 
   } catch (const Error& error) {
     said = error.what();
   }
-  CHECK_THAT(said, StartsWith("cannot load the module '" + path + "': cannot open") &&
-                       ContainsSubstring("No such file") &&
-                       ContainsSubstring("; nobody needs it: build the target acid_programs (") &&
-                       ContainsSubstring(", which has it where there is nothing, or name the "
-                                         "module in ACID_NOTHING_MODULE"));
+  CHECK_THAT(said,
+             StartsWith("cannot load the module '" + path + "': cannot open") &&
+                 ContainsSubstring("No such file") &&
+                 ContainsSubstring("; no program needs it: build the target acid_programs (") &&
+                 ContainsSubstring(", which has it where there is nothing, or name the "
+                                   "module in ACID_NOTHING_MODULE"));
   CHECK(said.find(path) == said.rfind(path));
   setenv(kModule.variable, "libm.so.6", 1);  // a library without the factory
   CHECK_THROWS_WITH(load_module(kModule), ContainsSubstring("undefined symbol: acid_nothing"));

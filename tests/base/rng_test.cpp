@@ -85,7 +85,7 @@ TEST_CASE("below() is uniform and refuses an empty range") {
   CHECK_THROWS_AS(stream.below(0), AssertionError);
 }
 
-TEST_CASE("a permutation visits every number once, whatever its size") {
+TEST_CASE("a permutation of any size visits every number once") {
   for (const std::uint64_t size : {1u, 2u, 3u, 4u, 7u, 16u, 63u, 64u, 65u, 1000u}) {
     const Permutation permutation(99, size);
     std::set<std::uint64_t> seen;

@@ -188,7 +188,7 @@ TEST_CASE("worker 0 must be on this host") {
   CHECK_THAT(message_for({{"hostfile", folder.write("hosts", "there\nhere\n")}}),
              ContainsSubstring("execution.mpi.hostfile begins with 'there'"));
   CHECK_THAT(message_for({{"hostfile", folder.path("none")}}), ContainsSubstring("cannot read"));
-  CHECK_THAT(message_for({{"hostfile", folder.write("hosts", "# nobody\n")}}),
+  CHECK_THAT(message_for({{"hostfile", folder.write("hosts", "# no host\n")}}),
              ContainsSubstring("names no host"));
 }
 

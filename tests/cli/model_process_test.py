@@ -627,7 +627,7 @@ def check_endings(lab):
 
 
 def check_killed_at_start(lab):
-    """Nobody's fault: a plan says so, a run starts again."""
+    """Not the recipe's fault: a plan says so, a run starts again."""
     recipe = lab.recipe("killed.toml", "killed.py", dataset=OWN, workers=1, algorithm="ar-sgd")
     strike = "    if os.path.exists('strike'): os.unlink('strike'); os.kill(os.getpid(), 9)\n"
     lab.write("killed.py", "import os\n" + GOOD.replace(START, strike + START))
@@ -1246,7 +1246,7 @@ def check_tied(lab, torch):
 
 
 def check_outside(lab):
-    """What nobody trains is told, of acid's data too, and a penalty's inputs are none of it."""
+    """Parameters that are never trained are reported, with acid's data too; a penalty's inputs are not."""
     lab.write("outside.py", """
 import torch
 from torch import nn
@@ -1293,7 +1293,7 @@ def torch_part(lab):
     check_torch_errors(lab)
 
 
-# ---- somebody else's module, as it is ------------------------------------------------------------
+# ---- an existing module, unchanged --------------------------------------------------------------
 
 RESNET = """
 import torch

@@ -70,7 +70,7 @@ TEST_CASE("a file that changes while a sweep runs is refused by the runs that co
     INFO(result.err);
     CHECK(result.code != 0);
     CHECK_THAT(result.err, ContainsSubstring(file + " has changed since the run was asked for") &&
-                               ContainsSubstring("put the file back"));
+                               ContainsSubstring("put the old file back"));
     const auto states = [&] {
       std::map<std::string, int> count;
       const auto listed = bench.call({"list", "--json"}).json();
@@ -100,6 +100,6 @@ cp new data.svm; wait $p; exit $?
   const auto result = bench.call({"run", "moved.toml"});
   INFO(result.err);
   CHECK(result.code == 1);
-  CHECK_THAT(result.err, ContainsSubstring("data.svm changed while the run was under way"));
+  CHECK_THAT(result.err, ContainsSubstring("data.svm changed during the run"));
   CHECK(bench.call({"list", "--json"}).json()["runs"].at(0)["state"] == "failed");
 }

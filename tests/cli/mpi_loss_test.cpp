@@ -154,7 +154,7 @@ LossyRun drawn_run(std::uint64_t round, std::mt19937_64& random) {
 }  // namespace
 
 // ACID_LOSSES: the number of losses; ACID_LOSSES_SEED draws others.
-TEST_CASE("whoever is killed whenever, an asynchronous run goes on and is proven") {
+TEST_CASE("a process is killed at any time, and an asynchronous run goes on and is verified") {
   if (!can_go_on()) return;
   const std::uint64_t most = number_in("ACID_LOSSES", 2);
   std::mt19937_64 random(number_in("ACID_LOSSES_SEED", 1));

@@ -191,7 +191,7 @@ TEST_CASE("no record of a run can be altered unseen", "[release]") {
       {"UPDATE series SET best = 0.0001 WHERE metric = 'eval_loss'", "said to be 0.0001"},
       {"UPDATE series SET better = 1 WHERE metric = 'eval_loss'", "direction"},
       {"UPDATE series SET unit = 'm' WHERE metric = 'eval_loss'", "unit"},
-      {"UPDATE points SET special = 2 WHERE tick = 2", "what is not so"},
+      {"UPDATE points SET special = 2 WHERE tick = 2", "has a wrong mark"},
       {"INSERT INTO series SELECT 1000, attempt, worker, 'eval_accuracy', '1', 1, 0, 0, 0.99, 0,"
        " NULL, NULL FROM series WHERE metric = 'eval_loss'",
        "eval_accuracy has no values"},

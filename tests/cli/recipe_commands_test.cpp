@@ -89,8 +89,8 @@ TEST_CASE("plan says what is known of a graph that changes, once") {
   REQUIRE(at != std::string::npos);
   CHECK(plan.out.find("changes:", at + 60) == std::string::npos);
   CHECK_THAT(plan.out, ContainsSubstring("after a period"));
-  CHECK_THAT(plan.out,
-             ContainsSubstring("Of what workers differ by, one exchange leaves this share"));
+  CHECK_THAT(plan.out, ContainsSubstring(
+                           "share of the workers' differences that is left after one exchange"));
 }
 
 TEST_CASE("the tables of docs/RECIPE.md are what acid explain prints") {

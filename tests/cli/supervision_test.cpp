@@ -184,7 +184,7 @@ TEST_CASE("a hang-up stops the workers like SIGINT, but not under nohup") {
   }
 }
 
-TEST_CASE("runs go on when nobody reads the messages any more") {
+TEST_CASE("runs go on when the reader of the messages is gone") {
   const Bench bench("exit 1\n");
   const std::string line = "cd " + bench.path() + "; (" + bench.worker +
                            " " BINARY_ROOT

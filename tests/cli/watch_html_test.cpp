@@ -331,7 +331,7 @@ TEST_CASE("watch --html says which port is taken, and refuses what it cannot ser
 }
 
 TEST_CASE(
-    "watch --html shows the page of runs that nobody has begun, and says where there are none") {
+    "watch --html shows the page of runs that have not begun, and says where there are none") {
   const StoredRun bench;
   const Served served(bench);
   CHECK_THAT(served.get("/", served.entered()).body, ContainsSubstring(bench.id));

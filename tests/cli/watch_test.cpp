@@ -113,7 +113,7 @@ TEST_CASE("where no run is active watch says so, and what to do, and exits with 
   const auto planned = bench.call({"watch"});
   CHECK(planned.code == 0);
   CHECK(planned.out.empty());
-  CHECK_THAT(planned.err, ContainsSubstring("no run is active: of 1, 0 ended and 1 waits"));
+  CHECK_THAT(planned.err, ContainsSubstring("no run is active: 0 of 1 ended and 1 waits"));
   CHECK_THAT(planned.err, ContainsSubstring("--wait"));
 
   bench.attempt(RunState::finished, {});
@@ -124,7 +124,7 @@ TEST_CASE("where no run is active watch says so, and what to do, and exits with 
   CHECK(bench.call({"watch", "--wait", "--once"}).code == 2);
 }
 
-TEST_CASE("a run whose process is gone waits for somebody to resume it") {
+TEST_CASE("a run whose process is gone waits to be resumed") {
   StoredRun bench;
   acid::Lease gone = acid::Lease::of_this_process();
   gone.process_start -= 1;
@@ -203,16 +203,16 @@ TEST_CASE("watch shows runs of a sweep with what differs, and counts those that 
     const auto once = [&] {
       return acid::test::acid(bench, {"watch", "--once", "--store", "other"}).err;
     };
-    CHECK_THAT(once(), ContainsSubstring("no run is active: of 1, 0 ended and 1 waits"));
+    CHECK_THAT(once(), ContainsSubstring("no run is active: 0 of 1 ended and 1 waits"));
     {
       acid::AtWork at_work(bench.path("other"));
       at_work.on({"nobody", other[0].id});
       at_work.on({other[0].id});
-      CHECK_THAT(once(), ContainsSubstring("between two of them") &&
+      CHECK_THAT(once(), ContainsSubstring("between two runs") &&
                              ContainsSubstring("a process goes on with the others"));
       CHECK(acid::runs_at_work(bench.path("other")).size() == 1);
     }
-    CHECK_THAT(once(), ContainsSubstring("no run is active: of 1, 0 ended and 1 waits"));
+    CHECK_THAT(once(), ContainsSubstring("no run is active: 0 of 1 ended and 1 waits"));
     CHECK(std::filesystem::is_empty(bench.path("other/at-work")));
     CHECK(active() == true);
   }

@@ -61,7 +61,7 @@ int accept_one(const char* port) {
   checked(bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address), "bind");
   checked(listen(listener, 1), "listen");
   pollfd waiting{listener, POLLIN, 0};
-  if (poll(&waiting, 1, kPatienceSeconds * 1000) != 1) throw Error("nobody connected");
+  if (poll(&waiting, 1, kPatienceSeconds * 1000) != 1) throw Error("no connection came");
   const int peer = checked(accept(listener, nullptr, nullptr), "accept");
   close(listener);
   prepare(peer);

@@ -85,7 +85,7 @@ TEST_CASE("CORRECTNESS 37: every codec's bytes are those of its form") {
   CHECK(made("top-k", {{"share", 0.5}, {"chunk", 4}})->packed_floats(10) == 5 + 1);
 }
 
-TEST_CASE("a message of no elements has no bytes, whatever packs it") {
+TEST_CASE("a message of no elements has no bytes with any codec") {
   for (const auto& [name, codec] : codecs()) {
     INFO(name);
     const PackedMessage form(std::make_shared<const Rule<float>>(), 0, codec, 7);

@@ -10,7 +10,7 @@
 
 using namespace acid::test;
 
-TEST_CASE("a run goes on with or without a log as it was begun, whatever the recipe says by now") {
+TEST_CASE("a run goes on with or without a log as it was begun, also if the recipe has changed") {
   const bool log = GENERATE(true, false);
   // The attempts of an older acid do not say whether they keep a log.
   const bool by_an_older_acid = GENERATE(false, true);

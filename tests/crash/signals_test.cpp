@@ -133,7 +133,7 @@ TEST_CASE("a run that is stopped and continued by the kernel does not notice") {
   CHECK(bench.call({"show", "@latest", "--json"}).json()["attempts"].size() == 1);
 }
 
-TEST_CASE("a worker that is asked to stop by somebody else leaves a run that can be resumed") {
+TEST_CASE("a worker that another process asks to stop leaves a run that can be resumed") {
   const Bench bench(plain_recipe());
   Running running = bench.start();
   REQUIRE(bench.has_checkpoint_within(kPatienceSeconds));

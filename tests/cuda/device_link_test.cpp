@@ -124,7 +124,7 @@ TEST_CASE("processes with a device each are linked, by one id that rank 0 makes"
   CHECK(nccl.connected == 3);
 }
 
-TEST_CASE("nobody is linked when one process cannot be, and all know why") {
+TEST_CASE("no process is linked when one cannot be, and all know why") {
   const FakeNccl nccl;
   const DeviceEnd first{&nccl, "", 0, "a"}, second{&nccl, "", 0, "b"};
   const auto check_unlinked = [](const std::vector<DeviceEnd>& ends, const char* why) {

@@ -291,7 +291,7 @@ TEST_CASE("a folder without images in classes, the same in training and tests, i
              ContainsSubstring("two or more"));
 }
 
-TEST_CASE("images that memory does not hold, and channels that nobody has, are refused") {
+TEST_CASE("images that do not fit into memory, and unknown channels, are refused") {
   const ImageFolder folder;
   const DatasetEntry& entry = dataset("image-folder");
   nlohmann::json options = options_of(entry, folder.options());

@@ -57,7 +57,7 @@ TEST_CASE("Partitions give every example to exactly one worker, in nearly equal 
       }
 }
 
-TEST_CASE("Contiguous shares hold neighbours, in order, whatever the seed") {
+TEST_CASE("Contiguous shares hold neighbours, in order, for any seed") {
   const FloatRows examples = make_examples(10);
   const Shards shards = make_shards(examples, kClasses, 3, {{"kind", "contiguous"}}, Seeds(5));
   CHECK(shards.lists == std::vector<std::vector<std::int32_t>>{{0, 1, 2, 3}, {4, 5, 6}, {7, 8, 9}});

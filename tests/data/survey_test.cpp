@@ -114,7 +114,7 @@ TEST_CASE("tests that are training examples or on another scale are doubted") {
   const Doubts found = doubts_of(look(train, test, kVectors));
   REQUIRE(found.size() == 2);
   CHECK_THAT(found[0], ContainsSubstring("b: inputs are from 0 to 25") &&
-                           ContainsSubstring("as bytes are that nobody scaled"));
+                           ContainsSubstring("as unscaled bytes are"));
   CHECK_THAT(found[1], ContainsSubstring("b: test inputs are from 0 to 25") &&
                            ContainsSubstring("training inputs from 0"));
 }
@@ -135,7 +135,7 @@ TEST_CASE("classes that tests lack are doubted where they are enough to have the
   Rows test = rows(20, 64, 1000);
   std::ranges::fill(test.labels, 1);
   CHECK(doubts_of(look(train, test, kVectors)) ==
-        Doubts{"b: of 2 classes, 0 has training examples and no test example"});
+        Doubts{"b: 0 of 2 classes has training examples and no test example"});
   test = rows(5, 64, 1000);
   std::ranges::fill(test.labels, 1);
   CHECK(look(train, test, kVectors).doubts.empty());

@@ -44,7 +44,7 @@ def check_files(folder, graph):
     parts = {part["@id"] for part in graph["./"]["hasPart"]}
     assert parts == set(described)
     website = {"ro-crate-metadata.json", "ro-crate-preview.html"}
-    assert parts | website == set(files_below(folder)), "a file that nobody describes"
+    assert parts | website == set(files_below(folder)), "a file without a description"
     sums = {}
     with open(os.path.join(folder, "SHA256SUMS"), encoding="ascii") as file:
         for line in file:

@@ -78,7 +78,7 @@ TEST_CASE("a reader that knows nothing of acid finds in an event file what was r
             " train_loss inf\n_hparams_/session_end_info 1\n");
 }
 
-TEST_CASE("the folder of a run is one name, whatever its label") {
+TEST_CASE("the folder of a run is one name, for any label") {
   RunSummary run;
   run.id = "0123456789ab";
   run.seed = 7;

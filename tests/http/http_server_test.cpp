@@ -98,7 +98,7 @@ TEST_CASE("a request is taken apart, and anything else is refused") {
   CHECK_FALSE(acid::parse_http_head(std::string("GET /\0 HTTP/1.1", 15)));
 }
 
-TEST_CASE("who says nothing, or a request without an end, keeps nobody waiting") {
+TEST_CASE("a silent client, or a request without an end, keeps no other waiting") {
   const Serving serving;
   std::vector<std::unique_ptr<Guest>> idle;
   for (int k = 0; k < 100; ++k) {
@@ -142,7 +142,7 @@ TEST_CASE("a request has a deadline, however diligently its bytes come") {
   CHECK(clock.seconds() - begun < kPatienceOfGuest);
 }
 
-TEST_CASE("the server ends at once, whoever is silent, slow to speak or slow to hear") {
+TEST_CASE("the server ends at once, also with clients that are silent or slow") {
   const auto large = std::make_shared<const std::string>(100'000'000, 'x');
   auto serving = std::make_unique<Serving>(HttpLimits{}, [&](const HttpRequest&) {
     return HttpResponse{200, {}, "text/plain", large};

@@ -48,8 +48,7 @@ void compare(std::uint64_t seed, std::size_t most_instructions,
 
 }  // namespace
 
-TEST_CASE(
-    "emitted passes have the interpreter's bits, whatever they do and however long they are") {
+TEST_CASE("emitted passes of any kind and length have the interpreter's bits") {
   if (!emits()) return;
   for (std::uint64_t seed = 0; seed < 3000; ++seed)
     compare(seed, 20, {1 + seed % 40, 200 + seed % 70});

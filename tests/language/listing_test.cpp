@@ -51,7 +51,7 @@ TEST_CASE("what a listing leaves out is adapt-then-combine, or with a rate avera
   CHECK(print(meetings.hear.at(0)) == "x = x - 0.5 * (mine(0) - theirs(0))");
 }
 
-TEST_CASE("steps that a temporary keeps are not lost, whatever is assigned in between") {
+TEST_CASE("steps that a temporary keeps are not lost by assignments in between") {
   for (const json& hear : {json{"a = x", "x = theirs(0)", "x = x + a - mine(0)"},
                            json{"x = x - mine(0)", "x = x + theirs(0)"},
                            json{"x = x + theirs(0) - mine(0) if exchange > 1"}})

@@ -93,5 +93,5 @@ TEST_CASE("a round that is none is refused where it goes wrong") {
   refused("step gradient", "gradients and steps take turns");
   refused("gradient step hear say", "say and hear take turns");
   refused("gradient", "its last gradient has no step");
-  refused("gradient step say", "what it says last nobody hears");
+  refused("gradient step say", "its last say has no hear");
 }

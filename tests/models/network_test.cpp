@@ -46,7 +46,7 @@ TEST_CASE("only a value that nothing else needs is overwritten") {
   }
 }
 
-TEST_CASE("strided convolutions keep at least one pixel, whatever the image's size") {
+TEST_CASE("strided convolutions keep at least one pixel of an image of any size") {
   for (const int size : {2, 3, 4, 7, 8, 28}) {
     const DataShape shape{1, size, size, 10};
     const nlohmann::json options = model_options("cnn", {{"channels", {4, 4, 4, 4, 4, 4}}});

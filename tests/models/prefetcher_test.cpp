@@ -67,7 +67,7 @@ TEST_CASE("a worker's next minibatch is gathered by another thread, once") {
   }
 }
 
-TEST_CASE("whatever is asked for is what comes, also another step than the next") {
+TEST_CASE("the step that is asked for comes, also if it is not the next") {
   Gathered gathered;
   Prefetcher prefetcher(3, gathered.function());
   Minibatch minibatch;
@@ -79,7 +79,7 @@ TEST_CASE("whatever is asked for is what comes, also another step than the next"
   }
 }
 
-TEST_CASE("a minibatch that cannot be gathered is the error of whoever takes it") {
+TEST_CASE("a minibatch that cannot be gathered is an error where it is taken") {
   Gathered gathered;
   gathered.fails = {{0, 1}};
   Prefetcher prefetcher(1, gathered.function());
@@ -111,7 +111,7 @@ TEST_CASE("threads that take at once get their own workers' minibatches") {
   CHECK(wrong == std::vector<int>(kWorkers));
 }
 
-TEST_CASE("a prefetcher that nobody took from, or no longer does, ends at once") {
+TEST_CASE("a prefetcher that is not, or no longer, taken from ends at once") {
   Gathered gathered;
   { Prefetcher unused(3, gathered.function()); }
   Minibatch minibatch;

@@ -98,7 +98,7 @@ TEST_CASE("recipes of absurd depth, width or length are refused like any other")
   };
   std::string keys;
   for (int k = 0; k < 20'000; ++k) keys += "k" + std::to_string(k) + " = 1\n";
-  CHECK(errors_of(keys).size() == 200);  // more help nobody
+  CHECK(errors_of(keys).size() == 200);  // more are not kept
   for (const std::string& text :
        {repeated("a.", 200'000) + "a = 1", "[" + repeated("a.", 200'000) + "a]\nb = 1",
         "{ " + repeated("'a' . ", 200'000) + "a = 1 }", "x = " + repeated("[", 200'000),

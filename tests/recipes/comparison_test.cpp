@@ -96,7 +96,7 @@ TEST_CASE("what is wrong in a comparison is told at its place") {
   CHECK(compiled("[comparison]\nmargin = { eval_loss = 1.5 }\n")
             .comparison["margins"]["eval_loss"]["value"] == 1.5);
   CHECK(told("primary = \"train_loss\"")
-            .starts_with("the primary outcome cannot be train_loss: it is recorded, but says how"));
+            .starts_with("the primary outcome cannot be train_loss: it describes a run"));
   const std::string quadratic = std::string("[task]\ndataset = \"quadratic\"\n") + kTwo;
   CHECK(only_error_of("[comparison]\nprimary = \"eval_acuracy\"\n" + quadratic, 2).remedy ==
         "known: eval_loss, train_loss_at_mean or consensus_distance_mid");  // what the task has

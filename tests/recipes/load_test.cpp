@@ -73,7 +73,7 @@ TEST_CASE("an all-reduce in one bucket is a warning, unless it was asked for or 
   CHECK(warnings(slow, "[execution.virtual.cost]\nbuckets = 1").empty());
   CHECK(warnings(slow, "[execution.virtual.cost]\nbucket_bytes = 2000").empty());
   CHECK(warnings(slow, "", "ad-psgd").empty());
-  // One worker has nobody to talk to, which is all that is said of its network.
+  // One worker has no other to talk to; its network gets this one warning.
   for (const auto& warning : warnings(slow, "[workers]\ncount = 1"))
     CHECK(warning.message.find("all-reduce takes") == std::string::npos);
 }

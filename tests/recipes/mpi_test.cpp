@@ -83,10 +83,10 @@ TEST_CASE("hosts, hostfile and launcher: what is said later drops what it exclud
   const json slurm = section(all, {"execution.mpi.launcher=srun"});
   CHECK(slurm["hosts"] == json::array());
   CHECK(slurm["processes_per_host"] == 2);
-  const json nobody = section(all, {"execution.mpi.launcher=none"});
-  CHECK(nobody["processes_per_host"].is_null());
-  CHECK(nobody["arguments"] == json::array());
-  CHECK(nobody["ports"] == "1-9");
+  const json alone = section(all, {"execution.mpi.launcher=none"});
+  CHECK(alone["processes_per_host"].is_null());
+  CHECK(alone["arguments"] == json::array());
+  CHECK(alone["ports"] == "1-9");
 }
 
 TEST_CASE("every method that runs on threads runs under MPI") {

@@ -25,7 +25,7 @@ inline Plan compiled(const std::string& text, const std::vector<std::string>& ov
   return compile_recipe("test.toml", completed(text), overrides);
 }
 
-/// Of the first run.
+/// The digest of the first run.
 inline std::string digest(const std::string& text) { return compiled(text).runs.at(0).digest; }
 
 inline std::vector<Diagnostic> errors_of(const std::string& text,
@@ -38,7 +38,7 @@ inline std::vector<Diagnostic> errors_of(const std::string& text,
   return {};
 }
 
-/// Of the recipe, completed, which has no other and this one on that line.
+/// Requires that the completed recipe has only this one, on that line.
 inline Diagnostic only_error_of(const std::string& recipe, int line) {
   INFO(recipe);
   const std::vector<Diagnostic> errors = errors_of(completed(recipe));

@@ -24,7 +24,7 @@ struct Rates {
   explicit Rates(const std::string& schedule, const std::string& budget = kEpochs)
       : settings(settings_from(
             compiled(kTask + "[optimizer.schedule]\n" + schedule + budget).runs.at(0).settings)) {}
-  // Of the gradient that begins when so many are done, of all workers.
+  // The rate of the gradient that begins when so many are done by all workers.
   double operator()(std::int64_t gradients) const {
     return settings.schedule.rate(settings.budget.progress(
         {.gradients = gradients,

@@ -157,10 +157,10 @@ TEST_CASE("what is no run's settings is refused with an error of the store") {
   json none = settings;
   none["execution"]["driver"] = "x";
   CHECK_THROWS_AS(settings_from(none), StoreError);
-  json nobody = settings;
+  json unknown = settings;
   for (const char* worker : {"4", "x"}) {
-    nobody["execution"]["virtual"]["slow_workers"] = {{worker, 2.0}};
-    CHECK_THROWS_AS(settings_from(nobody), StoreError);
+    unknown["execution"]["virtual"]["slow_workers"] = {{worker, 2.0}};
+    CHECK_THROWS_AS(settings_from(unknown), StoreError);
   }
 }
 

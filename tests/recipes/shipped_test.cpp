@@ -33,7 +33,7 @@ void write_idx(const fs::path& file, std::uint32_t magic, std::uint32_t count) {
 
 /// The shipped recipe, where the folder that scripts/fetch-mnist fills stands beside it.
 std::string with_mnist(const fs::path& recipe) {
-  // Of this process: tests run beside each other, and a plan looks at what the files hold.
+  // Named by this process: tests run in parallel, and a plan reads the files.
   struct Folder {
     const fs::path root = fs::path(BINARY_ROOT) / "tests" / fmt::format("mnist-{}", getpid());
     ~Folder() { fs::remove_all(root); }

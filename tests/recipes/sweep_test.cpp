@@ -60,7 +60,7 @@ TEST_CASE("whole tables can be swept") {
   CHECK(plan.runs[1].settings["task"]["dataset"]["kind"] == "gaussian-mixture");
 }
 
-TEST_CASE("a swept budget replaces the one of the file, whatever it counts in") {
+TEST_CASE("a swept budget replaces the file's, also one with another count") {
   const Plan plan = compiled("[budget]\nepochs = 3\n[sweep]\n\"budget.gradients\" = [10, 20]\n");
   REQUIRE(plan.runs.size() == 2);
   CHECK(plan.runs[0].budget_gradients == 10);

@@ -51,7 +51,7 @@ TEST_CASE("what a text and its model do not go with is refused with its place an
   require_refused(on_text(model + "partition = { kind = \"dirichlet\", alpha = 0.1 }\n"), 4,
                   "the sequences of 'text' have none", "\"contiguous\"");
   require_refused(on_text(model + "partition = \"contiguous\"\nfeature_shift = 0.1\n"), 5,
-                  "tokens are none", "remove feature_shift");
+                  "tokens are not numbers", "remove feature_shift");
   require_refused(on_text(model + "partition = \"contiguous\"\nbatch_size = 160\n"), 5,
                   "more than a worker has: 159", "a smaller batch");
   require_refused(on_text(model + "partition = \"iid\"\nbatch_size = 1\n[workers]\ncount = 640\n"),

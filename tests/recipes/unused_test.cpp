@@ -61,7 +61,7 @@ TEST_CASE("a key that no run looks at is named at its place") {
   }
 }
 
-TEST_CASE("what one of the runs looks at is used, and defaults are nobody's mistake") {
+TEST_CASE("a key that one of the runs uses is used, and defaults are not reported") {
   CHECK(warnings("").empty());
   const std::string both =
       "[[algorithms]]\nkind = \"ar-sgd\"\n[[algorithms]]\nkind = \"ad-psgd\"\n";

@@ -44,7 +44,8 @@ TEST_CASE("workers have no more classes than there are, and every class has a wo
   CHECK(compiled(with(1, 10)).runs.size() == 1);
   require_one_error(with(11, 2), 4, "11 classes for each worker, and the data set has 10",
                     "classes_per_worker to 10 at most");
-  require_one_error(with(2, 4), 4, "4 workers with 2 of 10 classes each leave some to nobody",
+  require_one_error(with(2, 4), 4,
+                    "4 workers with 2 of 10 classes each leave some without a worker",
                     "classes_per_worker to 3 at least");
   require_one_error(
       "[task]\ndataset = \"logistic\"\n"

@@ -127,7 +127,7 @@ TEST_CASE("a run that is asked for under an id that another digest has is refuse
                     ContainsSubstring("contradict each other"));
 }
 
-TEST_CASE("a store whose schema is not acid's is refused, by whoever opens it, and left alone") {
+TEST_CASE("a store whose schema is not acid's is refused by every command, and not changed") {
   const std::vector<std::pair<std::string, std::string>> alterations{
       {"CREATE TRIGGER t AFTER INSERT ON attempts BEGIN DELETE FROM points; END",
        "holds the trigger 't', which acid did not make"},
@@ -160,7 +160,7 @@ TEST_CASE("a store that says it is older than it is is not migrated") {
     const Altered altered;
     altered.with(fmt::format("PRAGMA user_version = {}", version));
     CHECK_THAT(error_of(altered.temp.store(), Store::Access::write),
-               ContainsSubstring("somebody altered the database"));
+               ContainsSubstring("the database was altered outside acid"));
   }
 }
 

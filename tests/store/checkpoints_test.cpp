@@ -152,7 +152,7 @@ TEST_CASE("what is recorded while a checkpoint waits for the store is not part o
   story.check({1, 1});
 }
 
-TEST_CASE("events that are missing or of nobody are reported with the run") {
+TEST_CASE("events that are missing or of an unknown worker are reported with the run") {
   for (const std::string damage :
        {"DELETE FROM event_chunks WHERE chunk = 3", "UPDATE event_chunks SET worker = 9",
         "UPDATE event_chunks SET events = x'00' WHERE chunk = 4",

@@ -233,7 +233,7 @@ TEST_CASE("an attempt that lost its last values to a cut hands on those of the o
   CHECK(metrics().empty());
 }
 
-TEST_CASE("whoever was overtaken by another process begins nothing") {
+TEST_CASE("a process that was overtaken by another begins nothing") {
   Story story;
   const auto seen = [&] { return version_of(run_detail(story.store, story.run.id)); };
   const auto begin = [&](const RunVersion& known, const Lease& lease = dead_lease()) {

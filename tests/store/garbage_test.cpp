@@ -251,7 +251,7 @@ TEST_CASE("another run's row cannot make gc delete a file of a living run") {
   CHECK(exists(f.temp.store(), f.path("half-written")));
 }
 
-TEST_CASE("whatever rows and requests say, gc deletes nothing outside checkpoints") {
+TEST_CASE("gc deletes nothing outside checkpoints, for any rows and requests") {
   const std::string path = GENERATE("../outside", "store.db", "checkpoints/../store.db",
                                     "checkpoints/../../outside", "checkpoints/linked/outside", "");
   GarbageFixture f;
@@ -319,11 +319,11 @@ TEST_CASE("more rows than one transaction deletes go, and the file gets smaller"
   f.store = Store(f.temp.store(), Store::Access::write);  // what was written is in the file now
   const auto size = fs::file_size(database);
   CHECK(find_garbage(f.store, false).superseded_points == 60'000);
-  SECTION("when nobody else uses the store") {
+  SECTION("when no other process uses the store") {
     collect_all(f.store);
     CHECK(fs::file_size(database) < size / 2);
   }
-  SECTION("but not while somebody reads it") {
+  SECTION("but not while another reads it") {
     const Store reader(f.temp.store(), Store::Access::read);
     CHECK(list_runs(reader).size() == 2);
     collect_all(f.store);

@@ -108,7 +108,7 @@ TEST_CASE("what acid itself changes later leaves a verification as it is") {
   CHECK(findings_in(story.store).empty());
 }
 
-TEST_CASE("labels, recipes and settings that somebody changed are found, and named") {
+TEST_CASE("changed labels, recipes and settings are found, and named") {
   Verified story;
   const std::string& id = story.run.id;
   CHECK(altered_words(story.store, id).empty());
@@ -247,7 +247,7 @@ TEST_CASE("an attempt that was taken for gone goes on, and what it records then 
   CHECK(inspect_store(story.store).empty());
 }
 
-TEST_CASE("what was altered stays altered, whatever acid itself changes beside it") {
+TEST_CASE("what was altered stays altered when acid changes other rows") {
   Verified story;
   story.execute("UPDATE log SET text = 'x'; UPDATE verifications SET host = 'y'");
   story.store.add_verification(story.run.id,

@@ -11,7 +11,7 @@ namespace {
 
 using Sentences = std::vector<std::string>;
 
-TEST_CASE("summaries agree with the values whatever these are") {
+TEST_CASE("summaries agree with any values") {
   Story story;
   story.begin();
   const double values[] = {3, NAN, -INFINITY, -0.0, 2, 2, INFINITY, NAN};
@@ -30,7 +30,7 @@ TEST_CASE("summaries agree with the values whatever these are") {
   CHECK(wrong_summaries(story.store, story.run.id) == Sentences{});
 }
 
-TEST_CASE("a summary that disagrees is found, also by whoever inspects the store") {
+TEST_CASE("a summary that disagrees is found, also when the store is inspected") {
   struct Alteration {
     const char* sql;
     const char* found;
@@ -43,7 +43,7 @@ TEST_CASE("a summary that disagrees is found, also by whoever inspects the store
       {"UPDATE series SET count = 7 WHERE attempt = 1", "has 3 values, said to be 7"},
       {"UPDATE series SET unit = 'm' WHERE attempt = 1", "another unit or direction"},
       {"UPDATE series SET better = 1 WHERE attempt = 1", "another unit or direction"},
-      {"UPDATE points SET special = 3 WHERE tick = 2", "says of the value 1002"},
+      {"UPDATE points SET special = 3 WHERE tick = 2", "has a wrong mark at the value 1002"},
       {"UPDATE series SET last = 7 WHERE attempt = 2", "ended with 1003 in the attempt before"},
       {"UPDATE series SET metric = 'eval_loss' WHERE attempt = 2", "eval_loss has no values"},
   };

@@ -33,13 +33,13 @@ TEST_CASE("every value comes back exactly, NaN and infinities included") {
       const double x = static_cast<double>(i);
       const std::vector<Value> row{{"eval_loss", kWholeRun, values[i]},
                                    {"staleness", 2, -values[i]},
-                                   {"a metric nobody knows", 0, x}};
+                                   {"an unknown metric", 0, x}};
       writer.sample({static_cast<std::int64_t>(i), x / 7, x / 3, 1LL << 50}, row);
     }
   }
   const auto series = read_series(recording.store, recording.run.id);
   REQUIRE(series.size() == 3);
-  CHECK(series[0].metric == "a metric nobody knows");
+  CHECK(series[0].metric == "an unknown metric");
   CHECK(series[0].worker == 0);
   CHECK(series[0].unit == "1");
   CHECK(series[1].metric == "eval_loss");

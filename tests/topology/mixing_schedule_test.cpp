@@ -162,7 +162,7 @@ TEST_CASE(
   CHECK(schedule_numbers(*schedule, n).expected.chi1 == Approx((n - 1.0) / n).epsilon(0.1));
 }
 
-TEST_CASE("random matchings are maximal, and leave out nobody for good") {
+TEST_CASE("random matchings are maximal, and leave out no worker for good") {
   const Topology star = make("random-matching", 7, {{"base", "star"}});
   const Topology chain = make("random-matching", 7, {{"base", "chain"}});
   std::vector<int> met(7);
@@ -195,7 +195,7 @@ TEST_CASE("matchings: a budget's share of the base graph's edges, and W = I − 
   CHECK_THROWS_WITH(make("matchings", 6, {{"alpha", 0.6}}), ContainsSubstring("alpha ≤ 0.5"));
 }
 
-TEST_CASE("epidemic: everybody sends to so many, in each form") {
+TEST_CASE("epidemic: every worker sends to so many, in each form") {
   for (const char* form : {"oracle", "local", "push"}) {
     const auto schedule = make("epidemic", 8, {{"peers", 3}, {"form", form}}).schedule();
     for (std::int64_t e = 0; e < 20; ++e)

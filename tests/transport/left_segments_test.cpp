@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST_CASE("what killed processes of Open MPI left in shared memory goes, what somebody has stays") {
+TEST_CASE("shared memory of killed Open MPI processes is removed, unless another process has it") {
   std::string folder = fs::temp_directory_path() / "acid-segments-XXXXXX";
   REQUIRE(mkdtemp(folder.data()) != nullptr);
   std::array<char, 256> host{};

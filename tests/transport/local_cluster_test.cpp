@@ -91,7 +91,7 @@ TEST_CASE("a local process sleeps until a message, a fetch or wake() ends it") {
   CHECK(clock.seconds() - begun < 50);
 }
 
-TEST_CASE("when a local process is killed, everybody's calls say who") {
+TEST_CASE("when a local process is killed, all others' calls name it") {
   LocalCluster cluster(3);
   std::thread waiter(
       [&] { CHECK_THROWS_WITH(cluster.at(2).wait(60), ContainsSubstring("worker 1 (process")); });

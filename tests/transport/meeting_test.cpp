@@ -104,7 +104,7 @@ TEST_CASE("a process of another run is turned away, and both sides say what is m
                           ContainsSubstring("execution.mpi.ports"));
 }
 
-TEST_CASE("an address where somebody else listens is passed over for the next") {
+TEST_CASE("an address where another program listens is passed over for the next") {
   for (const bool answers : {false, true}) {
     std::uint16_t port = 0;
     std::vector<Listener> all(2);
@@ -130,7 +130,7 @@ TEST_CASE("an address where somebody else listens is passed over for the next") 
   }
 }
 
-TEST_CASE("whoever calls and says nothing, or nonsense, holds nobody up") {
+TEST_CASE("a caller that sends nothing, or nonsense, delays no other") {
   const auto all = listeners(2);
   std::vector<Descriptor> callers;
   for (int k = 0; k < 3; ++k) {

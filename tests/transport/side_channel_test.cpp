@@ -76,7 +76,7 @@ std::string failure_of(SideChannel& channel) { return failure_within(channel, 60
 
 }  // namespace
 
-TEST_CASE("side messages arrive whole and in order, whatever their size") {
+TEST_CASE("side messages of any size arrive whole and in order") {
   const auto all = channels(3);
   std::vector<std::thread> threads;
   constexpr int kRounds = 20;
@@ -136,7 +136,7 @@ TEST_CASE("a connection that ends without farewell is a loss, which all the othe
   }
 }
 
-TEST_CASE("whoever goes because another was lost is not taken for the one that was") {
+TEST_CASE("a process that goes because another was lost is not taken for that one") {
   for (int repetition = 0; repetition < 10; ++repetition) {
     auto all = channels(3);
     all[2].reset();
@@ -185,7 +185,7 @@ TEST_CASE("the others miss worker 0 when it is silent") {
              ContainsSubstring("worker 0 (process") && ContainsSubstring("nothing was heard"));
 }
 
-TEST_CASE("whoever was stopped first hears what has arrived, and counts its own time only") {
+TEST_CASE("a stopped process first reads what has arrived, and counts its own time only") {
   // Only 0.2 s of each 0.7 s count, so that 2.5 s do not pass, however late a heartbeat comes.
   const auto all = channels({{0.1, 2.5}, {}});
   std::atomic<bool> over = false;
@@ -226,7 +226,7 @@ TEST_CASE("an outlived loss is told after the last words, and what is sent to th
     CHECK(loss.lost == "it closed its connection");
     CHECK(channel.is_lost(2));
     CHECK(channel.has_left(2));
-    channel.send(2, letter("nobody hears it"));
+    channel.send(2, letter("never read"));
   }
   all[0]->send(1, letter("we go on"));
   CHECK(text(receive(*all[1]).bytes) == "we go on");
@@ -263,7 +263,7 @@ TEST_CASE(
   CHECK_FALSE(all[0]->is_lost(3));
 }
 
-TEST_CASE("the loss of worker 0 is outlived by nobody") {
+TEST_CASE("no process outlives the loss of worker 0") {
   auto all = channels(3);
   for (const auto& channel : all) channel->outlive_losses();
   all[0].reset();
