@@ -38,7 +38,7 @@ struct ReportTable {
 
   std::size_t rows() const { return columns.empty() ? 0 : columns.front().cells.size(); }
   bool repeats(std::size_t row, std::size_t column) const;
-  /// Rows [first, last), and of the `others` after the keys columns [first, last).
+  /// Rows [first, last) of the keys and of the columns [first, last) after them.
   ReportTable part(std::array<std::size_t, 2> rows, std::array<std::size_t, 2> others) const;
 };
 
