@@ -1,3 +1,4 @@
+
 #include "reports/compare.hpp"
 
 #include <CLI/CLI.hpp>

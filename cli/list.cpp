@@ -10,6 +10,7 @@
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/run_json.hpp"
 #include "cli/terminal/table.hpp"
+#include "reports/compare.hpp"
 #include "reports/grouping.hpp"
 #include "reports/heading.hpp"
 #include "reports/pivot.hpp"

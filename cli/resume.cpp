@@ -9,6 +9,7 @@
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/run_json.hpp"
 #include "engine/base/names.hpp"
+#include "reports/compare.hpp"
 #include "reports/pivot.hpp"
 #include "store/at_work.hpp"
 #include "store/existing_store.hpp"

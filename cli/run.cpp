@@ -19,6 +19,7 @@
 #include "engine/base/module.hpp"
 #include "engine/base/names.hpp"
 #include "engine/models/model.hpp"
+#include "reports/compare.hpp"
 #include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
 #include "store/at_work.hpp"

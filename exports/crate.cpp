@@ -6,6 +6,7 @@
 #include "exports/crate_parts.hpp"
 #include "exports/points.hpp"
 #include "reports/compare.hpp"
+#include "reports/compare_formats.hpp"
 #include "reports/html.hpp"
 #include "store/copy_runs.hpp"
 

@@ -68,9 +68,7 @@ struct DifferingSettings {
 
   DifferingSettings(const Store& store, const std::vector<std::string>& run_ids) {
     for (const json& settings : run_settings(store, run_ids)) of_run.push_back(flatten(settings));
-    std::vector<const FlatSettings*> all;
-    for (const FlatSettings& settings : of_run) all.push_back(&settings);
-    keys = varying_keys(all);
+    keys = varying_keys(of_run);
     std::erase_if(keys,
                   [](const std::string& key) { return key == "seed" || key == "algorithm.kind"; });
   }

@@ -1,3 +1,4 @@
+
 #include "reports/compare.hpp"
 
 #include <fmt/format.h>
@@ -130,6 +131,26 @@ void settle_baseline(Comparison& comparison, const CompareOptions& options) {
 
 }  // namespace
 
+namespace {
+template <class Value>
+Value value_or_none(const std::map<std::string, Value>& values, const std::string& metric) {
+  const auto found = values.find(metric);
+  return found == values.end() ? Value{} : found->second;
+}
+}  // namespace
+
+Estimate ComparedGroup::estimate_of(const std::string& metric) const {
+  return value_or_none(metrics, metric);
+}
+
+Robust ComparedGroup::robust_of(const std::string& metric) const {
+  return value_or_none(robust, metric);
+}
+
+Reading ComparedGroup::reading_of(const std::string& metric) const {
+  return value_or_none(readings, metric);
+}
+
 std::set<std::uint64_t> ComparedGroup::seeds() const {
   std::set<std::uint64_t> seeds(diverged.begin(), diverged.end());
   for (const RunSummary& run : runs) seeds.insert(run.seed);
@@ -255,14 +276,11 @@ const ComparedDifference* find_difference(const Comparison& comparison, const st
   return nullptr;
 }
 
-std::vector<const ComparedDifference*> differences_in(const Comparison& comparison,
-                                                      const ComparedSection& section) {
-  std::vector<const ComparedDifference*> differences;
-  for (const std::size_t g : section.groups)
-    for (const std::string& metric : comparison.metrics)
-      if (const auto* one = find_difference(comparison, comparison.groups[g].group, metric))
-        differences.push_back(one);
-  return differences;
+std::vector<const ComparedGroup*> groups_of(const Comparison& comparison,
+                                            const ComparedSection& section) {
+  std::vector<const ComparedGroup*> groups;
+  for (const std::size_t g : section.groups) groups.push_back(&comparison.groups[g]);
+  return groups;
 }
 
 const ComparedRatio* find_ratio(const Comparison& comparison, const std::string& group,

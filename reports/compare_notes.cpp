@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "engine/base/names.hpp"
+#include "reports/compare.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/group_notes.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
-#include "reports/outcome_notes.hpp"
 #include "reports/power.hpp"
 #include "reports/primary.hpp"
 #include "reports/realised_rate.hpp"
@@ -70,7 +70,7 @@ std::string other_settings(const ComparedGroup& group, const ComparedGroup& base
                            const std::set<std::string>& searched) {
   const FlatSettings own = flatten(group.settings), other = flatten(baseline.settings);
   std::string what;
-  for (const std::string& key : varying_keys({&other, &own}))
+  for (const std::string& key : varying_keys(std::vector{other, own}))
     if (!is_algorithm_key(key) && !searched.contains(key))
       what += fmt::format("{}{} = {} (baseline {})", what.empty() ? "" : ", ", key,
                           words_for(value_at(own, key)), words_for(value_at(other, key)));

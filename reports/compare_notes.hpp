@@ -1,6 +1,6 @@
 #pragma once
 
-#include "reports/compare.hpp"
+#include "reports/comparison.hpp"
 
 namespace acid {
 

@@ -10,8 +10,8 @@
 #include <set>
 
 #include "engine/base/error.hpp"
+#include "reports/report_table.hpp"
 #include "reports/settings.hpp"
-#include "reports/text_table.hpp"
 
 namespace acid {
 namespace {
@@ -120,9 +120,7 @@ void add_settings(SettingsDiff& diff, const Store& store) {
   }
   const bool seeds = std::ranges::all_of(
       flat, [](const FlatSettings& settings) { return settings.contains(kSeedKey); });
-  std::vector<const FlatSettings*> all;
-  for (const FlatSettings& settings : flat) all.push_back(&settings);
-  for (const std::string& key : varying_keys(all)) {
+  for (const std::string& key : varying_keys(flat)) {
     if (key == kSeedKey && !seeds) continue;
     SettingsDiff::Row row{key, false, {}};
     for (const FlatSettings& settings : flat) row.values.push_back(value_at(settings, key));
@@ -161,15 +159,16 @@ std::string row_name(const SettingsDiff::Row& row) {
   return row.environment ? row.key + " (environment)" : row.key;
 }
 
-TextTable diff_table(const SettingsDiff& diff, const TextLines& lines) {
-  TextTable table;
-  table.lines = lines;
-  table.alignment.assign(diff.columns.size() + 1, TextTable::Align::left);
-  table.rows.push_back({""});
-  for (const auto& column : diff.columns) table.rows.back().push_back(column.title);
+ReportTable diff_table(const SettingsDiff& diff, std::string first_head) {
+  const auto column = [](std::string head) {
+    return ReportColumn{{{std::move(head)}}, TextTable::Align::left, {}};
+  };
+  ReportTable table{{column(std::move(first_head))}};
+  for (const auto& one : diff.columns) table.columns.push_back(column(one.title));
   for (const SettingsDiff::Row& row : diff.rows) {
-    table.rows.push_back({row_name(row)});
-    for (const auto& value : row.values) table.rows.back().push_back(exact_text(row, value));
+    table.columns.front().cells.push_back({row_name(row)});
+    for (std::size_t c = 0; c < row.values.size(); ++c)
+      table.columns[1 + c].cells.push_back({exact_text(row, row.values[c])});
   }
   return table;
 }
@@ -239,7 +238,7 @@ SettingsDiff diff_settings(const Store& store, const AskedRuns& asked) {
 
 std::string to_text(const SettingsDiff& diff, bool colour, const TextLines& lines) {
   if (diff.rows.empty()) return nothing_differs(diff);
-  const TextTable table = diff_table(diff, lines);
+  const TextTable table = text_table(diff_table(diff, ""), lines, "");
   if (table.fits_whole()) return table.str();
   return diff_blocks(diff, lines, [&](const std::string& words) {
     return colour ? fmt::format("\x1b[1m{}\x1b[0m", words) : words;
@@ -287,19 +286,7 @@ std::string to_csv(const SettingsDiff& diff) {
 
 std::string to_markdown(const SettingsDiff& diff) {
   if (diff.rows.empty()) return nothing_differs(diff);
-  std::string text = "| setting |", rule = "|---|";
-  for (const auto& column : diff.columns) {
-    text += fmt::format(" {} |", markdown_cell(column.title));
-    rule += "---|";
-  }
-  text += "\n" + rule + "\n";
-  for (const SettingsDiff::Row& row : diff.rows) {
-    text += fmt::format("| {} |", markdown_cell(row_name(row)));
-    for (const auto& value : row.values)
-      text += fmt::format(" {} |", markdown_cell(exact_text(row, value)));
-    text += "\n";
-  }
-  return text;
+  return markdown_table(diff_table(diff, "setting"));
 }
 
 }  // namespace acid

@@ -9,6 +9,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
+#include "reports/compare.hpp"
 #include "reports/compare_notes.hpp"
 #include "reports/curves.hpp"
 #include "reports/equal_places.hpp"

@@ -4,22 +4,20 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <string_view>
 
-#include "reports/compare.hpp"
+#include "reports/compare_formats.hpp"
+#include "reports/compare_tables.hpp"
 #include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/point_readings.hpp"
 #include "reports/readings.hpp"
-#include "reports/settings.hpp"
-#include "reports/text_table.hpp"
 #include "reports/verdict.hpp"
 
 namespace acid {
 namespace {
-
-using Align = TextTable::Align;
 
 /// Totals share one table; every other metric has a block of its own.
 constexpr std::array<std::string_view, 4> kTotals{"gradients", "seconds", "bytes",
@@ -59,231 +57,164 @@ struct Ink {
   }
 };
 
-/// A column of a table of groups: its title, which may be two lines, and each group's cell.
-struct Column {
-  std::string over, title;
-  Align align = Align::right;
-  std::vector<std::string> cells;  // parallel to ComparedSection::groups
-};
+using Groups = std::vector<const ComparedGroup*>;
 
-Column label_column(const Comparison& comparison, const ComparedSection& section) {
-  Column column{"", "", Align::left, {}};
-  for (const std::size_t g : section.groups) column.cells.push_back(comparison.groups[g].label);
+/// A column with a text for each group.
+template <class TextOf>
+ReportColumn column_of(const Groups& groups, std::string title, TextOf text_of) {
+  ReportColumn column{{{}, {std::move(title)}}, TextTable::Align::right, {}};
+  for (const ComparedGroup* group : groups) column.cells.push_back({text_of(*group)});
   return column;
 }
 
-/// The swept settings that differ in the section, "optimizer." above "learning_rate".
-std::vector<Column> setting_columns(const Comparison& comparison, const ComparedSection& section) {
-  std::vector<Column> columns;
-  for (const std::string& key : comparison.columns) {
+bool says_nothing(const ReportColumn& column) {
+  return std::ranges::all_of(
+      column.cells, [](const ReportCell& cell) { return cell.text.empty() || cell.text == "–"; });
+}
+
+/// Labels and settings, "optimizer." above "learning_rate".
+std::vector<ReportColumn> keys_of(const Comparison& comparison, const Groups& groups) {
+  std::vector<ReportColumn> columns = key_columns(comparison, groups);
+  columns.front().heads = {{}, {}};
+  for (std::size_t k = 0; k < comparison.columns.size(); ++k) {
+    const std::string& key = comparison.columns[k];
     const std::size_t dot = key.rfind('.');
-    Column column{dot == std::string::npos ? "" : key.substr(0, dot),
-                  dot == std::string::npos ? key : key.substr(dot + 1),
-                  Align::right,
-                  {}};
-    for (const std::size_t g : section.groups)
-      column.cells.push_back(value_text(value_at(flatten(comparison.groups[g].settings), key)));
-    columns.push_back(std::move(column));
+    columns[1 + k].heads = {{dot == std::string::npos ? "" : key.substr(0, dot)},
+                            {dot == std::string::npos ? key : key.substr(dot + 1)}};
   }
   return columns;
 }
 
 /// How many runs reached a target, of all; of others over how many the mean is.
-Column count_column(const Comparison& comparison, const ComparedSection& section,
-                    const std::string& metric) {
+ReportColumn count_column(const Groups& groups, const std::string& metric) {
   const bool target = is_to_target(metric);
-  Column column{"", target ? "reached" : "n", Align::right, {}};
-  for (const std::size_t g : section.groups) {
-    const ComparedGroup& group = comparison.groups[g];
-    const auto found = group.metrics.find(metric);
-    const int n = found == group.metrics.end() ? 0 : found->second.n;
-    column.cells.push_back(target ? reached_cell(group, metric) : std::to_string(n));
-  }
-  return column;
+  return column_of(groups, target ? "reached" : "n", [&](const ComparedGroup& group) {
+    return target ? reached_cell(group, metric) : std::to_string(group.estimate_of(metric).n);
+  });
 }
 
 /// Absent where no run diverged.
-std::vector<Column> diverged_column(const Comparison& comparison, const ComparedSection& section) {
-  Column column{"", "diverged", Align::right, {}};
-  bool any = false;
-  for (const std::size_t g : section.groups) {
-    const ComparedGroup& group = comparison.groups[g];
-    any = any || !group.diverged.empty();
-    column.cells.push_back(fmt::format("{} of {}", group.diverged.size(), group.outcomes()));
-  }
-  if (!any) return {};
-  return {std::move(column)};
-}
-
-Column mean_column(const Comparison& comparison, const ComparedSection& section,
-                   const std::string& metric) {
-  Column column{"", "mean ± 95 %", Align::right, {}};
-  for (const std::size_t g : section.groups) {
-    const auto found = comparison.groups[g].metrics.find(metric);
-    column.cells.push_back(format_metric(
-        metric, found == comparison.groups[g].metrics.end() ? Estimate{} : found->second));
-  }
-  return column;
+void add_diverged(std::vector<ReportColumn>& columns, const Groups& groups) {
+  if (std::ranges::any_of(groups, [](const auto* group) { return !group->diverged.empty(); }))
+    columns.push_back(column_of(groups, "diverged", [](const ComparedGroup& group) {
+      return fmt::format("{} of {}", group.diverged.size(), group.outcomes());
+    }));
 }
 
 /// Absent where no group has enough runs for it.
-std::vector<Column> iqm_column(const Comparison& comparison, const ComparedSection& section,
-                               const std::string& metric) {
-  Column column{"", "IQM", Align::right, {}};
-  bool any = false;
-  for (const std::size_t g : section.groups) {
-    const auto found = comparison.groups[g].robust.find(metric);
-    const bool has = found != comparison.groups[g].robust.end() && found->second.iqm;
-    column.cells.push_back(!has ? "–"
-                           : std::isinf(*found->second.iqm)
-                               ? "worst"
-                               : format_metric_value(metric, *found->second.iqm));
-    any = any || has;
-  }
-  if (!any) return {};
-  return {std::move(column)};
+void add_iqm(std::vector<ReportColumn>& columns, const Groups& groups, const std::string& metric) {
+  ReportColumn column = column_of(groups, "IQM", [&](const ComparedGroup& group) {
+    const std::optional<double> iqm = group.robust_of(metric).iqm;
+    return !iqm ? std::string("–") : std::isinf(*iqm) ? "worst" : format_metric_value(metric, *iqm);
+  });
+  if (!says_nothing(column)) columns.push_back(std::move(column));
 }
 
-std::vector<Column> ratio_columns(const Comparison& comparison, const ComparedSection& section,
-                                  const std::string& metric, const TextLines& lines) {
-  Column column{"", "", Align::right, {}};
-  std::vector<std::string> references;
+/// Whether there are any.
+bool add_ratios(std::vector<ReportColumn>& columns, const Comparison& comparison,
+                const Groups& groups, const std::string& metric, const TextLines& lines) {
+  std::set<std::string> references, titles;
   for (const ComparedRatio& ratio : comparison.ratios)
-    if (ratio.metric == metric) references.push_back(ratio.reference);
-  for (const std::size_t g : section.groups) {
-    const ComparedGroup& group = comparison.groups[g];
+    if (ratio.metric == metric) references.insert(ratio.reference);
+  ReportColumn column = column_of(groups, "", [&](const ComparedGroup& group) {
     const ComparedRatio* const ratio = find_ratio(comparison, group.group, metric);
-    const bool is_reference =
-        std::find(references.begin(), references.end(), group.group) != references.end();
-    column.cells.push_back(ratio ? format_ratio(ratio->value) : is_reference ? "1" : "–");
-    if (ratio == nullptr) continue;
+    if (ratio == nullptr) return std::string(references.contains(group.group) ? "1" : "–");
     const std::string& reference = group_of(comparison, ratio->reference).label;
-    const std::string title =
-        "/ " + (lines.cut ? shortened(reference, lines.columns / 5) : reference);
-    column.title = column.title.empty() || column.title == title ? title : "ratio";
-  }
-  if (column.title.empty()) return {};
-  return {std::move(column)};
+    titles.insert("/ " + (lines.cut ? shortened(reference, lines.columns / 5) : reference));
+    return format_ratio(ratio->value);
+  });
+  if (titles.empty()) return false;
+  column.heads.back().text = titles.size() == 1 ? *titles.begin() : "ratio";
+  columns.push_back(std::move(column));
+  return true;
 }
 
 /// The difference, its p (Holm) and, once there is an interval to it, the chance to be better.
-std::vector<Column> difference_columns(const Comparison& comparison, const ComparedSection& section,
-                                       const std::string& metric) {
-  Column difference{"", "difference", Align::right, {}}, p{"", "p (Holm)", Align::right, {}};
-  Column chance{"", "P(better)", Align::right, {}}, equivalent{"", "equivalent", Align::right, {}};
-  bool any = false, any_chance = false, any_margin = false;
-  for (const std::size_t g : section.groups) {
-    const auto* found = find_difference(comparison, comparison.groups[g].group, metric);
-    const bool baseline = is_baseline(comparison, g, metric);
-    difference.cells.push_back(found ? difference_cell(*found) : (baseline ? "baseline" : ""));
-    p.cells.push_back(found ? format_p(found->p_holm) : "");
-    const bool has = found != nullptr && found->improvement && found->improvement->low;
-    chance.cells.push_back(has ? format_number(found->improvement->value, 2) : "");
-    const bool margin = found != nullptr && found->equivalence.has_value();
-    equivalent.cells.push_back(!margin ? ""
-                               : is_equivalent(*found)
-                                   ? "within " + found->equivalence->margin.words()
-                                   : "not shown");
-    any = any || found != nullptr || baseline;
-    any_margin = any_margin || margin;
-    any_chance = any_chance || has;
-  }
-  std::vector<Column> columns;
-  if (!any) return columns;
-  columns.push_back(std::move(difference));
-  columns.push_back(std::move(p));
-  if (any_margin) columns.push_back(std::move(equivalent));
-  if (any_chance) columns.push_back(std::move(chance));
-  return columns;
-}
-
-TextTable table_of(const std::vector<Column>& columns, const TextLines& lines) {
-  TextTable table;
-  table.indent = "  ";
-  table.lines = lines;
-  std::vector<std::string> over, titles;
-  for (const Column& column : columns) {
-    table.alignment.push_back(column.align);
-    over.push_back(column.over);
-    titles.push_back(column.title);
-  }
-  if (std::any_of(over.begin(), over.end(), [](const std::string& s) { return !s.empty(); }))
-    table.rows.push_back(std::move(over));
-  table.rows.push_back(std::move(titles));
-  for (std::size_t row = 0; row < columns.front().cells.size(); ++row) {
-    std::vector<std::string> cells;
-    for (const Column& column : columns) cells.push_back(column.cells[row]);
-    table.rows.push_back(std::move(cells));
-  }
-  return table;
+void add_differences(std::vector<ReportColumn>& columns, const Comparison& comparison,
+                     const Groups& groups, const std::string& metric) {
+  const auto column = [&](const char* title, auto text_of, const char* of_baseline = "") {
+    return column_of(groups, title, [&](const ComparedGroup& group) -> std::string {
+      const auto g = static_cast<std::size_t>(&group - comparison.groups.data());
+      if (const auto* one = find_difference(comparison, group.group, metric)) return text_of(*one);
+      return is_baseline(comparison, g, metric) ? of_baseline : "";
+    });
+  };
+  const auto add_if_any = [&](ReportColumn one) {
+    if (!says_nothing(one)) columns.push_back(std::move(one));
+  };
+  ReportColumn differences = column("difference", difference_cell, "baseline");
+  if (std::ranges::all_of(differences.cells, [](const auto& cell) { return cell.text.empty(); }))
+    return;
+  columns.push_back(std::move(differences));
+  columns.push_back(column("p (Holm)", [](const auto& one) { return format_p(one.p_holm); }));
+  add_if_any(column("equivalent", [](const ComparedDifference& one) -> std::string {
+    if (!one.equivalence) return "";
+    return is_equivalent(one) ? "within " + one.equivalence->margin.words() : "not shown";
+  }));
+  add_if_any(column("P(better)", [](const ComparedDifference& one) -> std::string {
+    const auto& chance = one.improvement;
+    return chance && chance->low ? format_number(chance->value, 2) : "";
+  }));
 }
 
 /// The settings as columns, where a line can hold them; else as headings, a table under each.
-std::string settled_table(const Comparison& comparison, const ComparedSection& section,
-                          const std::vector<Column>& columns, const TextLines& lines) {
-  const std::vector<Column> settings = setting_columns(comparison, section);
-  std::vector<Column> wide{columns.front()};
-  wide.insert(wide.end(), settings.begin(), settings.end());
-  wide.insert(wide.end(), columns.begin() + 1, columns.end());
-  const TextTable table = table_of(wide, lines);
-  if (settings.empty() || table.fits()) return table.str();
+std::string settled_table(const Comparison& comparison, const Groups& groups,
+                          const std::vector<ReportColumn>& columns, const TextLines& lines) {
+  const std::vector<ReportColumn> keys = keys_of(comparison, groups);
+  ReportTable wide{keys}, narrow{{keys.front()}};
+  for (ReportTable* table : {&wide, &narrow})
+    table->columns.insert(table->columns.end(), columns.begin(), columns.end());
+  const TextTable table = text_table(wide, lines);
+  if (keys.size() == 1 || table.fits()) return table.str();
 
   std::string text;
-  for (std::size_t row = 0, next = 0; row < section.groups.size(); row = next) {
+  for (std::size_t row = 0, next = 0; row < groups.size(); row = next) {
     std::string heading;
-    for (std::size_t s = 0; s < settings.size(); ++s)
-      heading += fmt::format("{}{} = {}", s == 0 ? "" : ", ", comparison.columns[s],
-                             settings[s].cells[row]);
-    const auto as_this = [&](const Column& column) {
-      return column.cells[next] == column.cells[row];
+    for (std::size_t k = 1; k < keys.size(); ++k)
+      heading += fmt::format("{}{} = {}", k == 1 ? "" : ", ", comparison.columns[k - 1],
+                             keys[k].cells[row].text);
+    const auto as_this = [&](const ReportColumn& key) {
+      return key.cells[next].text == key.cells[row].text;
     };
     next = row + 1;
-    while (next < section.groups.size() && std::all_of(settings.begin(), settings.end(), as_this))
-      ++next;
-    std::vector<Column> part = columns;
-    for (Column& column : part)
-      column.cells.assign(column.cells.begin() + static_cast<std::ptrdiff_t>(row),
-                          column.cells.begin() + static_cast<std::ptrdiff_t>(next));
-    text += "  " + wrapped(heading, lines.prose() - 2, "    ") + "\n" + table_of(part, lines).str();
+    while (next < groups.size() && std::all_of(keys.begin() + 1, keys.end(), as_this)) ++next;
+    text += "  " + wrapped(heading, lines.prose() - 2, "    ") + "\n" +
+            text_table(narrow.part({row, next}, {0, columns.size()}), lines).str();
   }
   return text;
 }
 
-std::string metric_block(const Comparison& comparison, const ComparedSection& section,
+std::string metric_block(const Comparison& comparison, const Groups& groups,
                          const std::string& metric, const TextLines& lines) {
-  std::vector<Column> columns{label_column(comparison, section),
-                              count_column(comparison, section, metric)};
-  const std::vector<Column> diverged = diverged_column(comparison, section);
-  columns.insert(columns.end(), diverged.begin(), diverged.end());
-  columns.push_back(mean_column(comparison, section, metric));
-  std::vector<Column> more = ratio_columns(comparison, section, metric, lines);
-  if (more.empty()) more = difference_columns(comparison, section, metric);
-  std::vector<Column> iqm = iqm_column(comparison, section, metric);
-  columns.insert(columns.end(), iqm.begin(), iqm.end());
-  columns.insert(columns.end(), more.begin(), more.end());
+  std::vector<ReportColumn> columns{count_column(groups, metric)};
+  add_diverged(columns, groups);
+  columns.push_back(column_of(groups, "mean ± 95 %", [&](const ComparedGroup& group) {
+    return format_metric(metric, group.estimate_of(metric));
+  }));
+  add_iqm(columns, groups, metric);
+  if (!add_ratios(columns, comparison, groups, metric, lines))
+    add_differences(columns, comparison, groups, metric);
   // What a line cannot hold is in JSON and CSV.
-  for (const char* spare : {"P(better)", "IQM"})
-    if (!table_of(columns, lines).fits())
-      std::erase_if(columns, [&](const Column& column) { return column.title == spare; });
-  return settled_table(comparison, section, columns, lines);
+  for (const char* spare : {"P(better)", "IQM"}) {
+    ReportTable table{{keys_of(comparison, groups).front()}};
+    table.columns.insert(table.columns.end(), columns.begin(), columns.end());
+    if (!text_table(table, lines).fits())
+      std::erase_if(columns, [&](const auto& one) { return one.heads.back().text == spare; });
+  }
+  return settled_table(comparison, groups, columns, lines);
 }
 
-std::string totals_block(const Comparison& comparison, const ComparedSection& section,
+std::string totals_block(const Comparison& comparison, const Groups& groups,
                          const std::vector<std::string>& totals, const TextLines& lines) {
-  std::vector<Column> columns{label_column(comparison, section)};
-  const std::vector<Column> diverged = diverged_column(comparison, section);
-  columns.insert(columns.end(), diverged.begin(), diverged.end());
-  for (const std::string& metric : totals) {
-    Column column{"", metric == "gradients_per_second" ? "gradients/s" : metric, Align::right, {}};
-    for (const std::size_t g : section.groups) {
-      const auto found = comparison.groups[g].metrics.find(metric);
-      column.cells.push_back(found == comparison.groups[g].metrics.end()
-                                 ? "–"
-                                 : format_metric_value(metric, found->second.mean));
-    }
-    columns.push_back(std::move(column));
-  }
-  return settled_table(comparison, section, columns, lines);
+  std::vector<ReportColumn> columns;
+  add_diverged(columns, groups);
+  for (const std::string& metric : totals)
+    columns.push_back(column_of(groups, metric == "gradients_per_second" ? "gradients/s" : metric,
+                                [&](const ComparedGroup& group) {
+                                  const Estimate e = group.estimate_of(metric);
+                                  return e.n == 0 ? "–" : format_metric_value(metric, e.mean);
+                                }));
+  return settled_table(comparison, groups, columns, lines);
 }
 
 }  // namespace
@@ -303,8 +234,7 @@ std::string format_metric(const std::string& metric, const Estimate& estimate) {
 }
 
 std::string estimate_cell(const ComparedGroup& group, const std::string& metric) {
-  const auto found = group.metrics.find(metric);
-  const Estimate e = found == group.metrics.end() ? Estimate{} : found->second;
+  const Estimate e = group.estimate_of(metric);
   const std::string text = format_metric(metric, e);
   if (is_to_target(metric) && !group.target) return "–";
   if (is_to_target(metric))
@@ -342,6 +272,7 @@ std::string to_text(const Comparison& comparison, bool colour, const TextLines& 
   for (const std::string& metric : comparison.metrics)
     if (is_total(metric)) totals.push_back(metric);
   for (const ComparedSection& section : comparison.sections) {
+    const Groups groups = groups_of(comparison, section);
     text += "\n";
     if (!section.settings.empty())
       text += ink.bold(wrapped(settings_title(section.settings), lines.prose())) + "\n\n";
@@ -351,14 +282,14 @@ std::string to_text(const Comparison& comparison, bool colour, const TextLines& 
       if (const std::string words = about(comparison, section, metric); !words.empty())
         text += "  " +
                 ink.dim(wrapped(words, lines.prose() - static_cast<int>(metric.size()) - 2, "  "));
-      text += "\n" + metric_block(comparison, section, metric, lines);
+      text += "\n" + metric_block(comparison, groups, metric, lines);
       if (const std::string read = reading_words(comparison, section.groups, metric); !read.empty())
         text += ink.dim("  " + wrapped(read, lines.prose() - 2, "  ")) + "\n";
       text += "\n";
     }
     if (!totals.empty())
       text += ink.bold("totals") + ink.dim("  means") + "\n" +
-              totals_block(comparison, section, totals, lines);
+              totals_block(comparison, groups, totals, lines);
   }
   for (const ComparedPoint& point : comparison.points) {
     const Headline head = headline(comparison, point);

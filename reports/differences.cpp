@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "reports/compare.hpp"
 #include "reports/compare_notes.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"

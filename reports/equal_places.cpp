@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "reports/compare.hpp"
 #include "reports/compare_notes.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/parallel_reader.hpp"
@@ -154,6 +155,10 @@ void keep_primary_places(Comparison& comparison) {
     }
     place.stale = std::move(stale);
   }
+}
+
+std::string_view equal_words(PositionAxis axis) {
+  return axis == PositionAxis::seconds ? "time" : name_of(axis);
 }
 
 std::vector<std::string> equal_metrics(const Comparison& comparison) {

@@ -25,6 +25,8 @@ std::vector<std::string_view> outcomes_at_equal();
 FillEqualPlaces reads_equal_places(const Store& store, const CompareOptions& options);
 /// Of what was found, that of the primary outcome. After choosing that.
 void keep_primary_places(Comparison& comparison);
+/// What all have come equally far in: "time", "gradients", "bytes".
+std::string_view equal_words(PositionAxis axis);
 /// Their metrics, each once.
 std::vector<std::string> equal_metrics(const Comparison& comparison);
 /// The primary outcome, at the end or at an equal place: its differences are one family.

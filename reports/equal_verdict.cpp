@@ -6,6 +6,7 @@
 #include <array>
 
 #include "engine/base/names.hpp"
+#include "reports/compare_formats.hpp"
 #include "reports/compare_notes.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/equivalence.hpp"
@@ -18,10 +19,6 @@
 
 namespace acid {
 namespace {
-
-std::string equal_words(PositionAxis axis) {
-  return fmt::format("equal {}", axis == PositionAxis::seconds ? "time" : name_of(axis));
-}
 
 /// Of values that no test could tell apart.
 std::string same_words(const Comparison& comparison, const ComparedDifference& difference) {
@@ -135,7 +132,7 @@ std::vector<std::string> equal_sentences(const Comparison& comparison, const Com
         told.push_back(told_of(comparison, *one));
     if (told.empty()) continue;
     sentences.push_back(
-        fmt::format("At {} ({}), difference in {} to {}: {}.", equal_words(place.axis),
+        fmt::format("At equal {} ({}), difference in {} to {}: {}.", equal_words(place.axis),
                     format_on(place.axis, place.place), words_of(comparison.primary),
                     comparison.groups[*point.baseline].label, fmt::join(told, "; ")));
   }
@@ -161,7 +158,7 @@ std::vector<std::string> equal_doubts(const Comparison& comparison) {
         comparison.points.size() == 1
             ? ""
             : fmt::format(", at {} of {} settings,", silent, comparison.points.size());
-    doubts.push_back(fmt::format("At {}{} nothing is said{}.", equal_words(axis), where,
+    doubts.push_back(fmt::format("At equal {}{} nothing is said{}.", equal_words(axis), where,
                                  doubt_of(comparison, *first)));
   }
   return doubts;
@@ -176,7 +173,7 @@ std::string end_words(const Comparison& comparison, const ComparedPoint& point) 
     if (!place.at_end)
       other = true;
     else if (place.place > 0)
-      same.emplace_back(place.axis == PositionAxis::seconds ? "time" : name_of(place.axis));
+      same.emplace_back(equal_words(place.axis));
   }
   if (!other) return "";
   return same.empty() ? " at the end of each run"

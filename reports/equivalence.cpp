@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/names.hpp"
+#include "reports/compare_formats.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/power.hpp"

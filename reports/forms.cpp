@@ -6,76 +6,62 @@
 #include <array>
 
 #include "engine/base/error.hpp"
+#include "reports/compare_formats.hpp"
 
 namespace acid {
 namespace {
 
 using Shape = ComparisonForm::Shape;
 
-// Text from elsewhere (a label) may not be UTF-8; a document always is.
-std::string json_text(const Comparison& comparison, const FormRequest&) {
-  return to_json(comparison).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-}
+using Whole = const Comparison&;
+using Asked = const FormRequest&;
 
 /// One table for each metric.
 template <class Print>
-std::string tables(const Comparison& comparison, const FormRequest& request, Print print) {
+std::string pivots(Whole comparison, Asked asked, Print print) {
   std::string text;
-  for (const std::string& metric : pivot_metrics(comparison, request.metrics)) {
-    if (!text.empty()) text += "\n";
-    text += print(pivot_of(comparison, metric, request.keys), comparison);
-  }
+  for (const std::string& metric : pivot_metrics(comparison, asked.metrics))
+    text += (text.empty() ? "" : "\n") + print(pivot_of(comparison, metric, asked.keys));
   return text;
 }
 
 constexpr std::array kForms{
     ComparisonForm{Shape::whole, "",
-                   [](const Comparison& comparison, const FormRequest& request) {
-                     return to_screen(comparison, request.colour, request.command, request.metrics,
-                                      request.lines);
+                   [](Whole it, Asked asked) {
+                     return to_screen(it, asked.colour, asked.command, asked.metrics, asked.lines);
                    }},
     ComparisonForm{Shape::whole, "details",
-                   [](const Comparison& comparison, const FormRequest& request) {
-                     return to_text(comparison, request.colour, request.lines);
+                   [](Whole it, Asked asked) { return to_text(it, asked.colour, asked.lines); }},
+    // Text from elsewhere (a label) may not be UTF-8; a document always is.
+    ComparisonForm{Shape::whole, "json",
+                   [](Whole it, Asked) {
+                     using nlohmann::json;
+                     return to_json(it).dump(2, ' ', false, json::error_handler_t::replace) + "\n";
                    }},
-    ComparisonForm{Shape::whole, "json", json_text},
-    ComparisonForm{
-        Shape::whole, "csv",
-        [](const Comparison& comparison, const FormRequest&) { return to_csv(comparison); }},
-    ComparisonForm{
-        Shape::whole, "markdown",
-        [](const Comparison& comparison, const FormRequest&) { return to_markdown(comparison); }},
+    ComparisonForm{Shape::whole, "csv", [](Whole it, Asked) { return to_csv(it); }},
+    ComparisonForm{Shape::whole, "markdown", [](Whole it, Asked) { return to_markdown(it); }},
     ComparisonForm{Shape::whole, "latex",
-                   [](const Comparison& comparison, const FormRequest& request) {
-                     return to_latex(comparison, request.caption);
-                   }},
+                   [](Whole it, Asked asked) { return to_latex(it, asked.caption); }},
     ComparisonForm{Shape::pivot, "",
-                   [](const Comparison& comparison, const FormRequest& request) {
-                     return tables(comparison, request,
-                                   [&](const Pivot& pivot, const Comparison& whole) {
-                                     return to_text(pivot, whole, request.colour, request.lines);
-                                   });
+                   [](Whole it, Asked asked) {
+                     return pivots(it, asked, [&](const Pivot& pivot) {
+                       return to_text(pivot, it, asked.colour, asked.lines);
+                     });
                    }},
     ComparisonForm{Shape::pivot, "csv",
-                   [](const Comparison& comparison, const FormRequest& request) {
-                     return tables(comparison, request,
-                                   [](const Pivot& pivot, const Comparison& whole) {
-                                     return to_csv(pivot, whole);
-                                   });
+                   [](Whole it, Asked asked) {
+                     return pivots(it, asked, [&](const auto& pivot) { return to_csv(pivot, it); });
                    }},
     ComparisonForm{Shape::pivot, "markdown",
-                   [](const Comparison& comparison, const FormRequest& request) {
-                     return tables(comparison, request,
-                                   [](const Pivot& pivot, const Comparison& whole) {
-                                     return to_markdown(pivot, whole);
-                                   });
+                   [](Whole it, Asked asked) {
+                     return pivots(it, asked,
+                                   [&](const auto& pivot) { return to_markdown(pivot, it); });
                    }},
     ComparisonForm{Shape::pivot, "latex",
-                   [](const Comparison& comparison, const FormRequest& request) {
-                     return tables(comparison, request,
-                                   [&](const Pivot& pivot, const Comparison& whole) {
-                                     return to_latex(pivot, whole, request.caption);
-                                   });
+                   [](Whole it, Asked asked) {
+                     return pivots(it, asked, [&](const auto& pivot) {
+                       return to_latex(pivot, it, asked.caption);
+                     });
                    }},
 };
 

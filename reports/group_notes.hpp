@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "reports/compare.hpp"
+#include "reports/comparison.hpp"
 
 namespace acid {
 
@@ -31,7 +31,12 @@ class GroupNotes {
   std::size_t point_, group_;
 };
 
-/// Of add_notes(): where and how well metrics are read.
+// Parts of add_notes().
+
+/// What decides the verdict besides p: whom consensus distances are tested against, and below what
+/// size differences of the primary outcome were taken for none.
+void note_outcome(Comparison& comparison);
+/// Where and how well metrics are read.
 void note_readings(GroupNotes notes, const std::vector<ComparedRun>& runs,
                    const CompareOptions& options);
 void note_targets(Comparison& comparison);

@@ -11,16 +11,18 @@
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
+#include "reports/compare.hpp"
 #include "reports/settings.hpp"
 
 namespace acid {
-namespace {
 
 std::vector<FlatSettings> flat_settings(const Comparison& comparison) {
   std::vector<FlatSettings> flat;
   for (const ComparedGroup& group : comparison.groups) flat.push_back(flatten(group.settings));
   return flat;
 }
+
+namespace {
 
 /// Keys outside the algorithm's own table that take several values under one label.
 std::set<std::string> keys_of_labels(const Comparison& comparison,
@@ -64,10 +66,8 @@ void drop_implied_cadences(std::set<std::string>& swept, const std::vector<FlatS
 /// What tells the groups apart: swept and set keys, and the algorithm's own settings where two
 /// groups of one algorithm at one sweep point differ in them.
 void find_varying(Comparison& comparison, const std::vector<FlatSettings>& flat) {
-  std::vector<const FlatSettings*> all;
-  for (const FlatSettings& settings : flat) all.push_back(&settings);
   std::vector<std::string> shared;
-  for (const std::string& key : varying_keys(all))
+  for (const std::string& key : varying_keys(flat))
     if (!is_algorithm_key(key)) shared.push_back(key);
   for (const ComparedPoint& point : comparison.points)
     for (const std::size_t g : point.groups) {

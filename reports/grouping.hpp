@@ -4,11 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "reports/compare.hpp"
+#include "reports/comparison.hpp"
 #include "reports/settings.hpp"
 
 namespace acid {
 
+/// Of every group.
+std::vector<FlatSettings> flat_settings(const Comparison& comparison);
 /// Runs by group digest, groups in order of first appearance, finished and diverged runs by seed.
 /// Labels are made unique within a sweep point by the algorithm's own settings that differ.
 void form_groups(Comparison& comparison, const std::vector<ComparedRun>& runs);

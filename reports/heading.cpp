@@ -8,6 +8,7 @@
 #include <set>
 
 #include "engine/base/names.hpp"
+#include "reports/compare.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
 

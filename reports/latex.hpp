@@ -1,8 +1,5 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,28 +22,6 @@ std::string latex_number(std::string_view formatted);
 /// Points that a cell takes in Computer Modern of 10 pt, of what latex_text() and latex_number()
 /// write.
 double latex_width(std::string_view cell);
-/// A head in as many lines as make it no wider than `width` or than its longest word.
-std::string latex_head(const std::string& head, double width);
-/// How columns, of so many points, fit the lines of a page (345 pt, those of the article class):
-/// beside each other or, where smaller type does not help, in several tabulars, each with the key
-/// columns before its own.
-struct LatexFit {
-  bool small = false;
-  std::vector<std::array<std::size_t, 2>> parts;  // [first, last) of the columns
-};
-LatexFit latex_fit(const std::vector<double>& keys, const std::vector<double>& columns);
-/// The tabulars of a fit, in its type: `tabular_of` makes one of a part.
-std::string latex_tabulars(
-    const LatexFit& fit,
-    const std::function<std::string(std::array<std::size_t, 2> part)>& tabular_of);
-/// Cells in LaTeX, the first row their heads, which get more lines where a page is too narrow.
-struct LatexTable {
-  std::vector<std::vector<std::string>> rows;
-  std::size_t keys = 1;  // of the columns: they stand in every tabular
-
-  /// For the booktabs package.
-  std::string str() const;
-};
 /// A table environment around `inside`; `caption` is LaTeX.
 std::string latex_float(std::string_view caption, std::string_view label, std::string_view inside);
 /// What may follow \label and \ref: other characters become "-".

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "reports/latex.hpp"
+#include "reports/report_table.hpp"
 
 namespace acid {
 namespace {
@@ -35,19 +36,6 @@ double sum_of(const std::vector<double>& widths) {
 
 double tabular_width(double widths, std::size_t columns, const Type& type) {
   return type.scale * widths + type.column_gap * static_cast<double>(columns);
-}
-
-std::vector<double> widths_of(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<double> widths(rows.front().size(), 0);
-  for (const auto& row : rows)
-    for (std::size_t c = 0; c < row.size(); ++c)
-      widths[c] = std::max(widths[c], latex_width(row[c]));
-  return widths;
-}
-
-LatexFit fit_of(const std::vector<double>& widths, std::size_t keys) {
-  const auto middle = widths.begin() + static_cast<std::ptrdiff_t>(keys);
-  return latex_fit({widths.begin(), middle}, {middle, widths.end()});
 }
 
 }  // namespace
@@ -87,6 +75,9 @@ double latex_width(std::string_view cell) {
   return width;
 }
 
+namespace {
+
+/// A head in as many lines as make it no wider than `width` or than its longest word.
 std::string latex_head(const std::string& head, double width) {
   std::vector<std::string> words{""};
   for (const char c : head)
@@ -105,6 +96,14 @@ std::string latex_head(const std::string& head, double width) {
   return fmt::format("\\shortstack[r]{{{}}}", fmt::join(lines, "\\\\"));
 }
 
+/// How columns, of so many points, fit the lines of a page (345 pt, those of the article class):
+/// beside each other or, where smaller type does not help, in several tabulars, each with the key
+/// columns before its own.
+struct LatexFit {
+  bool small = false;
+  std::vector<std::array<std::size_t, 2>> parts;  // [first, last) of the columns
+};
+
 LatexFit latex_fit(const std::vector<double>& keys, const std::vector<double>& columns) {
   LatexFit fit;
   const double key_width = sum_of(keys);
@@ -122,35 +121,102 @@ LatexFit latex_fit(const std::vector<double>& keys, const std::vector<double>& c
   return fit;
 }
 
-std::string latex_tabulars(
-    const LatexFit& fit,
-    const std::function<std::string(std::array<std::size_t, 2> part)>& tabular_of) {
-  std::string text = fit.small ? "{\\footnotesize\\setlength{\\tabcolsep}{3pt}\n" : "";
-  for (std::size_t k = 0; k < fit.parts.size(); ++k)
-    text += (k > 0 ? "\n\\medskip\n" : "") + tabular_of(fit.parts[k]);
-  return text + (fit.small ? "\\par}\n" : "");
+std::string latex_cell(const ReportCell& cell) {
+  const std::string_view words = cell.in_print.empty() ? cell.text : cell.in_print;
+  std::string text = cell.kind == ReportCell::Kind::number ? latex_number(words)
+                     : cell.kind == ReportCell::Kind::symbol
+                         ? fmt::format("${}${}", words.front(), latex_text(words.substr(1)))
+                         : latex_text(words);
+  if (cell.best) text = fmt::format("\\textbf{{{}}}", text);
+  return cell.equivalent ? text + " $\\approx$" : text;
 }
 
-std::string LatexTable::str() const {
-  std::vector<std::vector<std::string>> cells = rows;
-  LatexFit fit = fit_of(widths_of(cells), keys);
-  if (fit.small) {
-    const std::vector<double> numbers = widths_of({cells.begin() + 1, cells.end()});
-    for (std::size_t c = 0; c < cells.front().size(); ++c)
-      cells.front()[c] = latex_head(cells.front()[c], numbers[c]);
-    fit = fit_of(widths_of(cells), keys);
+/// The heads right above the columns, and how the columns fit a page.
+struct LatexHeads {
+  std::vector<std::string> words;
+  LatexFit fit;
+};
+
+LatexHeads heads_of(const ReportTable& table) {
+  LatexHeads heads;
+  std::vector<double> widths;  // of what stands below them
+  for (const ReportColumn& column : table.columns) {
+    heads.words.push_back(latex_cell(column.heads.back()));
+    widths.push_back(0);
+    for (const ReportCell& cell : column.cells)
+      widths.back() = std::max(widths.back(), latex_width(latex_cell(cell)));
   }
-  return latex_tabulars(fit, [&](std::array<std::size_t, 2> part) {
-    std::string text = fmt::format("\\begin{{tabular}}{{l{}}}\n\\toprule\n",
-                                   std::string(keys - 1 + part[1] - part[0], 'r'));
-    for (const auto& row : cells) {
-      std::vector<std::string> line(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(keys));
-      for (std::size_t c = part[0]; c < part[1]; ++c) line.push_back(row[keys + c]);
-      text += fmt::format("{} \\\\\n{}", fmt::join(line, " & "),
-                          &row == &cells.front() ? "\\midrule\n" : "");
-    }
-    return text + "\\bottomrule\n\\end{tabular}\n";
-  });
+  const auto fit = [&] {
+    std::vector<double> whole;
+    for (std::size_t c = 0; c < widths.size(); ++c)
+      whole.push_back(std::max(widths[c], latex_width(heads.words[c])));
+    const auto middle = whole.begin() + static_cast<std::ptrdiff_t>(table.keys);
+    heads.fit = latex_fit({whole.begin(), middle}, {middle, whole.end()});
+  };
+  fit();
+  if (!heads.fit.small) return heads;
+  for (std::size_t c = 0; c < widths.size(); ++c)
+    heads.words[c] = latex_head(heads.words[c], widths[c]);
+  fit();
+  return heads;
+}
+
+std::string latex_line(const std::vector<std::string>& cells) {
+  return fmt::format("{} \\\\\n", fmt::join(cells, " & "));
+}
+
+/// A line of heads above others, and the rules below it.
+std::string upper_heads(const ReportTable& table, std::size_t level) {
+  std::vector<std::string> cells(table.keys);
+  std::string rules;
+  const auto share = [&](std::size_t a, std::size_t b) {
+    for (std::size_t upper = 0; upper <= level; ++upper)
+      if (table.columns[a].heads[upper].text != table.columns[b].heads[upper].text) return false;
+    return true;
+  };
+  for (std::size_t c = table.keys, next = 0; c < table.columns.size(); c = next) {
+    next = c + 1;
+    while (next < table.columns.size() && share(next, c)) ++next;
+    cells.push_back(fmt::format("\\multicolumn{{{}}}{{c}}{{{}}}", next - c,
+                                latex_cell(table.columns[c].heads[level])));
+    rules += fmt::format("\\cmidrule(lr){{{}-{}}}", c + 1, next);
+  }
+  return latex_line(cells) + rules + "\n";
+}
+
+std::string tabular_of(const ReportTable& table, const std::vector<std::string>& heads) {
+  std::string text =
+      fmt::format("\\begin{{tabular}}{{{}{}}}\n\\toprule\n", std::string(table.names, 'l'),
+                  std::string(table.columns.size() - table.names, 'r'));
+  for (std::size_t level = 0; level + 1 < table.columns.front().heads.size(); ++level)
+    text += upper_heads(table, level);
+  text += latex_line(heads) + "\\midrule\n";
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    if (table.grouped && table.keys > 1 && row > 0 && !table.repeats(row, 0))
+      text += "\\addlinespace\n";
+    std::vector<std::string> cells;
+    for (std::size_t c = 0; c < table.columns.size(); ++c)
+      cells.push_back(table.repeats(row, c) ? "" : latex_cell(table.columns[c].cells[row]));
+    text += latex_line(cells);
+  }
+  return text + "\\bottomrule\n\\end{tabular}\n";
+}
+
+}  // namespace
+
+std::string latex_table(const ReportTable& table) {
+  const LatexHeads heads = heads_of(table);
+  const auto columns = [&](std::size_t c) {
+    return heads.words.begin() + static_cast<std::ptrdiff_t>(c);
+  };
+  std::string text = heads.fit.small ? "{\\footnotesize\\setlength{\\tabcolsep}{3pt}\n" : "";
+  for (const auto& part : heads.fit.parts) {
+    std::vector<std::string> words(columns(0), columns(table.keys));
+    words.insert(words.end(), columns(table.keys + part[0]), columns(table.keys + part[1]));
+    if (&part != &heads.fit.parts.front()) text += "\n\\medskip\n";
+    text += tabular_of(table.part({0, table.rows()}, part), words);
+  }
+  return text + (heads.fit.small ? "\\par}\n" : "");
 }
 
 std::string latex_float(std::string_view caption, std::string_view label, std::string_view inside) {

@@ -9,7 +9,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
-#include "reports/compare.hpp"
+#include "reports/comparison.hpp"
 #include "reports/point_readings.hpp"
 
 namespace acid {

@@ -1,10 +1,10 @@
-#include "reports/outcome_notes.hpp"
-
+// Which differences decide nothing, and whom consensus distances are tested against.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "reports/group_notes.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/primary.hpp"

@@ -11,9 +11,12 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
+#include "reports/compare.hpp"
+#include "reports/compare_formats.hpp"
 #include "reports/differences.hpp"
 #include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
+#include "reports/latex.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
 
@@ -235,6 +238,70 @@ Pivot pivot_of(const Comparison& comparison, const std::string& metric, const Pi
     pivot.equivalent.push_back(one != nullptr && is_equivalent(*one));
   }
   return pivot;
+}
+
+namespace {
+
+std::string pivot_cell(const ComparedGroup& group, const std::string& metric,
+                       const PivotNumbers& numbers) {
+  Estimate e = group.estimate_of(metric);
+  e.mean *= numbers.scale;
+  if (e.ci_low) *e.ci_low *= numbers.scale;
+  if (e.ci_high) *e.ci_high *= numbers.scale;
+  const std::string text = e.n == 0 || (numbers.interval && e.ci_high) ? format_metric(metric, e)
+                           : numbers.decimals ? fmt::format("{:.{}f}", e.mean, *numbers.decimals)
+                                              : format_metric_value(metric, e.mean);
+  if (is_to_target(metric) && !group.target) return "–";
+  if (censored(group, metric) > 0) return "reached by " + reached_cell(group, metric);
+  if (group.diverged.empty()) return text;
+  return fmt::format("{} ({} of {})", text, e.n, group.outcomes());
+}
+
+/// "ring" or, of a number, "Workers 8".
+std::string name_in_print(const PivotAxis& axis, const std::string& text) {
+  const bool number = text.find_first_not_of("0123456789.e+-") == std::string::npos;
+  return number ? readable_name(axis.title) + " " + text : text;
+}
+
+std::vector<ReportCell> heads_of(const Pivot& pivot, const Comparison& comparison,
+                                 std::size_t column, bool in_print) {
+  const std::vector<std::string>& texts = pivot.columns[column];
+  if (texts.empty())
+    return {{pivot.metric, ReportCell::Kind::words, title_in_print(pivot, comparison)}};
+  if (!in_print) return {{fmt::format("{}", fmt::join(texts, ", "))}};
+  std::vector<ReportCell> heads;
+  for (std::size_t level = 0; level < texts.size(); ++level)
+    heads.push_back({texts[level], ReportCell::Kind::words,
+                     name_in_print(pivot.column_axes[level], texts[level])});
+  return heads;
+}
+
+}  // namespace
+
+ReportTable table_of(const Pivot& pivot, const Comparison& comparison, const PivotNumbers& numbers,
+                     bool in_print) {
+  const std::size_t keys = pivot.row_axes.size();
+  ReportTable table{{}, keys, keys, true};
+  const auto levels = heads_of(pivot, comparison, 0, in_print).size();
+  for (std::size_t a = 0; a < keys; ++a) {
+    const std::string& title = pivot.row_axes[a].title;
+    ReportColumn column{std::vector<ReportCell>(levels - 1), TextTable::Align::left, {}};
+    column.heads.push_back({title, ReportCell::Kind::words, readable_name(title)});
+    for (const std::vector<std::string>& row : pivot.rows) column.cells.push_back({row[a]});
+    table.columns.push_back(std::move(column));
+  }
+  for (std::size_t c = 0; c < pivot.columns.size(); ++c) {
+    ReportColumn column{heads_of(pivot, comparison, c, in_print), TextTable::Align::right, {}};
+    for (const auto& row : pivot.cells) {
+      ReportCell cell{"–"};
+      if (const auto& g = row[c])
+        cell = {pivot_cell(comparison.groups[*g], pivot.metric, numbers), ReportCell::Kind::number,
+                "", pivot.best[*g], pivot.equivalent[*g]};
+      column.cells.push_back(std::move(cell));
+    }
+    table.columns.push_back(std::move(column));
+  }
+  return table;
 }
 
 std::string equivalence_legend(const Pivot& pivot, const Comparison& comparison, bool in_percent) {

@@ -5,7 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "reports/compare.hpp"
+#include "reports/comparison.hpp"
+#include "reports/report_table.hpp"
 
 namespace acid {
 
@@ -53,13 +54,20 @@ Pivot pivot_of(const Comparison& comparison, const std::string& metric, const Pi
 std::vector<std::string> pivot_metrics(const Comparison& comparison,
                                        const std::vector<std::string>& named);
 
-/// A group's mean and, where it has one and it is wanted, half of its interval, both times `scale`;
-/// `decimals` are those of a mean alone. "(2 of 3)" behind it where others diverged or did not
-/// reach a target.
-std::string pivot_cell(const ComparedGroup& group, const std::string& metric, bool interval,
-                       double scale = 1, std::optional<int> decimals = std::nullopt);
-inline constexpr std::string_view kEquivalentMark = "≈";
-/// What that mark says, "equivalent to AR-SGD within 0.01 (…)"; empty where the metric has no
+/// How the numbers of a pivot are printed: means with half of their interval, where they have one,
+/// or alone, with so many `decimals` or each as it comes; all times `scale`.
+struct PivotNumbers {
+  bool interval = true;
+  double scale = 1;
+  std::optional<int> decimals = {};
+};
+/// The rows' axes are its keys. In print there is a head for each axis of the columns, else one for
+/// all. "(2 of 3)" stands behind a mean where other runs diverged or did not reach a target.
+ReportTable table_of(const Pivot& pivot, const Comparison& comparison,
+                     const PivotNumbers& numbers = {}, bool in_print = false);
+/// The metric for readers: "Test accuracy (%)", "Seconds to eval_loss = 0.5".
+std::string title_in_print(const Pivot& pivot, const Comparison& comparison);
+/// What kEquivalentMark says, "equivalent to AR-SGD within 0.01 (…)"; empty where the metric has no
 /// margin.
 std::string equivalence_legend(const Pivot& pivot, const Comparison& comparison,
                                bool in_percent = false);

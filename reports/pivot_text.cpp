@@ -18,25 +18,13 @@
 namespace acid {
 namespace {
 
-constexpr std::string_view kBestMark = "†";
-
 std::string bold(const std::string& text, bool colour) {
   return colour ? fmt::format("\x1b[1m{}\x1b[0m", text) : text;
 }
 
-std::string column_title(const Pivot& pivot, std::size_t column) {
-  const std::string title = fmt::format("{}", fmt::join(pivot.columns[column], ", "));
-  return title.empty() ? pivot.metric : title;
-}
-
-/// How means alone are printed: so many decimals for all where that shows four digits of the
-/// largest, else each as it comes.
-struct MeanFormat {
-  bool interval = true;
-  std::optional<int> decimals;
-};
-
-MeanFormat mean_format(const Pivot& pivot, const Comparison& comparison) {
+/// Means alone: so many decimals for all where that shows four digits of the largest, else each as
+/// it comes.
+PivotNumbers means_alone(const Pivot& pivot, const Comparison& comparison) {
   double largest = 0, smallest = INFINITY;
   for (const ComparedGroup& group : comparison.groups)
     if (const auto found = group.metrics.find(pivot.metric); found != group.metrics.end()) {
@@ -45,73 +33,28 @@ MeanFormat mean_format(const Pivot& pivot, const Comparison& comparison) {
       if (size != 0) smallest = std::min(smallest, size);
     }
   const bool has_unit = pivot.metric.starts_with("bytes") || pivot.metric.starts_with("seconds");
-  if (has_unit || !(largest < 1e4) || !(smallest >= 1e-3)) return {false, {}};
-  return {false, largest < 1 ? 4 : 3 - static_cast<int>(std::floor(std::log10(largest)))};
-}
-
-/// Rows [first, last) and columns [left, right). Row texts that repeat those above are left out.
-TextTable table_of_part(const Pivot& pivot, const Comparison& comparison,
-                        std::array<std::size_t, 2> rows, std::array<std::size_t, 2> columns,
-                        const MeanFormat& format, const TextLines& lines) {
-  TextTable table;
-  table.indent = "  ";
-  table.lines = lines;
-  table.rows.emplace_back();
-  for (std::size_t a = pivot.leading; a < pivot.row_axes.size(); ++a) {
-    table.rows.front().push_back(pivot.row_axes[a].title);
-    table.alignment.push_back(TextTable::Align::left);
-  }
-  for (std::size_t c = columns[0]; c < columns[1]; ++c) {
-    table.rows.front().push_back(column_title(pivot, c));
-    table.alignment.push_back(TextTable::Align::right);
-  }
-  for (std::size_t r = rows[0]; r < rows[1]; ++r) {
-    std::vector<std::string> line;
-    bool same = r > rows[0];
-    for (std::size_t a = pivot.leading; a < pivot.row_axes.size(); ++a) {
-      same = same && pivot.rows[r][a] == pivot.rows[r - 1][a];
-      line.push_back(same ? "" : pivot.rows[r][a]);
-    }
-    for (std::size_t c = columns[0]; c < columns[1]; ++c) {
-      const auto& group = pivot.cells[r][c];
-      std::string text = group ? pivot_cell(comparison.groups[*group], pivot.metric,
-                                            format.interval, 1, format.decimals)
-                               : "–";
-      line.push_back(text + (group && pivot.best[*group] ? std::string(kBestMark) : "") +
-                     (group && pivot.equivalent[*group] ? std::string(kEquivalentMark) : ""));
-    }
-    table.rows.push_back(std::move(line));
-  }
-  return table;
+  if (has_unit || !(largest < 1e4) || !(smallest >= 1e-3)) return {.interval = false};
+  return {.interval = false,
+          .decimals = largest < 1 ? 4 : 3 - static_cast<int>(std::floor(std::log10(largest)))};
 }
 
 /// All columns beside each other or, where they do not fit, as many as do and the others below.
-std::string part_text(const Pivot& pivot, const Comparison& comparison,
-                      std::array<std::size_t, 2> rows, const MeanFormat& format,
+std::string part_text(const ReportTable& table, std::array<std::size_t, 2> rows,
                       const TextLines& lines) {
   std::string text;
-  for (std::size_t left = 0; left < pivot.columns.size();) {
-    std::size_t right = pivot.columns.size();
-    const auto table = [&] {
-      return table_of_part(pivot, comparison, rows, {left, right}, format, lines);
-    };
-    while (right > left + 1 && !table().fits_whole()) --right;
-    text += (left == 0 ? "" : "\n") + table().str();
-    left = right;
+  const std::size_t columns = table.columns.size() - table.keys;
+  for (std::size_t left = 0, right = 0; left < columns; left = right) {
+    right = columns;
+    const auto part = [&] { return text_table(table.part(rows, {left, right}), lines); };
+    while (right > left + 1 && !part().fits_whole()) --right;
+    text += (left == 0 ? "" : "\n") + part().str();
   }
   return text;
 }
 
-bool fits(const Pivot& pivot, const Comparison& comparison, const TextLines& lines) {
-  return table_of_part(pivot, comparison, {0, pivot.rows.size()}, {0, pivot.columns.size()}, {},
-                       lines)
-      .fits_whole();
-}
-
 bool has_intervals(const Pivot& pivot, const Comparison& comparison) {
   return std::ranges::any_of(comparison.groups, [&](const ComparedGroup& group) {
-    const auto found = group.metrics.find(pivot.metric);
-    return found != group.metrics.end() && found->second.ci_high;
+    return group.estimate_of(pivot.metric).ci_high.has_value();
   });
 }
 
@@ -195,26 +138,6 @@ std::string csv_value(std::optional<double> value) {
   return value ? fmt::format("{}", *value) : "";
 }
 
-}  // namespace
-
-std::string pivot_cell(const ComparedGroup& group, const std::string& metric, bool interval,
-                       double scale, std::optional<int> decimals) {
-  const auto found = group.metrics.find(metric);
-  Estimate e = found == group.metrics.end() ? Estimate{} : found->second;
-  e.mean *= scale;
-  if (e.ci_low) *e.ci_low *= scale;
-  if (e.ci_high) *e.ci_high *= scale;
-  const std::string text = e.n == 0 || (interval && e.ci_high) ? format_metric(metric, e)
-                           : decimals ? fmt::format("{:.{}f}", e.mean, *decimals)
-                                      : format_metric_value(metric, e.mean);
-  if (is_to_target(metric) && !group.target) return "–";
-  if (censored(group, metric) > 0) return "reached by " + reached_cell(group, metric);
-  if (group.diverged.empty()) return text;
-  return fmt::format("{} ({} of {})", text, e.n, group.outcomes());
-}
-
-namespace {
-
 /// "to eval_loss = 0.5"; empty of a metric without a target.
 std::string target_of_table(const Pivot& pivot, const Comparison& comparison) {
   const std::string targets = is_to_target(pivot.metric) ? targets_of(comparison) : "";
@@ -223,8 +146,16 @@ std::string target_of_table(const Pivot& pivot, const Comparison& comparison) {
 
 std::string text_of_table(const Pivot& pivot, const Comparison& comparison, bool colour,
                           const TextLines& lines) {
-  const bool interval = has_intervals(pivot, comparison) && fits(pivot, comparison, lines);
-  const MeanFormat format = interval ? MeanFormat{} : mean_format(pivot, comparison);
+  const auto table_with = [&](const PivotNumbers& numbers) {
+    ReportTable table = table_of(pivot, comparison, numbers);
+    const auto first = table.columns.begin();  // leading axes stand above the parts
+    table.columns.erase(first, first + static_cast<std::ptrdiff_t>(pivot.leading));
+    table.keys -= pivot.leading;
+    return table;
+  };
+  ReportTable table = table_with({});
+  const bool interval = has_intervals(pivot, comparison) && text_table(table, lines).fits_whole();
+  if (!interval) table = table_with(means_alone(pivot, comparison));
   std::string text = bold(pivot.metric, colour);
   std::string about = target_of_table(pivot, comparison);
   if (const int better = better_direction(pivot.metric); better != 0)
@@ -245,7 +176,7 @@ std::string text_of_table(const Pivot& pivot, const Comparison& comparison, bool
                            pivot.rows[first][a]);
     if (!title.empty())
       text += (first == 0 ? "" : "\n") + bold(wrapped(title, lines.prose()), colour) + "\n";
-    text += part_text(pivot, comparison, {first, last}, format, lines);
+    text += part_text(table, {first, last}, lines);
   }
   return text + wrapped("  " + legend(pivot, comparison, interval), lines.prose(), "  ") + "\n";
 }
@@ -262,20 +193,18 @@ std::string to_csv(const Pivot& pivot, const Comparison& comparison) {
   std::vector<std::string> header;
   for (const PivotAxis& axis : pivot.row_axes) header.push_back(axis.title);
   const bool margin = !equivalence_legend(pivot, comparison).empty();
-  for (std::size_t c = 0; c < pivot.columns.size(); ++c) {
-    for (const char* what : {"", " half_width", " best", " notes"})
-      header.push_back(column_title(pivot, c) + what);
-    if (margin) header.push_back(column_title(pivot, c) + " equivalent");
-    if (is_to_target(pivot.metric)) header.push_back(column_title(pivot, c) + " target");
+  const std::vector<ReportColumn> columns = table_of(pivot, comparison).columns;
+  for (std::size_t c = pivot.row_axes.size(); c < columns.size(); ++c) {
+    const std::string& title = columns[c].heads.back().text;
+    for (const char* what : {"", " half_width", " best", " notes"}) header.push_back(title + what);
+    if (margin) header.push_back(title + " equivalent");
+    if (is_to_target(pivot.metric)) header.push_back(title + " target");
   }
   std::string text = csv_line(header);
   for (std::size_t r = 0; r < pivot.rows.size(); ++r) {
     std::vector<std::string> fields = pivot.rows[r];
     for (const auto& group : pivot.cells[r]) {
-      Estimate e;
-      if (group)
-        if (const auto& metrics = comparison.groups[*group].metrics; metrics.contains(pivot.metric))
-          e = metrics.at(pivot.metric);
+      const Estimate e = group ? comparison.groups[*group].estimate_of(pivot.metric) : Estimate{};
       fields.push_back(e.n > 0 ? csv_value(e.mean) : "");
       fields.push_back(e.ci_high ? csv_value(*e.ci_high - e.mean) : "");
       fields.emplace_back(group && pivot.best[*group] ? "1" : "");
@@ -293,30 +222,9 @@ std::string to_csv(const Pivot& pivot, const Comparison& comparison) {
 
 std::string to_markdown(const Pivot& pivot, const Comparison& comparison) {
   const std::string target = target_of_table(pivot, comparison);
-  std::string text = fmt::format("{}\n\n{}{}\n\n|", markdown_cell(comparison.heading), pivot.metric,
-                                 target.empty() ? "" : " " + markdown_cell(target)),
-              rule = "|";
-  for (const PivotAxis& axis : pivot.row_axes) {
-    text += fmt::format(" {} |", markdown_cell(axis.title));
-    rule += "---|";
-  }
-  for (std::size_t c = 0; c < pivot.columns.size(); ++c) {
-    text += fmt::format(" {} |", markdown_cell(column_title(pivot, c)));
-    rule += "--:|";
-  }
-  text += "\n" + rule + "\n";
-  for (std::size_t r = 0; r < pivot.rows.size(); ++r) {
-    text += "|";
-    for (const std::string& cell : pivot.rows[r]) text += fmt::format(" {} |", markdown_cell(cell));
-    for (const auto& group : pivot.cells[r]) {
-      const std::string cell =
-          group ? pivot_cell(comparison.groups[*group], pivot.metric, true) : "–";
-      const char* const mark = group && pivot.best[*group] ? "**" : "";
-      text += fmt::format(" {0}{1}{0}{2} |", mark, cell,
-                          group && pivot.equivalent[*group] ? kEquivalentMark : "");
-    }
-    text += "\n";
-  }
+  std::string text = fmt::format("{}\n\n{}{}\n\n{}", markdown_cell(comparison.heading),
+                                 pivot.metric, target.empty() ? "" : " " + markdown_cell(target),
+                                 markdown_table(table_of(pivot, comparison)));
   text += "\n- " + legend(pivot, comparison, true) + "\n";
   const TableNotes notes = table_notes(comparison, {pivot.metric}, false);
   for (const auto& list : {notes.general, notes.of_settings})

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/base/names.hpp"
+#include "reports/compare.hpp"
 #include "reports/compare_notes.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
@@ -94,8 +95,7 @@ std::string decided_by(const Comparison& comparison, const ComparisonPlan& plan)
 
 std::string equal_words(const std::vector<PositionAxis>& equal) {
   std::vector<std::string> axes;
-  for (const PositionAxis axis : equal)
-    axes.emplace_back(axis == PositionAxis::seconds ? "time" : name_of(axis));
+  for (const PositionAxis axis : equal) axes.emplace_back(equal_words(axis));
   const std::string last = axes.back();
   axes.pop_back();
   return axes.empty() ? last : fmt::format("{} and {}", fmt::join(axes, ", "), last);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/compare.hpp"
+#include "reports/comparison.hpp"
 #include "reports/planned_places.hpp"
 
 namespace acid {

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "reports/compare.hpp"
 #include "reports/compare_notes.hpp"
 #include "reports/grouping.hpp"
 #include "reports/known_metrics.hpp"

@@ -10,7 +10,7 @@
 #include <numbers>
 
 #include "engine/base/error.hpp"
-#include "reports/compare.hpp"
+#include "reports/comparison.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"

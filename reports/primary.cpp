@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/methods/method.hpp"
+#include "reports/compare.hpp"
 #include "reports/compare_notes.hpp"
 #include "reports/differences.hpp"
 #include "reports/equal_places.hpp"

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "reports/compare.hpp"
 #include "reports/compare_notes.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/group_notes.hpp"

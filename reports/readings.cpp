@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "engine/base/error.hpp"
+#include "reports/compare.hpp"
+#include "reports/compare_formats.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/compare.hpp"
+#include "reports/comparison.hpp"
 
 namespace acid {
 

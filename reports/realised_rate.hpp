@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "reports/compare.hpp"
+#include "reports/comparison.hpp"
 
 namespace acid {
 

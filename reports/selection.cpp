@@ -9,6 +9,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/methods/method.hpp"
+#include "reports/compare.hpp"
 #include "reports/grouping.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/settings.hpp"
@@ -17,12 +18,6 @@ namespace acid {
 namespace {
 
 constexpr const char* kValidationMetric = "validation_loss";
-
-std::vector<const FlatSettings*> pointers(const std::vector<FlatSettings>& flat) {
-  std::vector<const FlatSettings*> all;
-  for (const FlatSettings& one : flat) all.push_back(&one);
-  return all;
-}
 
 /// Seeds with an outcome in every candidate, of those asked for.
 std::vector<std::uint64_t> common_seeds(const std::vector<const ComparedGroup*>& candidates,
@@ -94,7 +89,7 @@ std::vector<std::string> edges_of(const Selection::Choice& choice) {
 /// Of the keys searched those that take several values in the cell; where none does, those it has.
 std::vector<std::string> keys_of_cell(const std::vector<FlatSettings>& cell,
                                       const std::vector<std::string>& keys) {
-  const std::vector<std::string> varying = varying_keys(pointers(cell));
+  const std::vector<std::string> varying = varying_keys(cell);
   std::vector<std::string> own, there;
   for (const std::string& key : keys) {
     if (std::ranges::find(varying, key) != varying.end()) own.push_back(key);
@@ -157,8 +152,7 @@ bool is_given(const ComparedGroup& group, const std::string& key) {
 
 /// Groups that differ in the searched keys and what follows from them alone.
 Cells cells_over(const Comparison& all, const std::vector<std::string>& searched) {
-  std::vector<FlatSettings> flat;
-  for (const ComparedGroup& group : all.groups) flat.push_back(flatten(group.settings));
+  const std::vector<FlatSettings> flat = flat_settings(all);
   std::set<std::string> apart = swept_keys(all);
   for (const std::string& key : searched) apart.erase(key);
   std::erase_if(apart, [&](const std::string& key) {
@@ -204,10 +198,9 @@ bool is_on_test(const std::string& metric, const ComparedGroup& group) {
 }
 
 void check_keys(const Comparison& all, const std::vector<std::string>& keys) {
-  std::vector<FlatSettings> flat;
-  for (const ComparedGroup& group : all.groups) flat.push_back(flatten(group.settings));
+  const std::vector<FlatSettings> flat = flat_settings(all);
   require_settings("--best-over", keys, flat, swept_keys(all));
-  const std::vector<std::string> varying = varying_keys(pointers(flat));
+  const std::vector<std::string> varying = varying_keys(flat);
   for (const std::string& key : keys)
     if (std::ranges::find(varying, key) == varying.end())
       throw UsageError(fmt::format("--best-over: all runs here have the same {}", key));
@@ -264,7 +257,7 @@ Selection select(const std::vector<ComparedRun>& runs, const Cells& cells,
       cell.flat.push_back(flatten(cell.groups.back()->settings));
       everyone.push_back(cell.groups.back());
     }
-    for (const std::string& key : varying_keys(pointers(cell.flat))) settings.erase(key);
+    for (const std::string& key : varying_keys(cell.flat)) settings.erase(key);
   }
   Selection selection{.metric = metric,
                       .seeds = common_seeds(everyone, seeds),

@@ -7,7 +7,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
-#include "reports/compare.hpp"
+#include "reports/comparison.hpp"
 #include "reports/numbers.hpp"
 #include "reports/selection.hpp"
 #include "reports/settings.hpp"

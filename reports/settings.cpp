@@ -57,6 +57,12 @@ std::vector<std::string> varying_keys(const std::vector<const FlatSettings*>& al
   return varying;
 }
 
+std::vector<std::string> varying_keys(const std::vector<FlatSettings>& all) {
+  std::vector<const FlatSettings*> places;
+  for (const FlatSettings& settings : all) places.push_back(&settings);
+  return varying_keys(places);
+}
+
 bool is_algorithm_key(std::string_view key) { return key.rfind("algorithm.", 0) == 0; }
 
 std::string brief_key(const std::string& key) {

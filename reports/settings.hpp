@@ -18,6 +18,7 @@ const nlohmann::json& value_at(const FlatSettings& settings, const std::string& 
 
 /// Keys with more than one value among `all`, where a missing key is a value of its own.
 std::vector<std::string> varying_keys(const std::vector<const FlatSettings*>& all);
+std::vector<std::string> varying_keys(const std::vector<FlatSettings>& all);
 
 /// Keys of the algorithm's own table, "algorithm.weights".
 bool is_algorithm_key(std::string_view key);

@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "engine/base/names.hpp"
+#include "reports/compare_formats.hpp"
 #include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
@@ -191,15 +193,14 @@ std::string consensus_sentence(const Comparison& comparison, const ComparedGroup
 }
 
 std::string speed_sentence(const ComparedGroup& group, const ComparedGroup& baseline) {
-  const auto mine = group.metrics.find("gradients_per_second");
-  const auto theirs = baseline.metrics.find("gradients_per_second");
-  if (mine == group.metrics.end() || theirs == baseline.metrics.end()) return "";
-  if (!(theirs->second.mean > 0)) return "";
+  const Estimate mine = group.estimate_of("gradients_per_second"),
+                 theirs = baseline.estimate_of("gradients_per_second");
+  if (mine.n == 0 || theirs.n == 0 || !(theirs.mean > 0)) return "";
   // Methods of rounds complete the last one.
-  if (std::abs(mine->second.mean - theirs->second.mean) <=
-      std::max(group.rounding.round, baseline.rounding.round) * theirs->second.mean)
+  if (std::abs(mine.mean - theirs.mean) <=
+      std::max(group.rounding.round, baseline.rounding.round) * theirs.mean)
     return "";
-  const std::string ratio = format_number(mine->second.mean / theirs->second.mean, 3);
+  const std::string ratio = format_number(mine.mean / theirs.mean, 3);
   if (ratio == "1") return "";
   const bool all = group.diverged.empty() && baseline.diverged.empty();
   return fmt::format("{} computed {} × as many gradients per second as {}{}.", group.label, ratio,
@@ -233,21 +234,9 @@ Judgement judge(const ComparedDifference& difference) {
 }
 
 std::string_view name_of(Judgement judgement) {
-  switch (judgement) {
-    case Judgement::better:
-      return "better";
-    case Judgement::worse:
-      return "worse";
-    case Judgement::not_shown:
-      return "not shown";
-    case Judgement::too_few_seeds:
-      return "too few seeds";
-    case Judgement::equal:
-      return "equal";
-    case Judgement::equivalent:
-      return "equivalent";
-  }
-  return {};
+  constexpr std::array<std::string_view, 6> kNames{"better",     "worse",     "equal",
+                                                   "equivalent", "not shown", "too few seeds"};
+  return kNames.at(static_cast<std::size_t>(judgement));
 }
 
 std::vector<std::string> verdict_sentences(const Comparison& comparison,
@@ -267,10 +256,9 @@ std::vector<std::string> verdict_sentences(const Comparison& comparison,
     if (auto sentence = consensus_sentence(comparison, group); !sentence.empty())
       sentences.push_back(std::move(sentence));
   }
-  for (std::string& sentence : margin_sentences(comparison, point))
-    sentences.push_back(std::move(sentence));
-  for (std::string& sentence : equal_sentences(comparison, point))
-    sentences.push_back(std::move(sentence));
+  for (const auto further : {margin_sentences, equal_sentences})
+    for (std::string& sentence : further(comparison, point))
+      sentences.push_back(std::move(sentence));
   return sentences;
 }
 

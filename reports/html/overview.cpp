@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "reports/compare_formats.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/scale.hpp"
 #include "reports/html/sections.hpp"

@@ -1,5 +1,6 @@
 // Where the numbers come from: environment, commands, digests, and what to doubt.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -50,12 +51,6 @@ bool identifies_binary(const std::string& key) {
     word.clear();
   }
   return false;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 std::vector<std::string> keys_of(const nlohmann::json& object) {
@@ -184,7 +179,7 @@ std::vector<std::string> warnings(const ReportData& data) {
     texts.push_back(
         fmt::format("{} had more than one attempt (interrupted, or forced "
                     "again): {}",
-                    counted(resumed.size(), "run"), joined(resumed)));
+                    counted(resumed.size(), "run"), fmt::join(resumed, ", ")));
   for (const RunDetail& run : data.runs) {
     const VerificationRow* const verified = decisive_verification(run);
     if (verified != nullptr && !verified->equal)
@@ -197,14 +192,15 @@ std::vector<std::string> warnings(const ReportData& data) {
       if (attempt.changed.is_object() && !attempt.changed.empty())
         texts.push_back(
             fmt::format("{} went on from a checkpoint with changes that were allowed: {}",
-                        run.summary.id, joined(keys_of(attempt.changed))));
+                        run.summary.id, fmt::join(keys_of(attempt.changed), ", ")));
   }
   std::vector<std::string> mixed;
   for (const auto& [key, values] : environments(data))
     if (values.size() > 1 && identifies_binary(key)) mixed.push_back(key);
   if (!mixed.empty())
-    texts.push_back("the runs were made by different builds or libraries; they differ in " +
-                    joined(mixed));
+    texts.push_back(
+        fmt::format("the runs were made by different builds or libraries; they differ in {}",
+                    fmt::join(mixed, ", ")));
   for (const RunDetail& run : data.runs)
     if (run.summary.state == RunState::diverged || run.summary.state == RunState::failed)
       texts.push_back(fmt::format("{} ({}, seed {}) {}{}", run.summary.id, run.summary.label,

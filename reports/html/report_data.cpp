@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "reports/compare.hpp"
 #include "reports/drawing/looks.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/html/network_data.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reports/compare.hpp"
+#include "reports/comparison.hpp"
 #include "reports/curves.hpp"
 #include "reports/html.hpp"
 #include "reports/html/network_charts.hpp"

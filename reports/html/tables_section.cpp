@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "reports/compare_formats.hpp"
+#include "reports/grouping.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/style.hpp"
@@ -63,8 +65,7 @@ std::string varying_table(const ReportData& data) {
 
 /// Settings that every group has with one value; the seed is no setting of a group.
 std::string common_settings(const ReportData& data) {
-  std::vector<FlatSettings> flat;
-  for (const ComparedGroup& group : data.comparison.groups) flat.push_back(flatten(group.settings));
+  const std::vector<FlatSettings> flat = flat_settings(data.comparison);
   if (flat.empty()) return "";
   HtmlTable table;
   table.csv = "settings-common";
@@ -96,8 +97,7 @@ std::vector<std::string> all_metrics(const ReportData& data) {
 Markup run_metric_cell(const RunSummary& run, const std::string& metric) {
   const auto found = run.metrics.find(metric);
   if (found == run.metrics.end()) return {"–"};
-  const std::string words = format_metric(metric, {1, found->second, {}, {}, {}, {}});
-  return number_text(words.substr(0, words.find(" ±")), found->second);
+  return number_text(format_metric_value(metric, found->second), found->second);
 }
 
 }  // namespace

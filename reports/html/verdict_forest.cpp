@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reports/compare_formats.hpp"
 #include "reports/html/forest.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"

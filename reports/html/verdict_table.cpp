@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "reports/compare_formats.hpp"
 #include "reports/equivalence.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
@@ -34,11 +35,6 @@ constexpr std::array kVerdictColumns{
     VerdictColumn{"bytes", "sent"},
     VerdictColumn{"gradients_per_second", "gradients/s"}};
 
-bool is_compared(const Comparison& comparison, std::string_view metric) {
-  return std::find(comparison.metrics.begin(), comparison.metrics.end(), metric) !=
-         comparison.metrics.end();
-}
-
 /// How many of its runs reached the target, where not all did.
 std::string reached_text(const ComparedGroup& group, const std::string& metric) {
   const int missed = censored(group, metric);
@@ -49,16 +45,13 @@ std::string reached_text(const ComparedGroup& group, const std::string& metric) 
 
 Markup metric_cell(const std::string& metric, const ComparedGroup& group) {
   const std::string reached = reached_text(group, metric);
-  const auto found = group.metrics.find(metric);
-  if (found == group.metrics.end()) return reached.empty() ? Markup{"–"} : text(reached);
+  const Estimate e = group.estimate_of(metric);
+  if (e.n == 0) return reached.empty() ? Markup{"–"} : text(reached);
   const bool total = metric.rfind("gradients", 0) == 0 || metric.rfind("seconds", 0) == 0 ||
                      metric.rfind("bytes", 0) == 0;
   // Totals hardly differ between seeds; every run's are in a table of their own.
-  const Estimate& e = found->second;
-  const Estimate shown = total ? Estimate{e.n, e.mean, {}, {}, {}, {}} : e;
-  std::string words = format_metric(metric, shown);
-  if (total) words = words.substr(0, words.find(" ±"));
-  Markup cell = number_text(words, e.mean);
+  Markup cell =
+      number_text(total ? format_metric_value(metric, e.mean) : format_metric(metric, e), e.mean);
   if (!reached.empty()) cell.html += fmt::format("<br><small>{}</small>", reached);
   return cell;
 }
@@ -125,11 +118,9 @@ std::string spread_table(const ReportData& data) {
     for (const std::size_t g : point.groups) {
       const ComparedGroup& group = data.comparison.groups[g];
       for (const std::string& metric : data.comparison.metrics) {
-        const auto found = group.metrics.find(metric);
-        const auto robust = group.robust.find(metric);
-        if (found == group.metrics.end() && robust == group.robust.end()) continue;
-        const Estimate e = found == group.metrics.end() ? Estimate{} : found->second;
-        const Robust known = robust == group.robust.end() ? Robust{} : robust->second;
+        if (!group.metrics.contains(metric) && !group.robust.contains(metric)) continue;
+        const Estimate e = group.estimate_of(metric);
+        const Robust known = group.robust_of(metric);
         std::vector<Markup> row = group_cells(data, point, g);
         row.back() = text(std::to_string(e.n));
         row.push_back(text(std::to_string(group.diverged.size())));
@@ -159,7 +150,7 @@ std::string verdict_table(const ReportData& data) {
   table.first_number = table.head.size() - 1;
   std::vector<std::string> metrics;
   for (const VerdictColumn& column : kVerdictColumns)
-    if (is_compared(comparison, column.metric)) {
+    if (std::ranges::find(comparison.metrics, column.metric) != comparison.metrics.end()) {
       metrics.emplace_back(column.metric);
       table.head.push_back(with_target(std::string(column.head), targets_of(comparison)));
       if (column.metric == comparison.primary) table.head.emplace_back("against the baseline");

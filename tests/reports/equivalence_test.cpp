@@ -144,6 +144,8 @@ TEST_CASE("a margin can be a share of the baseline's value") {
   CHECK(verdict(0.000) == "equivalent within 2 %");
   CHECK(verdict(0.010) == "better, equivalent within 2 %");
   CHECK(verdict(0.030) == "better");
+  CHECK(has(to_latex(compare_runs(apart_by(0, 0.001, 8), {}, {}, with_margin({0.02, true}))),
+            "& within 2 \\%, p = 0.004 \\\\\n"));
 }
 
 TEST_CASE("without a margin nothing is called equal, and what would have been shown is said") {

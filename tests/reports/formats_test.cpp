@@ -1,6 +1,5 @@
 #include <cmath>
 #include <limits>
-#include <sstream>
 
 #include "reports/compare.hpp"
 #include "reports/text_table.hpp"
@@ -8,7 +7,9 @@
 #include "tests/reports/synthetic.hpp"
 
 using namespace acid;
+using synthetic::has;
 using synthetic::run;
+using synthetic::widest_line;
 
 namespace {
 
@@ -39,24 +40,22 @@ Comparison sample(std::uint64_t seeds) {
 
 TEST_CASE("the text fits a terminal of 80 columns, with and without intervals") {
   for (const std::uint64_t seeds : {1, 2, 5, 10}) {
-    std::istringstream lines(to_text(sample(seeds), false));
-    for (std::string line; std::getline(lines, line);) {
-      INFO(line);
-      CHECK(terminal_columns(line) <= 80);
-      CHECK((line.empty() || line.back() != ' '));
-    }
+    const std::string text = to_text(sample(seeds), false);
+    INFO(text);
+    CHECK(widest_line(text) <= 80);
+    CHECK_FALSE(has(text, " \n"));
   }
 }
 
 TEST_CASE("the text shows estimates, paired differences, p and notes, and colour only if asked") {
   const std::string text = to_text(sample(3), false);
-  CHECK(text.find("higher is better") != std::string::npos);
-  CHECK(text.find("baseline") != std::string::npos);
-  CHECK(text.find("0.9130 ± 0.0043") != std::string::npos);
-  CHECK(text.find("note: n = 3 is too small") != std::string::npos);
-  CHECK(text.find('\x1b') == std::string::npos);
-  CHECK(to_text(sample(3), true).find("\x1b[1m") != std::string::npos);
-  CHECK(to_text(sample(1), false).find("± n/a") != std::string::npos);
+  CHECK(has(text, "higher is better"));
+  CHECK(has(text, "baseline"));
+  CHECK(has(text, "0.9130 ± 0.0043"));
+  CHECK(has(text, "note: n = 3 is too small"));
+  CHECK_FALSE(has(text, "\x1b"));
+  CHECK(has(to_text(sample(3), true), "\x1b[1m"));
+  CHECK(has(to_text(sample(1), false), "± n/a"));
 }
 
 namespace {
@@ -82,39 +81,29 @@ Comparison wide(const std::string& long_key) {
   return compare_runs(runs, options);
 }
 
-void check_width(const std::string& text) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    INFO(line);
-    CHECK(terminal_columns(line) <= 80);
-  }
-}
-
 }  // namespace
 
 TEST_CASE("with --by the other settings are columns, or headings where they do not fit") {
   const std::string columns = to_text(wide("learning_rate"), false);
-  check_width(columns);
-  CHECK(columns.find("topology.kind = complete\n") != std::string::npos);
-  CHECK(columns.find("      optimizer  workers\n") != std::string::npos);
-  CHECK(columns.find("  learning_rate    count  n") != std::string::npos);
-  CHECK(columns.find("           0.05       16  3") != std::string::npos);
+  CHECK(widest_line(columns) <= 80);
+  CHECK(has(columns, "topology.kind = complete\n"));
+  CHECK(has(columns, "      optimizer  workers\n"));
+  CHECK(has(columns, "  learning_rate    count  n"));
+  CHECK(has(columns, "           0.05       16  3"));
   const std::string headings = to_text(wide("a_setting_with_a_name_as_long_as_this_one"), false);
-  check_width(headings);
-  CHECK(headings.find("  optimizer.a_setting_with_a_name_as_long_as_this_one = 0.05, "
-                      "workers.count = 16\n") != std::string::npos);
+  CHECK(widest_line(headings) <= 80);
+  CHECK(has(headings,
+            "  optimizer.a_setting_with_a_name_as_long_as_this_one = 0.05, "
+            "workers.count = 16\n"));
 }
 
 TEST_CASE("with --by Markdown, LaTeX and CSV have the other settings as columns") {
   const Comparison comparison = wide("learning_rate");
   CHECK(
-      to_markdown(comparison).find("| algorithm | optimizer.learning_rate | workers.count | n |") !=
-      std::string::npos);
-  CHECK(to_markdown(comparison)
-            .find("| algorithm | optimizer.learning_rate | workers.count | metric | n |") !=
-        std::string::npos);
-  CHECK(to_latex(comparison).find("Algorithm & optimizer.learning\\_rate & workers.count & $n$") !=
-        std::string::npos);
+      has(to_markdown(comparison), "| algorithm | optimizer.learning_rate | workers.count | n |"));
+  CHECK(has(to_markdown(comparison),
+            "| algorithm | optimizer.learning_rate | workers.count | metric | n |"));
+  CHECK(has(to_latex(comparison), "Algorithm & optimizer.learning\\_rate & workers.count & $n$"));
   CHECK(to_csv(comparison)
             .rfind("group,algorithm,label,topology.kind,optimizer.learning_rate,"
                    "workers.count,metric,",
@@ -122,11 +111,11 @@ TEST_CASE("with --by Markdown, LaTeX and CSV have the other settings as columns"
 }
 
 TEST_CASE("from eight seeds on the text has the interquartile mean and the chance to be better") {
-  CHECK(to_text(sample(7), false).find("IQM") == std::string::npos);
+  CHECK_FALSE(has(to_text(sample(7), false), "IQM"));
   const std::string text = to_text(sample(8), false);
   INFO(text);
-  CHECK(text.find("IQM") != std::string::npos);
-  CHECK(text.find("P(better)") != std::string::npos);
+  CHECK(has(text, "IQM"));
+  CHECK(has(text, "P(better)"));
   const nlohmann::json difference = to_json(sample(8))["differences"][0];
   CHECK(difference["improvement_ci_low"].is_number());
   CHECK(difference["improvement_ci_high"].get<double>() > 0.5);
@@ -168,8 +157,8 @@ TEST_CASE("values that are not finite are null in JSON and named in CSV and text
   CHECK(document["groups"][0]["metrics"]["eval_loss"]["mean"].is_null());
   CHECK(document["differences"][0]["p"].is_null());
   CHECK(nlohmann::json::parse(document.dump()) == document);
-  CHECK(to_csv(comparison).find(",inf,") != std::string::npos);
-  CHECK(to_text(comparison, false).find("nan") != std::string::npos);
+  CHECK(has(to_csv(comparison), ",inf,"));
+  CHECK(has(to_text(comparison, false), "nan"));
 }
 
 TEST_CASE("CSV has one line per group and metric and quotes what needs it") {
@@ -186,7 +175,7 @@ TEST_CASE("CSV has one line per group and metric and quotes what needs it") {
                 "holm,seeds_to_show_equivalent,notes,seeds_to_show,target\n",
                 0) == 0);
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 3 * 9);
-  CHECK(csv.find("\"A²CiD², lr 0.1, | a long \"\"label\"\"\"") != std::string::npos);
+  CHECK(has(csv, "\"A²CiD², lr 0.1, | a long \"\"label\"\"\""));
 }
 
 TEST_CASE("CSV has a column per varying setting") {
@@ -194,15 +183,15 @@ TEST_CASE("CSV has a column per varying setting") {
   for (const int workers : {4, 8})
     runs.push_back(run("ar-sgd", 1, {{"eval_loss", 1}}, {{"workers", {{"count", workers}}}}));
   const std::string csv = to_csv(compare_runs(runs));
-  CHECK(csv.find("label,workers.count,metric") != std::string::npos);
-  CHECK(csv.find(",ar-sgd,8,eval_loss,1,1,") != std::string::npos);
+  CHECK(has(csv, "label,workers.count,metric"));
+  CHECK(has(csv, ",ar-sgd,8,eval_loss,1,1,"));
 }
 
 TEST_CASE("Markdown escapes the bars of labels") {
   const std::string markdown = to_markdown(sample(3));
-  CHECK(markdown.find("lr 0.1, \\| a long") != std::string::npos);
-  CHECK(markdown.find("| ar-sgd | 3 |") != std::string::npos);
-  CHECK(markdown.find("Paired differences to ar-sgd") != std::string::npos);
+  CHECK(has(markdown, "lr 0.1, \\| a long"));
+  CHECK(has(markdown, "| ar-sgd | 3 |"));
+  CHECK(has(markdown, "Paired differences to ar-sgd"));
 }
 
 TEST_CASE("the LaTeX table has a row for every group, and what is special there is escaped") {
@@ -211,11 +200,12 @@ TEST_CASE("the LaTeX table has a row for every group, and what is special there 
   comparison.notes.push_back({NoteKind::chosen, "one\n\\input{two} --three"});
   const std::string text = to_latex(comparison);
   INFO(text);
-  CHECK(text.find("\none \\textbackslash{}input\\{two\\} -{}-three.\n") != std::string::npos);
-  CHECK(text.find("50 \\% of \\#1\\_a \\& \\{b\\} \\textbackslash{} \\textasciitilde{}"
-                  "\\textasciicircum{}\\$ & 3 &") != std::string::npos);
-  CHECK(text.find("0.9130 $\\pm$ 0.0043") != std::string::npos);
-  CHECK(text.find("& Test accuracy &") != std::string::npos);
+  CHECK(has(text, "\none \\textbackslash{}input\\{two\\} -{}-three.\n"));
+  CHECK(has(text,
+            "50 \\% of \\#1\\_a \\& \\{b\\} \\textbackslash{} \\textasciitilde{}"
+            "\\textasciicircum{}\\$ & 3 &"));
+  CHECK(has(text, "0.9130 $\\pm$ 0.0043"));
+  CHECK(has(text, "& Test accuracy &"));
   const auto count = [](const std::string& in, const std::string& part) {
     std::size_t found = 0;
     for (std::size_t at = 0; (at = in.find(part, at)) != std::string::npos; at += part.size())
@@ -242,14 +232,13 @@ TEST_CASE("text takes the terminal's width, and a file's tables are whole") {
     }
   const Comparison comparison = compare_runs(runs);
   const std::string narrow = to_text(comparison, false);
-  CHECK(narrow.find("…") != std::string::npos);
+  CHECK(has(narrow, "…"));
   const std::string wide = to_text(comparison, false, {.columns = 140});
-  CHECK(wide.find("…") == std::string::npos);
-  CHECK(wide.find("  " + label + "  8  ") != std::string::npos);
-  CHECK(wide.find("P(better)") != std::string::npos);
-  std::istringstream lines(wide);
-  for (std::string line; std::getline(lines, line);) CHECK(terminal_columns(line) <= 140);
+  CHECK_FALSE(has(wide, "…"));
+  CHECK(has(wide, "  " + label + "  8  "));
+  CHECK(has(wide, "P(better)"));
+  CHECK(widest_line(wide) <= 140);
   const std::string file = to_text(comparison, false, {.columns = 80, .cut = false});
-  CHECK(file.find("…") == std::string::npos);
-  CHECK(file.find("  " + label + "  8  ") != std::string::npos);
+  CHECK_FALSE(has(file, "…"));
+  CHECK(has(file, "  " + label + "  8  "));
 }

@@ -13,6 +13,7 @@
 
 using namespace acid;
 using synthetic::has;
+using synthetic::widest_line;
 
 namespace {
 
@@ -59,14 +60,6 @@ Pivot accuracy(const Comparison& comparison, const std::string& keys = ":") {
 
 std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-}
-
-void check_columns(const std::string& text) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    INFO(line);
-    CHECK(terminal_columns(line) <= 80);
-  }
 }
 
 /// A strict reader of the LaTeX that acid writes: environments nest, braces and dollars pair, and
@@ -167,7 +160,7 @@ TEST_CASE("rows and columns are chosen by key, and every group stands in one cel
         if (group) CHECK(seen.insert(*group).second);
     CHECK(seen.size() == comparison.groups.size());
     CHECK(LatexReader(to_latex(pivot, comparison)).rows >= pivot.rows.size());
-    check_columns(to_text(pivot, comparison, false));
+    CHECK(widest_line(to_text(pivot, comparison, false)) <= 80);
   }
   const Pivot pivot = accuracy(comparison, "workers.count:task.partition.kind");
   CHECK(pivot.rows == std::vector<std::vector<std::string>>{{"8"}, {"16"}, {"24"}});
@@ -265,7 +258,7 @@ TEST_CASE("a screen shows up to four settings in full, and of more an overview")
   const std::string text = to_screen(many, false, command);
   INFO(text);
   CHECK(lines_of(text) < 60);
-  check_columns(text);
+  CHECK(widest_line(text) <= 80);
   CHECK(has(text, "eval_accuracy  higher is better\n"));
   CHECK(has(text, "in how many settings a difference to ar-sgd was shown (Holm over 64"));
   CHECK(has(text, "32 settings; every metric and verdict of each: " + command));
@@ -292,7 +285,7 @@ TEST_CASE("an overview of many algorithms and long names keeps within a screen")
   for (int k = 0; k < 12; ++k) algorithms.push_back("a-method-with-a-name-" + std::to_string(k));
   const Comparison comparison = compare_runs(sweep(6, 3, noise_of, algorithms));
   const std::string text = to_screen(comparison, false, "details");
-  check_columns(text);
+  CHECK(widest_line(text) <= 80);
   for (const std::string& algorithm : algorithms) CHECK(has(text, algorithm));
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include "engine/base/digest.hpp"
 #include "engine/base/rng.hpp"
@@ -13,6 +14,7 @@
 #include "engine/topology/topology.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/known_metrics.hpp"
+#include "reports/text_table.hpp"
 #include "reports/verdict.hpp"
 #include "store/writer.hpp"
 
@@ -220,6 +222,14 @@ ComparedRun run(const std::string& algorithm, std::uint64_t seed,
   run.summary.state = RunState::finished;
   run.summary.metrics = metrics;
   return run;
+}
+
+int widest_line(const std::string& text) {
+  std::istringstream lines(text);
+  int widest = 0;
+  for (std::string line; std::getline(lines, line);)
+    widest = std::max(widest, terminal_columns(line));
+  return widest;
 }
 
 std::string sentences_of(const Comparison& comparison) {

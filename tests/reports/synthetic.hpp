@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reports/compare.hpp"
+#include "reports/compare_formats.hpp"
 #include "store/store.hpp"
 
 namespace acid::synthetic {
@@ -37,6 +38,8 @@ struct Shape {
 ComparedRun run(const std::string& algorithm, std::uint64_t seed,
                 const std::map<std::string, double>& metrics, const nlohmann::json& settings = {});
 
+/// Columns of the longest line.
+int widest_line(const std::string& text);
 /// The verdict's sentences, a line each.
 std::string sentences_of(const Comparison& comparison);
 /// The page's verdict.

@@ -4,7 +4,6 @@
 #include "reports/forms.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/verdict.hpp"
-#include "reports/outcome_notes.hpp"
 #include "reports/pivot.hpp"
 #include "reports/reading.hpp"
 #include "reports/verdict.hpp"
