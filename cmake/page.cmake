@@ -29,8 +29,7 @@ function(acid_page out)
     DEPENDS ${packages} ${script} COMMENT "Fetching the packages of the report page" VERBATIM)
   add_custom_command(OUTPUT ${page}/page_script.cpp
     COMMAND ${CMAKE_COMMAND} ${arguments} -DSTEP=bundle -P ${script}
-    DEPENDS ${page}/packages.stamp ${source}/tsconfig.json ${source}/build.mjs
-      ${source}/vitest.config.mjs ${code}
+    DEPENDS ${page}/packages.stamp ${source}/tsconfig.json ${source}/build.mjs ${code}
     COMMENT "Checking and bundling the report page" VERBATIM)
   set(ACID_PAGE_FOLDER ${page} CACHE INTERNAL "")
   set(${out} ${page}/page_script.cpp PARENT_SCOPE)

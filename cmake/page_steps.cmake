@@ -27,7 +27,7 @@ if(STEP STREQUAL "packages")
 elseif(STEP STREQUAL "bundle")
   file(REMOVE_RECURSE ${PAGE}/src ${PAGE}/test)
   file(COPY ${SOURCE}/src ${SOURCE}/test ${SOURCE}/tsconfig.json ${SOURCE}/build.mjs
-    ${SOURCE}/vitest.config.mjs DESTINATION ${PAGE})
+    DESTINATION ${PAGE})
   if(EXISTS ${MISSING})
     configure_file(${EMPTY} ${PAGE}/page_script.cpp COPYONLY)
     file(TOUCH ${PAGE}/page_script.cpp)

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <span>
 #include <string>
@@ -78,6 +80,12 @@ struct Drawing {
 /// Rounded to tenths, and that as text.
 double tenths(double value);
 std::string svg_number(double value);
+
+/// Path data of SVG, a number rounded to tenths in the place of each {}.
+template <class... Numbers>
+std::string path_of(std::string_view commands, Numbers... numbers) {
+  return fmt::format(fmt::runtime(commands), svg_number(numbers)...);
+}
 
 /// Path data in tenths of a unit (drawn inside scale(.1)), relative to the last point: short
 /// integers. Points are in units.

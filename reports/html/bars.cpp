@@ -41,8 +41,7 @@ PageFigure draw_bars(const std::string& id, const std::string& title, int style,
   const Scale y{0, largest > 0 ? largest : 1, kBarsHeight - kBarsBottom, kBarsTop, false};
   Shapes out;
   for (const double value : ticks(y, 3)) {
-    out.path("grid", fmt::format("M{} {}H{}", svg_number(kBarsLeft), svg_number(y(value)),
-                                 svg_number(kBarsWidth)));
+    out.path("grid", path_of("M{} {}H{}", kBarsLeft, y(value), kBarsWidth));
     out.text(kBarsLeft - 5, y(value) + 3.5, "end", value_label(value, as_share));
   }
   const double step = (kBarsWidth - kBarsLeft) / static_cast<double>(values.size());
@@ -51,9 +50,8 @@ PageFigure draw_bars(const std::string& id, const std::string& title, int style,
   figure.csv = "worker,value\n";
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double x = kBarsLeft + (static_cast<double>(i) + 0.5) * step;
-    path += fmt::format("M{} {}V{}h{}V{}z", svg_number(x - width / 2), svg_number(y.begin),
-                        svg_number(y(std::max(0.0, values[i]))), svg_number(width),
-                        svg_number(y.begin));
+    path += path_of("M{} {}V{}h{}V{}z", x - width / 2, y.begin, y(std::max(0.0, values[i])), width,
+                    y.begin);
     figure.csv += fmt::format("{},{}\n", i, values[i]);
     const std::size_t every = (values.size() + 15) / 16;
     if (i % every == 0) out.text(x, y.begin + 12, "middle", std::to_string(i));

@@ -71,16 +71,16 @@ Scale fit_axis(const Forest& forest) {
 }
 
 std::string arrow(double x, double y, int direction) {
-  return fmt::format("M{} {}l{} 3.5v-7z", svg_number(x), svg_number(y), -4 * direction);
+  return path_of("M{} {}l{} 3.5v-7z", x, y, -4 * direction);
 }
 
 void add_interval(Shapes& out, const ForestRow& row, const Scale& x, double y, bool logarithmic) {
   if (has_interval(row, logarithmic)) {
     const bool cut_low = *row.low<x.low, cut_high = *row.high> x.high;
     const double left = cut_low ? x.begin : x(*row.low), right = cut_high ? x.end : x(*row.high);
-    std::string line = fmt::format("M{} {}H{}", svg_number(left), svg_number(y), svg_number(right));
-    if (!cut_low) line += fmt::format("M{} {}v6", svg_number(left), svg_number(y - 3));
-    if (!cut_high) line += fmt::format("M{} {}v6", svg_number(right), svg_number(y - 3));
+    std::string line = path_of("M{} {}H{}", left, y, right);
+    if (!cut_low) line += path_of("M{} {}v6", left, y - 3);
+    if (!cut_high) line += path_of("M{} {}v6", right, y - 3);
     out.path("whisker", line);
     std::string arrows;
     if (cut_low) arrows += arrow(left, y, -1);
@@ -91,27 +91,16 @@ void add_interval(Shapes& out, const ForestRow& row, const Scale& x, double y, b
 }
 
 Shapes forest_axis(const Forest& forest, const Scale& x, double bottom) {
-  std::string marks;
-  Shapes out, labels;
-  for (const double value : ticks(x, 4)) {
-    marks += fmt::format("M{} {}v4", svg_number(x(value)), svg_number(bottom));
-    labels.text(x(value), bottom + 15, "middle", with_minus(format_number(value, 3)));
-  }
-  out.path("grid", marks);
-  out.path("axis",
-           fmt::format("M{} {}H{}", svg_number(x.begin), svg_number(bottom), svg_number(x.end)))
-      .ends_line = true;
+  Shapes effect;
   if (forest.line) {
     std::string line;  // not through headings
     for (std::size_t k = 0; k < forest.rows.size(); ++k)
       if (!forest.rows[k].heading)
-        line += fmt::format("M{} {}v{}", svg_number(x(*forest.line)),
-                            svg_number(kForestTop + kForestRowHeight * static_cast<double>(k)),
-                            svg_number(kForestRowHeight));
-    out.path("zero", line + "V" + svg_number(bottom)).ends_line = true;
+        line += path_of("M{} {}v{}", x(*forest.line),
+                        kForestTop + kForestRowHeight * static_cast<double>(k), kForestRowHeight);
+    effect.path("zero", line + "V" + svg_number(bottom)).ends_line = true;
   }
-  out.add(std::move(labels));
-  out.text((x.begin + x.end) / 2, bottom + 31, "middle", forest.x_label, "name");
+  Shapes out = axis_below(x, bottom, 4, forest.x_label, 31, std::move(effect));
   const bool right = forest.better.starts_with('b');
   if (!forest.better.empty())
     out.text(right ? kForestWidth : 0, bottom + 15, right ? "end" : "start", forest.better, "name");

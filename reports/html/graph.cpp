@@ -38,9 +38,7 @@ std::vector<CurvePoint> in_rows(int workers, int columns) {
 std::string wrap_around(const CurvePoint& a, const CurvePoint& b, double step) {
   const double length = std::hypot(b.x - a.x, b.y - a.y);
   const double dx = (b.x - a.x) / length * step * kStub, dy = (b.y - a.y) / length * step * kStub;
-  return fmt::format("M{} {}l{} {}M{} {}l{} {}", svg_number(a.x), svg_number(a.y), svg_number(-dx),
-                     svg_number(-dy), svg_number(b.x), svg_number(b.y), svg_number(dx),
-                     svg_number(dy));
+  return path_of("M{} {}l{} {}M{} {}l{} {}", a.x, a.y, -dx, -dy, b.x, b.y, dx, dy);
 }
 
 std::string edge_path(const std::vector<CurvePoint>& places, const std::vector<RatedEdge>& edges,
@@ -52,8 +50,7 @@ std::string edge_path(const std::vector<CurvePoint>& places, const std::vector<R
     if (grid_step > 0 && std::hypot(b.x - a.x, b.y - a.y) > 1.5 * grid_step)
       path += wrap_around(a, b, grid_step);
     else
-      path += fmt::format("M{} {}L{} {}", svg_number(a.x), svg_number(a.y), svg_number(b.x),
-                          svg_number(b.y));
+      path += path_of("M{} {}L{} {}", a.x, a.y, b.x, b.y);
   }
   return path;
 }

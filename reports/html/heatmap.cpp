@@ -44,8 +44,7 @@ void add_cells(Shapes& out, int rows, int columns, const std::vector<Cell>& cell
 
 /// The square around them, with the numbers of its first and last row and column.
 void add_frame(Shapes& out, int rows, int columns) {
-  out.path("axis", fmt::format("M{0} {1}h{2}v{2}h-{2}z", svg_number(kHeatmapLeft),
-                               svg_number(kHeatmapTop), svg_number(kHeatmapSize)))
+  out.path("axis", path_of("M{0} {1}h{2}v{2}h-{2}z", kHeatmapLeft, kHeatmapTop, kHeatmapSize))
       .ends_line = true;
   const double height = kHeatmapSize / rows, width = kHeatmapSize / columns;
   for (const int row : {0, rows - 1}) {
@@ -114,9 +113,8 @@ PageFigure draw_pairing(const std::string& id, const std::string& title, int wor
     csv += fmt::format("{},{},{},{}\n", edge.i, edge.j, edge.nominal, edge.realised);
   }
   Shapes out;
-  out.path("axis", fmt::format("M{0} {1}l{2} {2}", svg_number(kHeatmapLeft),
-                               svg_number(kHeatmapTop), svg_number(kHeatmapSize)))
-      .ends_line = true;
+  out.path("axis", path_of("M{0} {1}l{2} {2}", kHeatmapLeft, kHeatmapTop, kHeatmapSize)).ends_line =
+      true;
   add_cells(out, workers, workers, cells, largest);
   add_frame(out, workers, workers);
   add_legend(out, "nominal ◹  realised ◺", largest, "exchanges per unit time");

@@ -73,8 +73,7 @@ Shapes bars_of(const Shares& shares, const Scale& y, double step) {
   Shapes labels;
   for (std::size_t k = 0; k < bars; ++k) {
     const double x = kHistogramLeft + (static_cast<double>(k) + 0.5) * step;
-    path += fmt::format("M{} {}V{}h{}V{}z", svg_number(x - width / 2), svg_number(y.begin),
-                        svg_number(y(shares.bars[k])), svg_number(width), svg_number(y.begin));
+    path += path_of("M{} {}V{}h{}V{}z", x - width / 2, y.begin, y(shares.bars[k]), width, y.begin);
     const bool last = k + 1 == bars && shares.open;
     if (last || (k % every == 0 && (!shares.open || k + every < bars)))
       labels.text(x, y.begin + 13, "middle", fmt::format("{}{}", last ? "≥ " : "", k));
@@ -102,8 +101,7 @@ PageFigure draw_staleness(const std::string& id, const std::string& title, int s
   const Scale y{0, largest, kHistogramHeight - kHistogramBottom, kHistogramTop, false};
   Shapes out;
   for (const double value : ticks(y, 4)) {
-    out.path("grid", fmt::format("M{} {}H{}", svg_number(kHistogramLeft), svg_number(y(value)),
-                                 svg_number(kHistogramWidth)));
+    out.path("grid", path_of("M{} {}H{}", kHistogramLeft, y(value), kHistogramWidth));
     out.text(kHistogramLeft - 5, y(value) + 3.5, "end", percent(value));
   }
   const double step = (kHistogramWidth - kHistogramLeft) /

@@ -98,19 +98,17 @@ Shapes axes(const LineChart& chart, const Plot& plot) {
   const double bottom = kChartHeight - kChartBottom;
   for (const double value : ticks(plot.y, 5)) {
     const double y = plot.y(value);
-    grid += fmt::format("M{} {}H{}", svg_number(kChartLeft), svg_number(y), svg_number(plot.right));
+    grid += path_of("M{} {}H{}", kChartLeft, y, plot.right);
     labels.text(kChartLeft - 6, y + 3.5, "end", format_number(value, 3));
   }
   for (const double value : ticks(plot.x, 5)) {
     const double x = plot.x(value);
-    grid += fmt::format("M{} {}v4", svg_number(x), svg_number(bottom));
+    grid += path_of("M{} {}v4", x, bottom);
     labels.text(x, bottom + 16, "middle", tick_text(chart.x_ticks, value));
   }
   Shapes out;
   out.path("grid", grid).ends_line = true;
-  out.path("axis", fmt::format("M{} {}H{}", svg_number(kChartLeft), svg_number(bottom),
-                               svg_number(plot.right)))
-      .ends_line = true;
+  out.path("axis", path_of("M{} {}H{}", kChartLeft, bottom, plot.right)).ends_line = true;
   out.add(std::move(labels));
   out.text((kChartLeft + plot.right) / 2, kChartHeight - 3, "middle", chart.x_label, "name");
   return out;
@@ -185,9 +183,8 @@ Shapes direct_labels(const LineChart& chart, const Plot& plot) {
     const CurvePoint& end = last[order[k]][0];
     Shapes label;
     // Level within the plot, so that nobody takes it for the curve's way on.
-    label.path("lead", fmt::format("M{} {}H{}L{} {}", svg_number(end.x + 1), svg_number(end.y),
-                                   svg_number(plot.right + 1), svg_number(plot.right + 8),
-                                   svg_number(y[k])));
+    label.path("lead",
+               path_of("M{} {}H{}L{} {}", end.x + 1, end.y, plot.right + 1, plot.right + 8, y[k]));
     label.text(plot.right + 10, y[k] + 3.5, "start", shortened(series.label, kChartLongestLabel),
                "label");
     out.group(std::move(label), series.style).ends_line = true;

@@ -110,19 +110,16 @@ OverviewRow marks_of(const ReportData& data, const ComparedPoint& point, bool of
 void add_mark(Shapes& out, const OverviewMark& mark, const Scale& x, double y) {
   const auto inside = [&](double value) { return std::clamp(x(value), x.begin, x.end); };
   if (mark.low && mark.high && inside(*mark.high) > inside(*mark.low)) {
-    std::string path = fmt::format("M{} {}H{}", svg_number(inside(*mark.low)), svg_number(y),
-                                   svg_number(inside(*mark.high)));
+    std::string path = path_of("M{} {}H{}", inside(*mark.low), y, inside(*mark.high));
     // An arrow where it goes on.
-    if (*mark.low < x.low)
-      path += fmt::format("M{} {}l-2 2l2 2", svg_number(x.begin + 2), svg_number(y - 2));
-    if (*mark.high > x.high)
-      path += fmt::format("M{} {}l2 2l-2 2", svg_number(x.end - 2), svg_number(y - 2));
+    if (*mark.low < x.low) path += path_of("M{} {}l-2 2l2 2", x.begin + 2, y - 2);
+    if (*mark.high > x.high) path += path_of("M{} {}l2 2l-2 2", x.end - 2, y - 2);
     out.path("whisker", path);
   }
   if (mark.value < x.low || mark.value > x.high) {
     const int side = mark.value < x.low ? -1 : 1;
     const double edge = side < 0 ? x.begin : x.end;
-    out.path("mark", fmt::format("M{} {}l{} 3.5v-7z", svg_number(edge), svg_number(y), -6 * side));
+    out.path("mark", path_of("M{} {}l{} 3.5v-7z", edge, y, -6 * side));
   } else {
     out.marker(mark.style, x(mark.value), y, kOverviewMark);
   }
@@ -202,8 +199,7 @@ void add_axis_above(Shapes& out, const OverviewPlot& plot, double head, double b
   Shapes labels;
   const int most = std::clamp(static_cast<int>((x.end - x.begin) / kTickRoom), 1, 5);
   for (const double value : ticks(x, most)) {
-    grid +=
-        fmt::format("M{} {}V{}", svg_number(x(value)), svg_number(head - 4), svg_number(bottom));
+    grid += path_of("M{} {}V{}", x(value), head - 4, bottom);
     labels.text(x(value), head - 8, "middle", with_minus(format_number(value, 3)));
   }
   out.path("grid", grid).ends_line = true;
@@ -212,9 +208,7 @@ void add_axis_above(Shapes& out, const OverviewPlot& plot, double head, double b
     out.text(plot.left, kHeadLine * static_cast<double>(k + 1), "start", plot.title[k], "heading");
   if (!better.empty()) out.text(plot.left, head - kHeadRest + 14, "start", better, "name");
   if (plot.line)
-    out.path("zero", fmt::format("M{} {}V{}", svg_number(x(*plot.line)), svg_number(head - 4),
-                                 svg_number(bottom)))
-        .ends_line = true;
+    out.path("zero", path_of("M{} {}V{}", x(*plot.line), head - 4, bottom)).ends_line = true;
 }
 
 struct KeyColumn {

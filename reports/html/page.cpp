@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 
@@ -68,18 +67,10 @@ std::string head(const ReportData& data, const std::string& title) {
       content_security_policy(data.live), escaped(title), all_styles());
 }
 
-/// What the script needs beside a drawing to make a file of it (reports/page/src/font.ts).
+/// What the script writes into the files of drawings (reports/page/src/paper.ts).
 std::string font_block() {
-  const FigureFont& font = figure_font();
-  nlohmann::ordered_json glyphs = nlohmann::ordered_json::object();
-  for (const auto& [c, glyph] : font.glyphs)
-    glyphs[std::to_string(static_cast<std::uint32_t>(c))] = {glyph.id, glyph.width};
-  return fmt::format(
-      "<script type=\"application/json\" id=\"acid-font\">{}</script>\n",
-      in_element(nlohmann::ordered_json{{"file", base64(font.file)},
-                                        {"glyphs", std::move(glyphs)},
-                                        {"missing", {font.missing.id, font.missing.width}}}
-                     .dump()));
+  return fmt::format("<script type=\"application/octet-stream\" id=\"acid-font\">{}</script>\n",
+                     base64(figure_font().file));
 }
 
 /// What the script draws from, and the script; nothing in a build without it.

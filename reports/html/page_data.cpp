@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reports/drawing/looks.hpp"
 #include "reports/html/curve_charts.hpp"
 #include "reports/html/encoding.hpp"
 #include "reports/html/sections.hpp"
@@ -129,8 +128,6 @@ nlohmann::ordered_json page_data(const ReportData& data) {
   }
   return {{"schema", 1},
           {"live", data.live},
-          {"dashes", kDashes},
-          {"markers", kMarkers},
           {"axes", std::move(axes)},
           {"charts", std::move(charts)},
           {"timelines", std::move(lines)}};

@@ -74,15 +74,13 @@ Shapes runtime_bar(const Runtime& runtime, const Scale& x, double middle) {
   const double computing = mean * (1 - (runtime.waiting ? runtime.waiting->mean : 0));
   Shapes out;
   for (const auto& [role, value] : {std::pair{"hollow", mean}, std::pair{"bar", computing}})
-    out.path(role, fmt::format("M{} {}H{}v{}H{}z", svg_number(x.begin), svg_number(top),
-                               svg_number(x(value)), svg_number(kBarHeight), svg_number(x.begin)));
+    out.path(role, path_of("M{} {}H{}v{}H{}z", x.begin, top, x(value), kBarHeight, x.begin));
   if (runtime.seconds.ci_low && *runtime.seconds.ci_high > *runtime.seconds.ci_low) {
     const double low = x(std::max(0.0, *runtime.seconds.ci_low));
     const double high = x(std::min(x.high, *runtime.seconds.ci_high));
     const double below = top + kBarHeight + 4;
-    out.path("whisker", fmt::format("M{} {}H{}M{} {}v5M{} {}v5", svg_number(low), svg_number(below),
-                                    svg_number(high), svg_number(low), svg_number(below - 2.5),
-                                    svg_number(high), svg_number(below - 2.5)));
+    out.path("whisker", path_of("M{} {}H{}M{} {}v5M{} {}v5", low, below, high, low, below - 2.5,
+                                high, below - 2.5));
   }
   return out;
 }
@@ -100,10 +98,10 @@ Shapes runtime_axis(Scale x, double bottom, const std::vector<Row>& rows,
   for (const double value : ticks(x, 5)) {
     for (std::size_t k = 0; k < rows.size(); ++k)
       if (rows[k].runtime)
-        grid += fmt::format("M{} {}v{}", svg_number(x(value)),
-                            svg_number(kRuntimeTop + kRuntimeRowHeight * static_cast<double>(k)),
-                            svg_number(kRuntimeRowHeight));
-    grid += fmt::format("V{}", svg_number(bottom + 4));
+        grid +=
+            path_of("M{} {}v{}", x(value), kRuntimeTop + kRuntimeRowHeight * static_cast<double>(k),
+                    kRuntimeRowHeight);
+    grid += path_of("V{}", bottom + 4);
     labels.text(x(value), bottom + 15, "middle", format_seconds(value));
   }
   out.path("grid", grid).ends_line = true;

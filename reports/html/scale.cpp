@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reports/numbers.hpp"
+
 namespace acid {
 namespace {
 
@@ -66,6 +68,22 @@ Scale fitted(double lowest, double highest, bool logarithmic) {
 
 std::vector<double> ticks(const Scale& scale, int wanted) {
   return scale.logarithmic ? logarithmic_ticks(scale, wanted) : linear_ticks(scale, wanted);
+}
+
+Shapes axis_below(const Scale& x, double bottom, int wanted, std::string_view name,
+                  double name_below, Shapes between) {
+  std::string marks;
+  Shapes out, labels;
+  for (const double value : ticks(x, wanted)) {
+    marks += path_of("M{} {}v4", x(value), bottom);
+    labels.text(x(value), bottom + 15, "middle", with_minus(format_number(value, 3)));
+  }
+  out.path("grid", marks);
+  out.path("axis", path_of("M{} {}H{}", x.begin, bottom, x.end)).ends_line = true;
+  out.add(std::move(between));
+  out.add(std::move(labels));
+  out.text((x.begin + x.end) / 2, bottom + name_below, "middle", name, "name");
+  return out;
 }
 
 }  // namespace acid

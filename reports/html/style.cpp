@@ -71,9 +71,6 @@ gap:1.6rem 2rem;margin-top:.9rem}
 .pick{position:absolute;opacity:0;pointer-events:none}
 .pick0:checked~.panels .panel0,.pick1:checked~.panels .panel1,.pick2:checked~.panels .panel2,
 .pick3:checked~.panels .panel3,.pick4:checked~.panels .panel4{display:grid}
-/* plots: what the script draws */
-/* end of plots */
-@media screen{.live .panels,.live figure.timeline>svg{display:none}}
 .tabs{display:flex;flex-wrap:wrap;align-items:baseline;gap:.25rem .35rem;font-size:.85rem;
 margin-top:.7rem}
 .tabs span{color:var(--soft);margin-right:.3rem}

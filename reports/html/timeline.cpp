@@ -89,22 +89,6 @@ void add_span(Paths& paths, const Span& span, const Scale& x, double top) {
   }
 }
 
-Shapes time_axis(const Scale& x, double bottom, const std::string& unit) {
-  std::string marks;
-  Shapes out, labels;
-  for (const double value : ticks(x, 5)) {
-    marks += fmt::format("M{} {}v4", svg_number(x(value)), svg_number(bottom));
-    labels.text(x(value), bottom + 15, "middle", format_number(value, 3));
-  }
-  out.path("grid", marks);
-  out.path("axis",
-           fmt::format("M{} {}H{}", svg_number(x.begin), svg_number(bottom), svg_number(x.end)))
-      .ends_line = true;
-  out.add(std::move(labels));
-  out.text((x.begin + x.end) / 2, bottom + kTimelineAxis - 4, "middle", unit, "name");
-  return out;
-}
-
 /// Shares of the drawn time, over the drawn rows.
 std::string shares_text(const TimelineData& timeline, double end) {
   std::array<double, kSpanNames.size()> sums{};
@@ -180,7 +164,7 @@ PageFigure draw_timeline(const TimelineData& timeline, std::size_t index, double
   DrawnShape& group = out.group(std::move(spans), timeline.style);
   group.place = ShapePlace{}.scaled(.1, 1);
   group.opens_line = group.ends_line = true;
-  out.add(time_axis(x, bottom, timeline.unit));
+  out.add(axis_below(x, bottom, 5, timeline.unit, kTimelineAxis - 4));
   std::string rest;
   if (rows.size() < static_cast<std::size_t>(timeline.workers))
     rest = fmt::format(" {} of {} workers, the slowest among them.", rows.size(), timeline.workers);

@@ -1,22 +1,23 @@
-// Bundles the page's code: page.js and page.css, and both inside page_script.cpp.
-import { readFileSync, writeFileSync } from "node:fs";
-import { build } from "esbuild";
+// Bundles the page's code: page.js and page.css, and both inside page_script.cpp; its tests into
+// tests.mjs, which Node runs.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { build } from "esbuild-wasm";
 
-const licence = readFileSync("node_modules/uplot/LICENSE", "utf8").trim();
-const uplot = "uPlot (https://github.com/leeoniya/uPlot)";
-const notice = `/*! This page draws with ${uplot}.\n\n${licence}\n*/`;
-
+const common = { bundle: true, target: "es2020", charset: "ascii", logLevel: "warning" };
 await build({
+  ...common,
   entryPoints: ["src/main.ts"],
   outfile: "page.js",
-  bundle: true,
   minify: true,
   format: "iife",
-  target: "es2020",
-  legalComments: "inline",
-  charset: "ascii",
-  banner: { js: notice },
-  logLevel: "warning",
+});
+const tests = readdirSync("test").filter((file) => file.endsWith(".test.ts"));
+await build({
+  ...common,
+  stdin: { contents: tests.map((file) => `import "./test/${file}";`).join(""), resolveDir: "." },
+  outfile: "tests.mjs",
+  platform: "node",
+  format: "esm",
 });
 
 const kDelimiter = "acid-page";

@@ -1,11 +1,20 @@
 // A chart as a reader has it: what is drawn in which colour, and which places it reaches.
 
+export const drawingOf = (plot) => plot.locator(".surface > svg").first();
+
+/// Where its values are, on the screen.
+export const boxOf = (plot) => drawingOf(plot).evaluate((svg) => {
+  const { x, width } = svg.querySelector("path.axis").getBoundingClientRect();
+  const { y, height } = svg.getBoundingClientRect();
+  return { x, y, width, height };
+});
+
 /// The charts shown now, one after the other scrolled to and drawn.
 export async function drawnPlots(page) {
   const plots = await page.locator("figure.plot:visible").all();
   for (const plot of plots) {
     await plot.scrollIntoViewIfNeeded();
-    await plot.locator("canvas").first().waitFor();
+    await drawingOf(plot).waitFor();
   }
   return plots;
 }
@@ -13,34 +22,27 @@ export async function drawnPlots(page) {
 export const plotTitled = (page, title) => page.locator("figure.plot:visible")
   .filter({ has: page.locator("figcaption", { hasText: new RegExp(`^${title}$`) }) }).first();
 
-/// Pixels of a chart in each of the page's eight colours, as they are in the present scheme.
-export const inkOf = (plot) => plot.locator("canvas").first().evaluate((canvas) => {
-  const toRead = (width, height) =>
-    new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
-  const [copy, one] = [toRead(canvas.width, canvas.height), toRead(1, 1)];
-  copy.drawImage(canvas, 0, 0);
-  const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
-  const root = getComputedStyle(document.documentElement);
-  return [0, 1, 2, 3, 4, 5, 6, 7].map((k) => {
-    one.fillStyle = root.getPropertyValue(`--k${k}`).trim();
-    one.fillRect(0, 0, 1, 1);
-    const [r, g, b] = one.getImageData(0, 0, 1, 1).data;
-    let count = 0;
-    for (let at = 0; at < data.length; at += 4)
-      if (data[at + 3] > 200 && Math.abs(data[at] - r) + Math.abs(data[at + 1] - g) +
-        Math.abs(data[at + 2] - b) < 40) ++count;
-    return count;
+/// How long a chart's means are, in its own units, in each of the page's eight colours as they are
+/// in the present scheme.
+export const inkOf = (plot) => drawingOf(plot).evaluate((svg) => {
+  const one = document.body.appendChild(document.createElement("i"));
+  const ink = [0, 1, 2, 3, 4, 5, 6, 7].map((k) => {
+    one.style.color = `var(--k${k})`;
+    const { color } = getComputedStyle(one);
+    return [...svg.querySelectorAll("path.mean")]
+      .filter((path) => getComputedStyle(path).stroke === color)
+      .reduce((sum, path) => sum + path.getTotalLength() / 10, 0);
   });
+  one.remove();
+  return ink;
 });
 
-/// The whole drawing, to compare with another moment's.
-export const pictureOf = (plot) =>
-  plot.locator("canvas").first().evaluate((canvas) => canvas.toDataURL());
-
-/// Waits until the drawing is another one than before.
-export const redrawn = async (page, plot, before) => page.waitForFunction(
-  ([canvas, picture]) => canvas.toDataURL() !== picture,
-  [await plot.locator("canvas").first().elementHandle(), before]);
+/// The whole drawing without what lies over it, to compare with another moment's.
+export const pictureOf = (plot) => drawingOf(plot).evaluate((svg) => {
+  const copy = svg.cloneNode(true);
+  copy.querySelector(".over").remove();
+  return copy.outerHTML;
+});
 
 export const labelOf = (plot) => plot.locator(".surface").getAttribute("aria-label");
 export const readoutOf = (plot) => plot.locator(".readout").textContent();
@@ -54,7 +56,7 @@ function placeOf(readout) {
 /// The places at the chart's two edges, as its readout names them under the mouse.
 export async function reachOf(page, plot) {
   await plot.scrollIntoViewIfNeeded();
-  const box = await plot.locator(".u-over").boundingBox();
+  const box = await boxOf(plot);
   const reach = [];
   for (const x of [box.x + 1, box.x + box.width - 2]) {
     await page.mouse.move(x, box.y + box.height / 2);
@@ -66,7 +68,7 @@ export async function reachOf(page, plot) {
 
 export async function drag(page, plot, from, to) {
   await plot.scrollIntoViewIfNeeded();
-  const box = await plot.locator(".u-over").boundingBox();
+  const box = await boxOf(plot);
   const y = box.y + box.height / 2;
   await page.mouse.move(box.x + from * box.width, y);
   await page.mouse.down();

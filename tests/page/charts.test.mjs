@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startBrowser, visit } from "./browser.mjs";
-import { drag, drawnPlots, inkOf, labelOf, pictureOf, plotTitled, reachOf, readoutOf, redrawn }
-  from "./charts.mjs";
+import { boxOf, drag, drawingOf, drawnPlots, inkOf, labelOf, pictureOf, plotTitled, reachOf,
+  readoutOf } from "./charts.mjs";
 
 const labels = ["AR-SGD", "AD-PSGD", "A²CiD²"];
 const styles = [0, 2, 3];   // theirs in every report
@@ -34,18 +34,49 @@ describe("charts", () => {
       const plots = await drawnPlots(page);
       assert.ok(plots.length >= 3);
       for (const plot of plots)
-        (await inkOf(plot)).forEach((pixels, k) => {
-          if (styles.includes(k)) assert.ok(pixels > 40, `style ${k} has ${pixels} pixels`);
+        (await inkOf(plot)).forEach((length, k) => {
+          if (styles.includes(k)) assert.ok(length > 40, `style ${k} has ${length} units`);
         });
       assert.equal(await page.locator(".panels:visible").count(), 0, "the static ones are hidden");
     }));
 
   test("colours follow a change of scheme", onThree(async (page, loss) => {
-    const light = await pictureOf(loss);
+    const paint = () => drawingOf(loss).locator("path.mean").first().evaluate((path) =>
+      getComputedStyle(path).stroke);
+    const light = await paint();
     await page.emulateMedia({ colorScheme: "dark" });
-    await redrawn(page, loss, light);
+    assert.notEqual(await paint(), light);
     const ink = await inkOf(loss);
     styles.forEach((k) => assert.ok(ink[k] > 40));
+  }));
+
+  // Two languages draw charts; one sees that they agree, until one zooms.
+  test("the script draws what the page without it has", onThree(async (page, ...plots) => {
+    const shapesOf = (svg) => svg.evaluate((drawn) => ({
+      texts: [...drawn.querySelectorAll("text")].map((text) => [text.textContent,
+        text.getAttribute("text-anchor"), Number(text.getAttribute("x")),
+        Number(text.getAttribute("y"))]).sort(),
+      ends: [...drawn.querySelectorAll("path.mean")].map((path) => {
+        const { x, y } = path.getPointAtLength(path.getTotalLength());
+        return [path.getAttribute("class"), x / 10, y / 10];
+      }),
+      roles: [...new Set([...drawn.querySelectorAll("path:not(.over *)")].map((path) =>
+        path.getAttribute("class").split(" ")[0]))].sort(),
+    }));
+    // Means are drawn on coarser cells there.
+    const near = (one, other) =>
+      one.every((part, k) => part === other[k] || Math.abs(part - other[k]) < 2);
+    for (const plot of plots) {
+      const title = await plot.locator("figcaption").textContent();
+      const still = page.locator(".panel0 figure").filter({ hasText: title }).locator("svg.line");
+      const [now, before] = [await shapesOf(drawingOf(plot)), await shapesOf(still.first())];
+      assert.deepEqual(now.roles, before.roles, title);
+      for (const part of ["texts", "ends"]) {
+        assert.equal(now[part].length, before[part].length, title);
+        now[part].forEach((one, k) =>
+          assert.ok(near(one, before[part][k]), `${title}: ${one} is not ${before[part][k]}`));
+      }
+    }
   }));
 
   test("the axis of all charts is switched", onThree(async (page, loss, consensus) => {
@@ -84,7 +115,8 @@ describe("charts", () => {
       await tool(page, "reset zoom").click();
       await assertWhole(page, consensus);
       await drag(page, consensus, 0.5, 0.75);
-      await consensus.locator(".u-over").dblclick();
+      const { x, y, width, height } = await boxOf(consensus);
+      await page.mouse.dblclick(x + width / 2, y + height / 2);
       await assertWhole(page, loss);
     }));
 
@@ -102,7 +134,8 @@ describe("charts", () => {
   }));
 
   test("the cursor reads every group out, in all charts", onThree(async (page, loss, consensus) => {
-    const box = await loss.locator(".u-over").boundingBox();
+    await loss.scrollIntoViewIfNeeded();
+    const box = await boxOf(loss);
     await page.mouse.move(box.x + box.width / 2, box.y + 20);
     for (const plot of [loss, consensus]) {
       const text = await readoutOf(plot);
@@ -124,7 +157,7 @@ describe("charts", () => {
       const plots = [0, 1].map((k) => areas.nth(k).locator("figure.plot").first());
       for (const plot of plots) {
         await plot.scrollIntoViewIfNeeded();
-        await plot.locator("canvas").first().waitFor();
+        await drawingOf(plot).waitFor();
       }
       const other = await pictureOf(plots[1]);
       await drag(page, plots[0], 0.2, 0.4);
@@ -133,11 +166,10 @@ describe("charts", () => {
     }));
 
   test("charts are as wide as their place", onThree(async (page, loss) => {
-    const canvas = loss.locator("canvas").first();
-    const wide = (await canvas.boundingBox()).width;
-    assert.ok(wide > 360);
+    const drawing = drawingOf(loss);
+    assert.ok((await drawing.boundingBox()).width > 360);
     await page.setViewportSize({ width: 360, height: 800 });
     await page.waitForFunction((drawn) => drawn.getBoundingClientRect().width <= 360,
-      await canvas.elementHandle());
+      await drawing.elementHandle());
   }));
 });

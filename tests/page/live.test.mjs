@@ -78,7 +78,7 @@ describe("the live page", () => {
       const [code] = await once(watching, "exit");
       assert.equal(code, 0);
       await page.waitForTimeout(3000);
-      assert.ok((await page.locator(".plots canvas").count()) > 0, "the page is still there");
+      assert.ok((await page.locator(".plots .surface > svg").count()) > 0, "the page is still there");
       assert.ok(await page.evaluate(() => window.neverReloaded));
     });
   });

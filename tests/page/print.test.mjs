@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { startBrowser, visit } from "./browser.mjs";
-import { drawnPlots } from "./charts.mjs";
 
 // A4 without the margins, in CSS pixels.
 const paperWidth = 673;
@@ -15,7 +14,6 @@ let browser, folder;
 const print = async (name, options) => {
   const file = join(folder, `${name}.pdf`);
   await visit(browser, name, options, async (page) => {
-    await drawnPlots(page);
     await page.pdf({ path: file, format: "A4", preferCSSPageSize: true });
   });
   return file;
@@ -46,8 +44,9 @@ describe("printing", () => {
   test("paper has no buttons", async () => {
     await visit(browser, "three", {}, async (page) => {
       await page.emulateMedia({ media: "print" });
-      assert.deepEqual(await page.locator("button:visible, .plots:visible, canvas:visible")
+      assert.deepEqual(await page.locator("button:visible, .panels:visible")
         .evaluateAll((elements) => elements.map((element) => element.outerHTML.slice(0, 100))), []);
+      await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
       assert.ok((await page.locator(".curves svg.line:visible").count()) >= 3);
     });
   });

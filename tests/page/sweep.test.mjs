@@ -62,8 +62,8 @@ describe("64 settings, 4 algorithms, 5 seeds", () => {
     assert.match(await heading(), /learning_rate = 1\.6,.*count = 32/);
     const plots = await drawnPlots(page);
     assert.ok(plots.length >= 3 && plots.length < 12, `${plots.length} charts`);
-    assert.ok((await inkOf(plots[0])).filter((pixels) => pixels > 40).length >= 3);
-    assert.equal(await page.locator("figure.timeline canvas").count(), 4);
+    assert.ok((await inkOf(plots[0])).filter((length) => length > 40).length >= 3);
+    assert.equal(await page.locator("figure.timeline .surface > svg").count(), 4);
     await page.getByRole("button", { name: "next" }).click();
     await page.waitForFunction(() => document.querySelector("#setting select").value === "0");
   }));

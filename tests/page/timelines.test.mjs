@@ -2,27 +2,21 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startBrowser, visit } from "./browser.mjs";
+import { boxOf, drawingOf, pictureOf, readoutOf } from "./charts.mjs";
 
 let browser;
 
-const pictureOf = (timeline) =>
-  timeline.locator("canvas.spans").evaluate((canvas) => canvas.toDataURL());
 const pictures = (timelines) => Promise.all(timelines.map(pictureOf));
-const readoutOf = (timeline) => timeline.locator(".readout").textContent();
 
 const onTimelines = (use) => () => visit(browser, "three", {}, async (page) => {
-  await page.locator("canvas.spans").first().scrollIntoViewIfNeeded();
+  await page.locator("figure.timeline").first().scrollIntoViewIfNeeded();
   await use(page, await page.locator("figure.timeline").all());
 });
 
 /// How many different colours a drawing has.
-const coloursOf = (timeline) => timeline.locator("canvas.spans").evaluate((canvas) => {
-  const copy = new OffscreenCanvas(canvas.width, canvas.height)
-    .getContext("2d", { willReadFrequently: true });
-  copy.drawImage(canvas, 0, 0);
-  const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
-  return new Set(new Uint32Array(data.buffer)).size;
-});
+const coloursOf = (timeline) => drawingOf(timeline).evaluate((svg) =>
+  new Set([...svg.querySelectorAll("path, text")].map((shape) => getComputedStyle(shape))
+    .flatMap(({ fill, stroke }) => [fill, stroke])).size);
 
 describe("timelines", () => {
   before(async () => (browser = await startBrowser()));
@@ -32,7 +26,7 @@ describe("timelines", () => {
     onTimelines(async (page, timelines) => {
       assert.equal(timelines.length, 3);
       for (const timeline of timelines) {
-        assert.ok((await coloursOf(timeline)) >= 3);
+        assert.ok((await coloursOf(timeline)) >= 4);   // one is none
         assert.match(await readoutOf(timeline), /compute \d+ %.*wait \d+ %/);
       }
       assert.equal(await page.locator("figure.timeline > svg:visible").count(), 0);
@@ -41,7 +35,7 @@ describe("timelines", () => {
   test("a drag zooms all of them, and reset shows all again",
     onTimelines(async (page, timelines) => {
       const before = await pictures(timelines);
-      const box = await timelines[0].locator("canvas.spans").boundingBox();
+      const box = await boxOf(timelines[0]);
       await page.mouse.move(box.x + 0.4 * box.width, box.y + 20);
       await page.mouse.down();
       await page.mouse.move(box.x + 0.6 * box.width, box.y + 20, { steps: 3 });
@@ -54,7 +48,7 @@ describe("timelines", () => {
 
   test("keys zoom and read out", onTimelines(async (page, timelines) => {
     const before = await pictures(timelines);
-    const surface = timelines[1].locator(".span-surface");
+    const surface = timelines[1].locator(".surface");
     await surface.focus();
     await page.keyboard.press("ArrowDown");
     assert.match(await readoutOf(timelines[1]), /worker 1, .*(compute|wait|exchange) from/);
@@ -67,7 +61,7 @@ describe("timelines", () => {
 
   test("the mouse reads out what a worker does", onTimelines(async (page, timelines) => {
     await timelines[2].scrollIntoViewIfNeeded();
-    const box = await timelines[2].locator("canvas.spans").boundingBox();
+    const box = await boxOf(timelines[2]);
     await page.mouse.move(box.x + box.width / 2, box.y + 8);
     assert.match(await readoutOf(timelines[2]), /worker 0, .*compute from/);
   }));

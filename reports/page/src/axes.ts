@@ -1,53 +1,46 @@
-// How a chart's two axes are drawn: ticks, texts and room.
-import type uPlot from "uplot";
-import type { AxisData } from "./data";
-import { formatNumber, formatPlace, tickTexts } from "./numbers";
-import { theme } from "./theme";
-import { ticks } from "./ticks";
+// What the drawings have alike: texts, and the axis below.
+import { makeSvg } from "./dom";
+import type { Projection } from "./lines";
 
-const kCharacterWidth = 6.4;
-const kPixelsPerPlace = 75;
-const kValueTicks = 5;
-
-function look(): uPlot.Axis {
-  return {
-    stroke: () => theme().soft,
-    font: theme().font,
-    gap: 4,
-    filter: (_plot, splits) => splits,
-  };
+/// A drawing, and where values lie in it.
+export interface Drawn {
+  svg: SVGSVGElement;
+  at: Projection;
 }
 
-/// The x-axis, with its name below.
-export function placeAxis(axis: AxisData, logarithmic: boolean): uPlot.Axis {
-  const line = { stroke: () => theme().soft, width: 1 };
-  return {
-    ...look(),
-    label: axis.label,
-    labelSize: 14,
-    labelFont: theme().font,
-    size: 24,
-    grid: { show: false },
-    ticks: { ...line, size: 4 },
-    border: { show: true, ...line },
-    splits(plot, _axis, min, max) {
-      const wanted = Math.floor(plot.bbox.width / devicePixelRatio / kPixelsPerPlace);
-      return ticks({ min, max }, Math.max(2, wanted), logarithmic);
-    },
-    values: (_plot, splits) =>
-      tickTexts(splits, (value, digits) => formatPlace(axis.key, value, digits)),
-  };
+/// In tenths of a unit: what is scaled by .1 has short numbers.
+export const tenths = (value: number): number => Math.round(10 * value);
+
+export const scaled = (...parts: SVGElement[]): SVGElement =>
+  makeSvg("g", { transform: "scale(.1)" }, ...parts);
+
+export function label(
+  x: number,
+  y: number,
+  anchor: "start" | "middle" | "end",
+  words: string,
+  role?: string,
+): SVGElement {
+  const place = { x: x.toFixed(1), y: y.toFixed(1), "text-anchor": anchor };
+  return makeSvg("text", { ...place, ...(role && { class: role }) }, words);
 }
 
-/// The y-axis, as wide as its texts.
-export function valueAxis(logarithmic: boolean): uPlot.Axis {
-  return {
-    ...look(),
-    grid: { stroke: () => theme().rule, width: 1 },
-    ticks: { show: false },
-    size: (_plot, texts) =>
-      14 + kCharacterWidth * Math.max(4, ...(texts ?? []).map((text) => text.length)),
-    splits: (_plot, _axis, min, max) => ticks({ min, max }, kValueTicks, logarithmic),
-    values: (_plot, splits) => tickTexts(splits, formatNumber),
-  };
+/// As far below the box as an axis reaches.
+export const kAxisRoom = 34;
+
+/// With ticks at these values, and what it is of.
+export function placeAxis(
+  at: Projection,
+  marks: number[],
+  texts: string[],
+  name: string,
+): SVGElement[] {
+  const { left, width } = at.box;
+  const ticks = marks.map((value) => `M${at.x(value).toFixed(1)} ${at.bottom}v4`);
+  return [
+    makeSvg("path", { class: "grid", d: ticks.join("") }),
+    makeSvg("path", { class: "axis", d: `M${left} ${at.bottom}h${width}` }),
+    ...marks.map((value, k) => label(at.x(value), at.bottom + 16, "middle", texts[k] ?? "")),
+    label(left + width / 2, at.bottom + 31, "middle", name, "name"),
+  ];
 }

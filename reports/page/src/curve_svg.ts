@@ -1,9 +1,9 @@
-// A chart as SVG, in the classes of the page's static drawings: for small multiples and for files.
-import type { Band, ChartCurves, Line } from "./curve";
-import { visible } from "./curve";
+// A chart as SVG, as reports/html/line_chart.cpp draws it: on the screen, in print and in files.
+import { kAxisRoom, label, placeAxis, scaled, tenths, type Drawn } from "./axes";
+import { interpolated, visible, type Band, type ChartCurves, type Line } from "./curve";
 import type { AxisData } from "./data";
 import { makeSvg } from "./dom";
-import { cutsOf, markerPlaces, projection, stretches, type Box, type Projection } from "./lines";
+import { cutsOf, markerPlaces, projection, stretches, type Place, type Projection } from "./lines";
 import { formatNumber, formatPlace, tickTexts } from "./numbers";
 import type { Range } from "./range";
 import { markerOf } from "./theme";
@@ -24,16 +24,19 @@ export interface CurveSvgOptions {
   names: boolean;
 }
 
-const kNameWidth = 6.4;
+const kTop = 10;
+const kLeft = 50;
+const kTicks = 5;
+const kUnitsPerTick = 60;
+const kNameWidth = 6.7;
 const kNameHeight = 12;
-const kLongestName = 18;
+const kLongestName = 16;
 
 /// As much of a name as there is room for.
 const shortened = (name: string) =>
   name.length > kLongestName ? `${name.slice(0, kLongestName - 1)}…` : name;
 
-/// In tenths: the drawing is scaled.
-const place = (x: number, y: number) => `${Math.round(10 * x)} ${Math.round(10 * y)}`;
+const place = (x: number, y: number) => `${tenths(x)} ${tenths(y)}`;
 
 function lineText({ x, y }: Line, at: Projection): string {
   const [first, last] = visible(x, at.window);
@@ -41,7 +44,8 @@ function lineText({ x, y }: Line, at: Projection): string {
     .map(([start, end]) => {
       const places = [];
       for (let k = start; k < end; ++k)
-        if (Number.isFinite(at.x(x[k] ?? NaN))) places.push(place(at.x(x[k] ?? 0), at.y(y[k] ?? 0)));
+        if (Number.isFinite(at.x(x[k] ?? NaN)))
+          places.push(place(at.x(x[k] ?? 0), at.y(y[k] ?? 0)));
       return places.length > 0 ? `M${places.join("L")}` : "";
     })
     .join("");
@@ -58,131 +62,116 @@ function bandText({ x, low, high }: Band, at: Projection): string {
         if (!Number.isFinite(left)) continue;
         const bottom = low[k] ?? NaN;
         upper.push(place(left, at.y(high[k] ?? 0)));
-        lower.unshift(place(left, bottom > at.floor ? at.y(bottom) : at.bottom));
+        lower.push(place(left, bottom > at.floor ? at.y(bottom) : at.bottom));
       }
-      return upper.length > 0 ? `M${[...upper, ...lower].join("L")}z` : "";
+      return upper.length > 0 ? `M${[...upper, ...lower.reverse()].join("L")}z` : "";
     })
     .join("");
 }
 
-function cutText(band: Band, box: Box, at: Projection): string {
-  return cutsOf(band, box, at)
-    .map(({ y, from, to }) => `M${place(from, y)}L${place(to, y)}`)
-    .join("");
-}
-
-function axes(box: Box, at: Projection, options: CurveSvgOptions): SVGElement[] {
+function axes(at: Projection, options: CurveSvgOptions): SVGElement[] {
   const { axis, window, heightRange } = options;
-  const text = (x: number, y: number, anchor: string, words: string) =>
-    makeSvg("text", { x: x.toFixed(1), y: y.toFixed(1), "text-anchor": anchor }, words);
-  const rows = ticks(heightRange, 5, options.logarithmicY);
-  const columns = ticks(window, Math.max(2, Math.floor(box.width / 70)), options.logarithmicX);
+  const { left, width } = at.box;
+  const rows = ticks(heightRange, kTicks, options.logarithmicY);
+  const wanted = options.names ? kTicks : Math.floor(width / kUnitsPerTick);
+  const columns = ticks(window, wanted, options.logarithmicX);
   const rowTexts = tickTexts(rows, formatNumber);
-  const columnTexts = tickTexts(columns, (value, digits) => formatPlace(axis.key, value, digits));
-  const right = box.left + box.width;
-  const grid =
-    rows.map((y) => `M${box.left} ${at.y(y).toFixed(1)}H${right}`).join("") +
-    columns.map((x) => `M${at.x(x).toFixed(1)} ${at.bottom}v4`).join("");
+  const grid = rows.map((y) => `M${left} ${at.y(y).toFixed(1)}h${width}`).join("");
   return [
     makeSvg("path", { class: "grid", d: grid }),
-    makeSvg("path", { class: "axis", d: `M${box.left} ${at.bottom}H${right}` }),
-    ...rows.map((y, k) => text(box.left - 6, at.y(y) + 3.5, "end", rowTexts[k] ?? "")),
-    ...columns.map((x, k) => text(at.x(x), at.bottom + 15, "middle", columnTexts[k] ?? "")),
-    text(box.left + box.width / 2, options.height - 3, "middle", axis.label),
+    ...rows.map((y, k) => label(left - 6, at.y(y) + 3.5, "end", rowTexts[k] ?? "")),
+    ...placeAxis(
+      at,
+      columns,
+      tickTexts(columns, (value, digits) => formatPlace(axis.key, value, digits)),
+      axis.label,
+    ),
   ];
 }
 
+/// Where a mean leaves the window, or ends within it.
+function endOf({ x, mean }: Band, at: Projection, logarithmic: boolean): Place | null {
+  const edge = interpolated({ x, y: mean }, at.window.max, logarithmic);
+  if (edge > at.floor) return { x: at.x(at.window.max), y: at.y(edge) };
+  for (let k = x.length - 1; k >= 0 && (x[k] ?? NaN) >= at.window.min; --k)
+    if ((mean[k] ?? NaN) > at.floor && (x[k] ?? NaN) <= at.window.max)
+      return { x: at.x(x[k] ?? 0), y: at.y(mean[k] ?? 0) };
+  return null;
+}
+
 /// Names beside the ends of the means, pushed apart.
-function names(box: Box, at: Projection, curves: ChartCurves): SVGElement[] {
-  const ends = curves.groups.flatMap(({ label, style, band: { x, mean } }) => {
-    for (let k = x.length - 1; k >= 0; --k)
-      if ((mean[k] ?? NaN) > at.floor && (x[k] ?? NaN) <= at.window.max)
-        return [{ label, style, y: at.y(mean[k] ?? 0) }];
-    return [];
+function names(at: Projection, curves: ChartCurves, logarithmic: boolean): SVGElement[] {
+  const right = at.box.left + at.box.width;
+  const ends = curves.groups.flatMap(({ label: name, style, band }) => {
+    const end = endOf(band, at, logarithmic);
+    return end ? [{ name, style, end, y: end.y }] : [];
   });
   ends.sort((a, b) => a.y - b.y);
   ends.forEach((end, k) => {
-    end.y = Math.max(end.y, box.top, (ends[k - 1]?.y ?? -Infinity) + kNameHeight);
+    end.y = Math.max(end.y, at.box.top + 2, (ends[k - 1]?.y ?? -Infinity) + kNameHeight);
   });
-  for (let k = ends.length - 1, limit = at.bottom; k >= 0; --k, limit -= kNameHeight) {
-    const end = ends[k];
-    if (end) end.y = Math.min(end.y, limit);
-  }
-  return ends.map(({ label, style, y }) =>
-    makeSvg(
+  ends.reduceRight((limit, end) => {
+    end.y = Math.min(end.y, limit);
+    return limit - kNameHeight;
+  }, at.bottom);
+  return ends.map(({ name, style, end, y }) => {
+    const level = `M${(end.x + 1).toFixed(1)} ${end.y.toFixed(1)}H${(right + 1).toFixed(1)}`;
+    return makeSvg(
       "g",
       { class: `s${style}` },
-      makeSvg(
-        "text",
-        {
-          class: "label",
-          x: String(box.left + box.width + 6),
-          y: (y + 3.5).toFixed(1),
-          "text-anchor": "start",
-        },
-        shortened(label),
-      ),
-    ),
-  );
+      makeSvg("path", { class: "lead", d: `${level}L${(right + 8).toFixed(1)} ${y.toFixed(1)}` }),
+      label(right + 10, y + 3.5, "start", shortened(name), "label"),
+    );
+  });
 }
 
-export function curveSvg(curves: ChartCurves, options: CurveSvgOptions): SVGSVGElement {
-  const { width, height, title } = options;
-  const longest = options.names
-    ? Math.max(0, ...curves.groups.map(({ label }) => shortened(label).length))
-    : 0;
-  const room = options.names ? 10 + kNameWidth * longest : 4;
-  const box = { left: 46, top: 8, width: width - 46 - room, height: height - 8 - 36 };
-  const at = projection(
-    box,
-    options.window,
-    options.heightRange,
-    options.logarithmicX,
-    options.logarithmicY,
-    1,
-  );
-  const faint = curves.groups.flatMap((group) => [
-    ...(options.bands ? [makeSvg("path", { class: "band", d: bandText(group.band, at) })] : []),
-    ...(options.seeds
-      ? group.seeds.map((seed) => makeSvg("path", { class: "seed", d: lineText(seed, at) }))
+export function curveSvg(curves: ChartCurves, options: CurveSvgOptions): Drawn {
+  const { width, height, title, logarithmicX, logarithmicY } = options;
+  const longest = Math.max(0, ...curves.groups.map((group) => shortened(group.label).length));
+  const right = width - (options.names ? 12 + kNameWidth * longest : 4);
+  const box = { left: kLeft, top: kTop, width: right - kLeft, height: height - kTop - kAxisRoom };
+  const at = projection(box, options.window, options.heightRange, logarithmicX, logarithmicY);
+  const path = (role: string, style: number, d: string) =>
+    d ? [makeSvg("path", { class: `${role} s${style}`, d })] : [];
+  const faint = curves.groups.flatMap(({ style, band, seeds }) => [
+    ...(options.bands ? path("band", style, bandText(band, at)) : []),
+    ...(options.bands
+      ? path(
+          "cut",
+          style,
+          cutsOf(band, at).map(({ y, from, to }) => `M${place(from, y)}L${place(to, y)}`).join(""),
+        )
       : []),
-  ].map((path) => makeSvg("g", { class: `s${group.style}` }, path)));
-  const cuts = options.bands
-    ? curves.groups.map(({ style, band }) =>
-        makeSvg("path", { class: `cut s${style}`, d: cutText(band, box, at) }),
-      )
-    : [];
-  const bounds = curves.bounds.map(({ style, line }) =>
-    makeSvg("path", { class: `reference s${style}`, d: lineText(line, at) }),
-  );
-  const means = curves.groups.flatMap(({ style, band }) => [
-    makeSvg("path", { class: `mean s${style}`, d: lineText({ x: band.x, y: band.mean }, at) }),
-    ...markerPlaces(box, at, style, band).map(({ x, y }) =>
-      makeSvg("path", {
-        class: `mark s${style}`,
-        transform: `translate(${place(x, y)}) scale(.34)`,
-        d: markerOf(style),
-      }),
-    ),
+    ...(options.seeds ? seeds.flatMap((seed) => path("seed", style, lineText(seed, at))) : []),
   ]);
-  // Bands and seeds may leave the box: a view of their own cuts them off.
+  const bounds = curves.bounds.flatMap(({ style, line }) =>
+    path("reference", style, lineText(line, at)),
+  );
+  const means = curves.groups.flatMap(({ style, band }) =>
+    path("mean", style, lineText({ x: band.x, y: band.mean }, at)),
+  );
+  const markers = curves.groups.flatMap(({ style, band }) => {
+    const d = markerOf(style);
+    return markerPlaces(at, style, band).map(({ x, y }) => {
+      const transform = `translate(${place(x, y)}) scale(.34)`;
+      return makeSvg("path", { class: `mark s${style}`, transform, d });
+    });
+  });
+  // Lines may leave the box: a view of their own, wider by half a line, cuts them off.
+  const view = [box.left - 1, box.top - 1, box.width + 2, box.height + 2];
+  const [x = 0, y = 0, w = 0, h = 0] = view;
   const inside = makeSvg(
     "svg",
-    {
-      class: "inside",
-      x: String(box.left),
-      y: String(box.top),
-      width: String(box.width),
-      height: String(box.height),
-      viewBox: `${box.left} ${box.top} ${box.width} ${box.height}`,
-    },
-    makeSvg("g", { transform: "scale(.1)" }, ...faint, ...cuts, ...bounds, ...means),
+    { x: `${x}`, y: `${y}`, width: `${w}`, height: `${h}`, viewBox: view.join(" ") },
+    scaled(...faint, ...bounds, ...means),
   );
-  return makeSvg(
+  const svg = makeSvg(
     "svg",
     { class: "line", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title },
-    ...axes(box, at, options),
+    ...axes(at, options),
     inside,
-    ...(options.names ? names(box, at, curves) : []),
-  ) as SVGSVGElement;
+    scaled(...markers),
+    ...(options.names ? names(at, curves, logarithmicY) : []),
+  );
+  return { svg: svg as SVGSVGElement, at };
 }

@@ -65,13 +65,7 @@ export interface TimelineData {
   end: string;
 }
 
-/// Dashes in tenths of a pixel, and path data about 0 0, as far as 100 from it; by number.
-export interface Looks {
-  dashes: string[];
-  markers: string[];
-}
-
-export interface PageData extends Looks {
+export interface PageData {
   schema: 1;
   live: boolean;
   axes: AxisData[];

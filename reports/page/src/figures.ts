@@ -1,10 +1,6 @@
-// Buttons at every chart that save it for a paper: as SVG and as PDF at the width of a column, with
-// the font within, and its data as CSV.
+// Buttons at every chart: as SVG and as a sheet of its own at the width of a column, and its data.
 import { button, make } from "./dom";
-import { drawingOf } from "./drawing";
-import { pdfFile } from "./drawing_pdf";
-import { svgFile } from "./drawing_svg";
-import { readFont, type PaperFont } from "./font";
+import { paperOf, printSheet, svgFile, type Paper } from "./paper";
 import { saveFile } from "./save";
 
 const kColumnMillimetres = 84;
@@ -12,28 +8,24 @@ const kTextMillimetres = 174;
 /// Drawings at least so wide do not fit a column.
 const kWide = 600;
 
-/// What a figure that is drawn on a canvas has for files.
-export interface Savable {
-  svg(): SVGSVGElement;
-  csv(): string;
+const csvs = new WeakMap<Element, () => string>();
+
+/// The data of a figure that the script draws.
+export function keepCsv(figure: Element, csv: () => string): void {
+  csvs.set(figure, csv);
 }
 
-const savable = new WeakMap<Element, Savable>();
+/// The one shown: the script's stands before the page's own.
+const drawingOf = (figure: HTMLElement) =>
+  figure.querySelector<SVGSVGElement>("svg:not(.swatch)");
 
-export function keepSavable(figure: Element, what: Savable): void {
-  savable.set(figure, what);
-}
-
-function save(figure: HTMLElement, kind: "svg" | "pdf", font: PaperFont): void {
-  const title = titleOf(figure);
-  const name = nameOf(figure, title);
-  const svg = savable.get(figure)?.svg() ?? figure.querySelector("svg:not(.swatch)");
-  if (!(svg instanceof SVGSVGElement)) return;
+function sheetOf(figure: HTMLElement): Paper | null {
+  const svg = drawingOf(figure);
+  if (!svg) return null;
   const wide = svg.viewBox.baseVal.width >= kWide;
-  const drawing = drawingOf(svg, title, !svg.classList.contains("overview"));
-  const width = wide ? kTextMillimetres : kColumnMillimetres;
-  if (kind === "svg") saveFile(`${name}.svg`, "image/svg+xml", svgFile(drawing, width, font));
-  else saveFile(`${name}.pdf`, "application/pdf", pdfFile(drawing, width, font));
+  const title = titleOf(figure);
+  const titled = !svg.classList.contains("overview");
+  return paperOf(svg, title, titled, wide ? kTextMillimetres : kColumnMillimetres);
 }
 
 function titleOf(figure: HTMLElement): string {
@@ -51,24 +43,32 @@ function nameOf(figure: HTMLElement, title: string): string {
 /// Figures below `root` that have a drawing and no buttons yet. Those of the static charts are not
 /// shown beside the script's.
 export function addFigureButtons(root: ParentNode): void {
-  const font = readFont(document);
-  if (!font) return;
   for (const figure of root.querySelectorAll<HTMLElement>("figure")) {
     if (figure.closest(".panels") || figure.querySelector(":scope > .save")) continue;
-    if (!savable.has(figure) && !figure.querySelector("svg:not(.swatch)")) continue;
+    const csv = csvs.get(figure);
+    const values = figure.dataset["values"];
+    if (!csv && !drawingOf(figure)) continue;
     const name = nameOf(figure, titleOf(figure));
-    const one = (kind: string, act: () => void) =>
-      button(kind, { "aria-label": `${kind}: ${name}`, title: `Save as ${kind}` }, act);
-    const csv = () => savable.get(figure)?.csv() ?? figure.dataset["values"] ?? "";
+    const one = (kind: string, title: string, act: () => void) =>
+      button(kind, { "aria-label": `${kind}: ${name}`, title }, act);
+    const withSheet = (act: (sheet: Paper) => void) => () => {
+      const sheet = sheetOf(figure);
+      if (sheet) act(sheet);
+    };
+    const saveSvg = (sheet: Paper) => saveFile(`${name}.svg`, "image/svg+xml", svgFile(sheet));
+    const saveCsv = () =>
+      saveFile(`${name}.csv`, "text/csv;charset=utf-8", csv?.() ?? values ?? "");
     figure.append(
       make(
         "div",
         { class: "save" },
-        one("SVG", () => save(figure, "svg", font)),
-        one("PDF", () => save(figure, "pdf", font)),
-        ...(savable.has(figure) || figure.dataset["values"]
-          ? [one("CSV", () => saveFile(`${name}.csv`, "text/csv;charset=utf-8", csv()))]
-          : []),
+        one("SVG", "Save as SVG", withSheet(saveSvg)),
+        one(
+          "PDF",
+          "Print this chart alone, or save it as PDF",
+          withSheet((sheet) => void printSheet(sheet, name)),
+        ),
+        ...(csv || values ? [one("CSV", "Save as CSV", saveCsv)] : []),
       ),
     );
   }

@@ -1,6 +1,5 @@
-// What the script does to the page. It replaces the static drawings on screen by ones that can be
-// zoomed, and adds nothing that is not in the page or its data block but its own controls.
-import "uplot/dist/uPlot.min.css";
+// What the script does to the page. It replaces the static drawings by ones that can be zoomed, and
+// adds nothing that is not in the page or its data block but its own controls.
 import "./page.css";
 import { readPageData, type PageData } from "./data";
 import { addFigureButtons } from "./figures";
@@ -8,7 +7,6 @@ import { Live } from "./live";
 import { Point } from "./point";
 import { Sweep } from "./sweep";
 import { addCsvButtons } from "./tables";
-import { onThemeChange, setLooks } from "./theme";
 import { Timelines } from "./timeline";
 import { unpackFolds } from "./unpack";
 
@@ -21,7 +19,7 @@ function drawCurves(data: PageData): void {
     const charts = data.charts.filter((chart) => chart.point === number);
     const before = points.get(number);
     if (before?.adopt(place, data, charts)) continue;
-    points.set(number, new Point(place, number, data.axes, charts, before?.state));
+    points.set(number, new Point(place, number, data.axes, charts, before));
   }
 }
 
@@ -45,13 +43,9 @@ function draw(data: PageData): void {
 
 function start(): void {
   const data = readPageData(document);
-  setLooks(data);
   if (data.live) new Live(draw);
   draw(data);
-  onThemeChange(() => {
-    for (const point of points.values()) point.redraw();
-    timelines.redraw();
-  });
+  addEventListener("beforeprint", () => points.forEach((point) => point.drawAll()));
 }
 
 function startOrStayStatic(): void {

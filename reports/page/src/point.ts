@@ -1,20 +1,20 @@
 // The charts of one sweep point: axis, zoom, cursor and switches are shared by all of them.
-import { reach, reaches, stepped } from "./curve";
+import { reach, reaches } from "./curve";
 import type { AxisData, ChartData, PageData } from "./data";
 import { button, make } from "./dom";
-import { actionOf, type Action } from "./keys";
-import { Plot, type PlotOwner, type PointState } from "./plot";
-import { clamped, panned, revealing, zoomed, type Range } from "./range";
-
-const kZoomStep = 2;
-const kPanStep = 0.25;
+import { Plot, type PointState } from "./plot";
+import { View } from "./view";
 
 type Switch = "logX" | "logY" | "bands" | "seeds";
 
-export class Point implements PlotOwner {
-  readonly state: PointState;
-  private plots: Plot[];
-  private readonly area: HTMLElement;
+export class Point {
+  private readonly state: PointState;
+  private readonly view = new View(
+    () => this.draw(),
+    () => this.plots.forEach((plot) => plot.showCursor()),
+  );
+  private readonly plots: Plot[];
+  private readonly area = make("div", { class: "plots" });
   private readonly tools: HTMLElement;
   private readonly switches: Record<Switch, HTMLButtonElement>;
   private begun = false;
@@ -22,42 +22,37 @@ export class Point implements PlotOwner {
   private readonly seen = new IntersectionObserver((entries) => this.cameNear(entries), {
     rootMargin: "600px",
   });
-  private readonly resized = new ResizeObserver((entries) => {
-    for (const { target } of entries) this.plotAt(target)?.resize();
-  });
 
-  /// Puts charts and switches into `place`, a `.curves` element of the page. `before`: how the
-  /// reader had set the point that this one replaces.
+  /// Puts charts and switches into `place`, a `.curves` element of the page. `before`: the point
+  /// that this one replaces, which the reader had set.
   constructor(
     place: HTMLElement,
     readonly number: number,
     private axes: AxisData[],
     charts: ChartData[],
-    before?: PointState,
+    before?: Point,
   ) {
-    this.state = {
+    this.state = before?.state ?? {
       axis: axes[0] ?? { key: "gradients", label: "gradients" },
-      window: null,
-      full: { min: 0, max: 1 },
-      logarithmicX: false,
       logarithmicY: null,
       bands: true,
       seeds: true,
-      ...before,
-      cursor: null,
     };
+    this.view.window = before?.view.window ?? null;
+    this.view.logarithmic = before?.view.logarithmic ?? false;
+    const toggle = (which: Switch, text: string) => button(text, {}, () => this.toggle(which));
     this.switches = {
-      logX: button("log x", {}, () => this.toggle("logX")),
-      logY: button("log y", {}, () => this.toggle("logY")),
-      bands: button("bands", {}, () => this.toggle("bands")),
-      seeds: button("seeds", {}, () => this.toggle("seeds")),
+      logX: toggle("logX", "log x"),
+      logY: toggle("logY", "log y"),
+      bands: toggle("bands", "bands"),
+      seeds: toggle("seeds", "seeds"),
     };
     const hintId = `plots-hint-${number}`;
     this.tools = make(
       "div",
       { class: "tools", role: "group", "aria-label": "How the curves are drawn" },
       ...Object.values(this.switches),
-      button("reset zoom", {}, () => this.zoomTo(null)),
+      button("reset zoom", {}, () => this.view.zoomTo(null)),
       // Said once; the other points' charts refer to theirs unseen.
       make(
         "span",
@@ -65,8 +60,7 @@ export class Point implements PlotOwner {
         "Drag to zoom. In a focused chart: arrows move the cursor, + and − zoom, 0 resets.",
       ),
     );
-    this.plots = charts.map((chart) => new Plot(chart, this, hintId));
-    this.area = make("div", { class: "plots" });
+    this.plots = charts.map((chart) => new Plot(chart, this.state, this.view, hintId));
     this.arrange();
     this.attach(place);
     this.showSwitches();
@@ -82,7 +76,7 @@ export class Point implements PlotOwner {
           chart.id === this.plots[k]?.chart.id && chart.folded === this.plots[k]?.chart.folded,
       );
     if (!sameCharts) {
-      this.destroy();
+      this.seen.disconnect();
       return false;
     }
     this.axes = data.axes;
@@ -91,55 +85,26 @@ export class Point implements PlotOwner {
     return true;
   }
 
-  redraw(): void {
-    for (const plot of this.plots) plot.redraw();
+  /// For paper, with the charts that have not come near.
+  drawAll(): void {
+    if (this.area.isConnected) this.begin(this.plots);
   }
 
-  moveCursor(x: number | null, from: Plot): void {
-    this.state.cursor = x;
-    for (const plot of this.plots) if (plot !== from) plot.showCursor(x);
-  }
-
-  zoomTo(window: Range | null): void {
-    this.state.window = window && clamped(window, this.state.full, this.state.logarithmicX);
-    for (const plot of this.plots) plot.showWindow();
-  }
-
-  private destroy(): void {
-    this.seen.disconnect();
-    this.resized.disconnect();
+  private draw(): void {
+    for (const plot of this.plots) if (plot.drawn) plot.draw();
   }
 
   /// Secondary charts go under a fold of their own.
   private arrange(): void {
-    const figures = (folded: boolean) =>
-      this.plots
-        .filter(({ chart }) => (chart.folded ?? false) === folded)
-        .map(({ figure }) => figure);
-    this.area.append(make("div", { class: "grid-of-plots" }, ...figures(false)));
-    const more = figures(true);
-    if (more.length > 0)
-      this.area.append(
-        make(
-          "details",
-          {},
-          make("summary", {}, "More curves"),
-          make("div", { class: "grid-of-plots" }, ...more),
-        ),
-      );
-    for (const plot of this.plots) {
-      this.seen.observe(plot.surface);
-      this.resized.observe(plot.surface);
-      plot.surface.addEventListener("keydown", (event) => this.pressed(event, plot));
-      plot.surface.addEventListener("focus", () => plot.announce(true));
-      plot.surface.addEventListener("blur", () => {
-        plot.announce(false);
-        // A live page takes the focus away and gives it back while it replaces its parts.
-        setTimeout(() => {
-          if (document.activeElement !== plot.surface) this.setCursor(null);
-        });
-      });
-    }
+    const grid = (folded: boolean) => {
+      const plots = this.plots.filter(({ chart }) => (chart.folded ?? false) === folded);
+      return make("div", { class: "grid-of-plots" }, ...plots.map(({ figure }) => figure));
+    };
+    const more = grid(true);
+    this.area.append(grid(false));
+    if (more.firstChild)
+      this.area.append(make("details", {}, make("summary", {}, "More curves"), more));
+    for (const { surface } of this.plots) this.seen.observe(surface.element);
   }
 
   private attach(place: HTMLElement): void {
@@ -160,34 +125,33 @@ export class Point implements PlotOwner {
   private chooseAxis(key: string): void {
     const axis = this.axes.find((candidate) => candidate.key === key);
     if (!axis) return;
-    if (axis.key !== this.state.axis.key) this.state.cursor = this.state.window = null;
+    if (axis.key !== this.state.axis.key) this.view.cursor = this.view.window = null;
     this.state.axis = axis;
     this.rebuild();
   }
 
-  /// After anything that changes what there is to draw. Nothing is decoded before the first chart
-  /// has come near.
+  /// After the axis, its scale or the data changed. Nothing is decoded before the first chart has
+  /// come near.
   private rebuild(): void {
-    const { state } = this;
+    const { axis } = this.state;
     // Not every run has a place on every axis.
-    for (const { figure, chart } of this.plots) figure.hidden = !reaches(chart, state.axis.key);
+    for (const { figure, chart } of this.plots) figure.hidden = !reaches(chart, axis.key);
     if (!this.begun) return;
-    state.full = reach(
+    const found = reach(
       this.plots.map((plot) => plot.curves()),
-      state.logarithmicX,
-    ) ?? { min: 0.1, max: 1 };
-    if (state.window) state.window = clamped(state.window, state.full, state.logarithmicX);
-    for (const plot of this.plots) if (plot.drawn) plot.build();
+      this.view.logarithmic,
+    );
+    this.view.reach(found ?? { min: 0.1, max: 1 });
+    this.draw();
   }
 
   private toggle(which: Switch): void {
-    const { state } = this;
-    if (which === "logX") state.logarithmicX = !state.logarithmicX;
+    const { state, view } = this;
+    if (which === "logX") view.logarithmic = !view.logarithmic;
     if (which === "logY") state.logarithmicY = this.nextLogarithmicY();
     if (which === "bands" || which === "seeds") state[which] = !state[which];
     this.showSwitches();
-    if (which === "bands" || which === "seeds") this.redraw();
-    else this.rebuild();
+    this.rebuild();
   }
 
   /// As each chart is → all logarithmic → none → as each chart is; where all charts are of one
@@ -205,60 +169,27 @@ export class Point implements PlotOwner {
   }
 
   private showSwitches(): void {
-    const { state } = this;
-    const y = state.logarithmicY ?? this.commonLogarithmicY();
-    this.switches.logX.setAttribute("aria-pressed", String(state.logarithmicX));
-    this.switches.logY.setAttribute("aria-pressed", y === null ? "mixed" : String(y));
-    this.switches.bands.setAttribute("aria-pressed", String(state.bands));
-    this.switches.seeds.setAttribute("aria-pressed", String(state.seeds));
-  }
-
-  private setCursor(x: number | null): void {
-    this.state.cursor = x;
-    for (const plot of this.plots) plot.showCursor(x);
-  }
-
-  private plotAt(surface: Element): Plot | undefined {
-    return this.plots.find((plot) => plot.surface === surface);
+    const { bands, seeds, logarithmicY } = this.state;
+    const logY = logarithmicY ?? this.commonLogarithmicY() ?? "mixed";
+    const pressed = { logX: this.view.logarithmic, logY, bands, seeds };
+    for (const which of ["logX", "logY", "bands", "seeds"] as const)
+      this.switches[which].setAttribute("aria-pressed", String(pressed[which]));
   }
 
   private cameNear(entries: IntersectionObserverEntry[]): void {
-    for (const { isIntersecting, target } of entries) {
-      const plot = this.plotAt(target);
-      if (!isIntersecting || !plot || plot.drawn) continue;
-      this.seen.unobserve(target);
-      if (!this.begun) {
-        this.begun = true;
-        this.rebuild();
-      }
-      plot.build();
-    }
+    const near = entries.filter(({ isIntersecting }) => isIntersecting).map(({ target }) => target);
+    this.begin(this.plots.filter(({ surface }) => near.includes(surface.element)));
   }
 
-  private pressed(event: KeyboardEvent, plot: Plot): void {
-    const action = actionOf(event);
-    if (!plot.drawn || !action || action === "up" || action === "down") return;
-    event.preventDefault();
-    this.act(action, plot);
-  }
-
-  private act(action: Action, plot: Plot): void {
-    const { full, logarithmicX: log, cursor } = this.state;
-    const window = this.state.window ?? full;
-    const { grid } = plot.curves();
-    if (action === "reset") return this.zoomTo(null);
-    if (action === "in" || action === "out") {
-      const factor = action === "in" ? kZoomStep : 1 / kZoomStep;
-      const middle = log ? Math.sqrt(window.min * window.max) : (window.min + window.max) / 2;
-      return this.zoomTo(zoomed(window, full, factor, cursor ?? middle, log));
+  private begin(plots: Plot[]): void {
+    if (plots.length === 0) return;
+    if (!this.begun) {
+      this.begun = true;
+      this.rebuild();
     }
-    if (action === "panLeft" || action === "panRight")
-      return this.zoomTo(panned(window, full, action === "panLeft" ? -kPanStep : kPanStep, log));
-    let to = stepped(grid, cursor, action === "left" ? -1 : 1, window);
-    if (action === "first") to = grid.find((x) => x >= full.min) ?? null;
-    if (action === "last") to = grid[grid.length - 1] ?? null;
-    if (to !== null && (to < window.min || to > window.max))
-      this.zoomTo(revealing(window, full, to, log));
-    this.setCursor(to);
+    for (const plot of plots) {
+      this.seen.unobserve(plot.surface.element);
+      if (!plot.drawn) plot.draw();
+    }
   }
 }

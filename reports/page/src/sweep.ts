@@ -206,7 +206,7 @@ export class Sweep {
         { class: "smalls" },
         ...drawn.map(({ chart, curves, window, setting }) => {
           const title = this.titleOf(setting, false);
-          const svg = curveSvg(curves, {
+          const { svg } = curveSvg(curves, {
             width: 260,
             height: 160,
             title: `${chart.title}: ${title}`,

@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
 import {
   formatInterval,
   formatNumber,
@@ -8,7 +9,7 @@ import {
 } from "../src/numbers";
 
 describe("numbers read as those of the tables", () => {
-  test.each([
+  const numbers: [number, string][] = [
     [0, "0"],
     [1.5, "1.5"],
     [20, "20"],
@@ -21,28 +22,34 @@ describe("numbers read as those of the tables", () => {
     [NaN, "nan"],
     [Infinity, "inf"],
     [-Infinity, "-inf"],
-  ])("%d is %s", (value, text) => expect(formatNumber(value)).toBe(text));
+  ];
+  test("alone", () => {
+    for (const [value, text] of numbers) assert.equal(formatNumber(value), text);
+  });
 
-  test.each([
+  const spreads: [number, number, string][] = [
     [0.94117, 0.00993, "0.9412 ± 0.0099"],
     [1.23e-7, 4e-9, "(1.230 ± 0.040)e-07"],
     [12, 3, "12.0 ± 3.0"],
     [0.5, 1e-12, "0.50000000 ± 1.0e-12"],
     [2, NaN, "2 ± nan"],
-  ])("%d and %d are %s", (value, half, text) => expect(formatPlusMinus(value, half)).toBe(text));
+  ];
+  test("with a half-width", () => {
+    for (const [value, half, text] of spreads) assert.equal(formatPlusMinus(value, half), text);
+  });
 
   test("an interval is ± where symmetric, its ends where not, nothing for one seed", () => {
-    expect(formatInterval(1, 0.9, 1.1)).toBe("1.00 ± 0.10");
-    expect(formatInterval(1, 0.5, 2)).toBe("1 [0.5, 2]");
-    expect(formatInterval(1, 1, 1)).toBe("1");
-    expect(formatInterval(NaN, NaN, NaN)).toBe("–");
+    assert.equal(formatInterval(1, 0.9, 1.1), "1.00 ± 0.10");
+    assert.equal(formatInterval(1, 0.5, 2), "1 [0.5, 2]");
+    assert.equal(formatInterval(1, 1, 1), "1");
+    assert.equal(formatInterval(NaN, NaN, NaN), "–");
     const [mean, low, high] = new Float32Array([0.1, 0.0999, 0.1001]);
-    expect(formatInterval(mean ?? 0, low ?? 0, high ?? 0)).toContain("±");
+    assert.ok(formatInterval(mean ?? 0, low ?? 0, high ?? 0).includes("±"));
   });
 });
 
-describe("places on an axis", () => {
-  test.each([
+test("places on an axis are counts, bytes or numbers", () => {
+  const places = [
     ["gradients", 950, "950"],
     ["gradients", 20000, "20k"],
     ["gradients", 1.5e6, "1.5M"],
@@ -50,22 +57,22 @@ describe("places on an axis", () => {
     ["bytes", 0, "0 B"],
     ["seconds", 12.345, "12.3"],
     ["epochs", 0.5, "0.5"],
-  ] as const)("%s %d is %s", (axis, value, text) => expect(formatPlace(axis, value)).toBe(text));
+  ] as const;
+  for (const [axis, value, text] of places) assert.equal(formatPlace(axis, value), text);
 });
 
 describe("ticks", () => {
   const plain = (ticks: number[]) => tickTexts(ticks, formatNumber);
   test("have few digits, more only where neighbours would read the same", () => {
-    expect(plain([0, 0.5, 1])).toEqual(["0", "0.5", "1"]);
-    expect(plain([0.9412, 0.9414, 0.9416])).toEqual(["0.9412", "0.9414", "0.9416"]);
-    expect(plain([0.1, 0.2, 0.1 + 0.2])).toEqual(["0.1", "0.2", "0.3"]);
-    expect(
-      tickTexts([20100, 20150], (value, digits) => formatPlace("gradients", value, digits)),
-    ).toEqual(["20.1k", "20.15k"]);
+    assert.deepEqual(plain([0, 0.5, 1]), ["0", "0.5", "1"]);
+    assert.deepEqual(plain([0.9412, 0.9414, 0.9416]), ["0.9412", "0.9414", "0.9416"]);
+    assert.deepEqual(plain([0.1, 0.2, 0.1 + 0.2]), ["0.1", "0.2", "0.3"]);
+    const gradients = (value: number, digits: number) => formatPlace("gradients", value, digits);
+    assert.deepEqual(tickTexts([20100, 20150], gradients), ["20.1k", "20.15k"]);
   });
   test("powers of ten go without their zeros", () => {
-    expect(plain([1e-7, 1e-6])).toEqual(["1e-07", "1e-06"]);
-    expect(plain([1e6, 1.25e6])).toEqual(["1e+06", "1.25e+06"]);
+    assert.deepEqual(plain([1e-7, 1e-6]), ["1e-07", "1e-06"]);
+    assert.deepEqual(plain([1e6, 1.25e6]), ["1e+06", "1.25e+06"]);
   });
-  test("one tick alone has its text", () => expect(plain([3])).toEqual(["3"]));
+  test("one tick alone has its text", () => assert.deepEqual(plain([3]), ["3"]));
 });

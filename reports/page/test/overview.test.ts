@@ -1,5 +1,6 @@
 // Which rows of an overview a reader has chosen.
-import { expect, test } from "vitest";
+import assert from "node:assert/strict";
+import { test } from "node:test";
 import { briefKey, chosenSettings, valuesOf } from "../src/overview";
 
 const settings = {
@@ -12,16 +13,16 @@ const settings = {
 };
 
 test("rows have every value that was chosen", () => {
-  expect(chosenSettings(settings, [null, null])).toEqual([0, 1, 2]);
-  expect(chosenSettings(settings, ["–", null])).toEqual([0, 2]);
-  expect(chosenSettings(settings, ["0.1", "16"])).toEqual([]);
+  assert.deepEqual(chosenSettings(settings, [null, null]), [0, 1, 2]);
+  assert.deepEqual(chosenSettings(settings, ["–", null]), [0, 2]);
+  assert.deepEqual(chosenSettings(settings, ["0.1", "16"]), []);
 });
 
 test("a key's values come in their order, each once", () => {
-  expect(valuesOf(settings, 0)).toEqual(["–", "0.1"]);
-  expect(valuesOf(settings, 1)).toEqual(["8", "16"]);
+  assert.deepEqual(valuesOf(settings, 0), ["–", "0.1"]);
+  assert.deepEqual(valuesOf(settings, 1), ["8", "16"]);
 });
 
 test("keys are said by their last two words", () => {
-  expect(settings.keys.map(briefKey)).toEqual(["partition.alpha", "workers.count"]);
+  assert.deepEqual(settings.keys.map(briefKey), ["partition.alpha", "workers.count"]);
 });

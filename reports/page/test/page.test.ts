@@ -1,5 +1,6 @@
 // The small decisions around the drawings.
-import { describe, expect, test } from "vitest";
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
 import { columnsOf, spread } from "../src/chart_table";
 import { curvesOf } from "../src/curve";
 import { foldKeys } from "../src/keep";
@@ -7,7 +8,6 @@ import { actionOf } from "../src/keys";
 import { lostText } from "../src/live";
 import { keyOf } from "../src/parts";
 import { finalValues, lastValues, valuesAt } from "../src/readout";
-import { dashOf } from "../src/theme";
 import { bandData, chartData, encode } from "./synthetic";
 
 describe("keys", () => {
@@ -16,7 +16,7 @@ describe("keys", () => {
     held: Partial<Record<"ctrlKey" | "metaKey" | "altKey" | "shiftKey", boolean>> = {},
   ) => actionOf({ key, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...held });
   test("zoom, move and reset", () => {
-    expect(["+", "=", "-", "0", "Escape", "ArrowLeft", "Home"].map((key) => press(key))).toEqual([
+    assert.deepEqual(["+", "=", "-", "0", "Escape", "ArrowLeft", "Home"].map((key) => press(key)), [
       "in",
       "in",
       "out",
@@ -25,13 +25,13 @@ describe("keys", () => {
       "left",
       "first",
     ]);
-    expect(press("ArrowLeft", { shiftKey: true })).toBe("panLeft");
-    expect(press("+", { shiftKey: true })).toBe("in");
+    assert.equal(press("ArrowLeft", { shiftKey: true }), "panLeft");
+    assert.equal(press("+", { shiftKey: true }), "in");
   });
   test("leave to the browser what is its own", () => {
-    expect(["Tab", "Enter", " ", "a"].map((key) => press(key))).toEqual([null, null, null, null]);
-    expect(press("+", { ctrlKey: true })).toBeNull();
-    expect(press("ArrowLeft", { altKey: true })).toBeNull();
+    assert.deepEqual(["Tab", "Enter", " ", "a"].map((key) => press(key)), [null, null, null, null]);
+    assert.equal(press("+", { ctrlKey: true }), null);
+    assert.equal(press("ArrowLeft", { altKey: true }), null);
   });
 });
 
@@ -45,44 +45,40 @@ describe("readings", () => {
   });
   const curves = curvesOf(chart, "gradients");
   test("at a place: every group, and bounds where they are", () => {
-    expect(valuesAt(curves, 1, true).map(({ label, text }) => `${label}: ${text}`)).toEqual([
+    assert.deepEqual(valuesAt(curves, 1, true).map(({ label, text }) => `${label}: ${text}`), [
       "group 0: 6.0 ± 1.0",
       "group 1: –",
       "bound: 10",
     ]);
   });
   test("final: the means over last values that the page's tables have", () => {
-    expect(finalValues(chart.groups).map(({ text }) => text)).toEqual(["0.0 ± 1.0", "1.0 ± 1.0"]);
+    const texts = finalValues(chart.groups).map(({ text }) => text);
+    assert.deepEqual(texts, ["0.0 ± 1.0", "1.0 ± 1.0"]);
   });
   test("at the end: each group's own last value in the window", () => {
-    expect(lastValues(curves, 3).map(({ text }) => text)).toEqual(["6.0 ± 1.0", "9"]);
-    expect(lastValues(curves, 1).map(({ text }) => text)).toEqual(["5.0 ± 1.0", "9"]);
-    expect(lastValues(curves, 0)).toEqual([]);
+    assert.deepEqual(lastValues(curves, 3).map(({ text }) => text), ["6.0 ± 1.0", "9"]);
+    assert.deepEqual(lastValues(curves, 1).map(({ text }) => text), ["5.0 ± 1.0", "9"]);
+    assert.deepEqual(lastValues(curves, 0), []);
   });
 });
 
 test("a chart's table has places spread over the window, none twice", () => {
-  expect(spread([0, 1, 2, 3, 4, 5, 6, 7, 8], { min: 0, max: 8 }, 5)).toEqual([0, 2, 4, 6, 8]);
-  expect(spread([0, 1, 2], { min: 0, max: 2 }, 9)).toEqual([0, 1, 2]);
-  expect(spread([0, 10], { min: 3, max: 6 }, 9)).toEqual([]);
-  expect(spread([], { min: 0, max: 1 }, 9)).toEqual([]);
+  assert.deepEqual(spread([0, 1, 2, 3, 4, 5, 6, 7, 8], { min: 0, max: 8 }, 5), [0, 2, 4, 6, 8]);
+  assert.deepEqual(spread([0, 1, 2], { min: 0, max: 2 }, 9), [0, 1, 2]);
+  assert.deepEqual(spread([0, 10], { min: 3, max: 6 }, 9), []);
+  assert.deepEqual(spread([], { min: 0, max: 1 }, 9), []);
 });
 
 test("a chart's table gives the ends of an interval only to groups that have one", () => {
   const names = (high: number[]) =>
     columnsOf("A", { x: [1, 2], mean: [5, 5], low: [5, 4], high }).map(({ name }) => name);
-  expect(names([5, NaN])).toEqual(["A"]);
-  expect(names([5, 6])).toEqual(["A", "A, low", "A, high"]);
-});
-
-test("dashes are in tenths of a pixel", () => {
-  expect(dashOf("90 28")).toEqual([9, 2.8]);
-  expect(dashOf("")).toEqual([]);
+  assert.deepEqual(names([5, NaN]), ["A"]);
+  assert.deepEqual(names([5, 6]), ["A", "A, low", "A, high"]);
 });
 
 test("folds of the same name are told apart", () => {
   const fold = { section: "curves", summary: "Data" };
-  expect(foldKeys([fold, fold, { section: "seeds", summary: "Data" }])).toEqual([
+  assert.deepEqual(foldKeys([fold, fold, { section: "seeds", summary: "Data" }]), [
     "curves/Data/0",
     "curves/Data/1",
     "seeds/Data/0",
@@ -90,11 +86,11 @@ test("folds of the same name are told apart", () => {
 });
 
 test("parts of a page are known by id, or else by place", () => {
-  expect([keyOf("curves", 3), keyOf("", 3)]).toEqual(["#curves", "3"]);
+  assert.deepEqual([keyOf("curves", 3), keyOf("", 3)], ["#curves", "3"]);
 });
 
 test("the status line says whether asking again helps", () => {
-  expect(lostText(null, "12:00:00")).toContain("since 12:00:00");
-  expect(lostText(500, "12:00:00")).toContain("Trying again");
-  expect(lostText(403, "12:00:00")).toContain("acid watch");
+  assert.ok(lostText(null, "12:00:00").includes("since 12:00:00"));
+  assert.ok(lostText(500, "12:00:00").includes("Trying again"));
+  assert.ok(lostText(403, "12:00:00").includes("acid watch"));
 });

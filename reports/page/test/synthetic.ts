@@ -1,5 +1,10 @@
-// What the tests feed to the page's code.
+// What the tests feed to the page's code, and how they compare numbers that are rounded.
+import assert from "node:assert/strict";
 import type { BandData, ChartData, TimelineData } from "../src/data";
+
+export function near(actual: number | undefined, expected: number): void {
+  assert.ok(Math.abs((actual ?? NaN) - expected) <= 1e-9 * Math.max(1, Math.abs(expected)));
+}
 
 export function encode(numbers: number[]): string {
   const bytes = new Uint8Array(new Float32Array(numbers).buffer);

@@ -1,0 +1,14 @@
+// What the tests use of Node, of which the page's own code knows nothing.
+declare module "node:assert/strict" {
+  const assert: {
+    ok(value: unknown): void;
+    equal(actual: unknown, expected: unknown): void;
+    deepEqual(actual: unknown, expected: unknown): void;
+    throws(act: () => void, error: unknown): void;
+  };
+  export default assert;
+}
+declare module "node:test" {
+  export function describe(name: string, body: () => void): void;
+  export function test(name: string, body: () => void): void;
+}
