@@ -9,12 +9,12 @@
 
 #include "engine/base/error.hpp"
 #include "tests/catch.hpp"
-#include "tests/checkpoint/folder.hpp"
+#include "tests/scratch.hpp"
 
 using namespace acid;
 using acid::test::content_of;
-using acid::test::Folder;
 using acid::test::put;
+using acid::test::ScratchFolder;
 namespace fs = std::filesystem;
 
 namespace {
@@ -30,9 +30,9 @@ std::string long_text(std::size_t size) {
   return text;
 }
 
-std::size_t files_in(const Folder& folder) {
+std::size_t files_in(const ScratchFolder& folder) {
   return static_cast<std::size_t>(
-      std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()));
+      std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()));
 }
 
 /// No file of this process grows beyond `bytes` while it lives.
@@ -56,8 +56,8 @@ class FileSizeLimit {
 }  // namespace
 
 TEST_CASE("a file written in pieces of any size is their concatenation") {
-  const Folder folder;
-  const std::string path = folder.file("file");
+  const ScratchFolder folder;
+  const std::string path = folder.path("file");
   constexpr std::size_t kMiB = 1 << 20;
   for (const std::size_t piece :
        {std::size_t{1000}, kMiB - 1, kMiB, kMiB + 1, 2 * kMiB + 7, std::size_t{3} << 20}) {
@@ -75,17 +75,17 @@ TEST_CASE("a file written in pieces of any size is their concatenation") {
 }
 
 TEST_CASE("an empty file can be written") {
-  const Folder folder;
-  const auto written = AtomicFile(folder.file("file")).commit();
+  const ScratchFolder folder;
+  const auto written = AtomicFile(folder.path("file")).commit();
   CHECK(written.bytes == 0);
-  CHECK(fs::file_size(folder.file("file")) == 0);
+  CHECK(fs::file_size(folder.path("file")) == 0);
   CHECK(written.sha256 == sha256_hex(std::string_view()));
 }
 
 TEST_CASE("small pieces are gathered before they are written") {
-  const Folder folder;
-  AtomicFile file(folder.file("file"));
-  const fs::path temporary = fs::directory_iterator(folder.path)->path();
+  const ScratchFolder folder;
+  AtomicFile file(folder.path("file"));
+  const fs::path temporary = fs::directory_iterator(folder.path())->path();
   const std::string piece(256, 'x');
   for (int k = 0; k < 4096; ++k) file.write(bytes(piece));
   CHECK(fs::file_size(temporary) == 0);
@@ -94,8 +94,8 @@ TEST_CASE("small pieces are gathered before they are written") {
 }
 
 TEST_CASE("until it is committed, and when it never is, the old file stays") {
-  const Folder folder;
-  const std::string path = folder.file("file");
+  const ScratchFolder folder;
+  const std::string path = folder.path("file");
   put(path, "old");
   {
     AtomicFile file(path);
@@ -111,8 +111,8 @@ TEST_CASE("until it is committed, and when it never is, the old file stays") {
 }
 
 TEST_CASE("a file that cannot be written leaves the old one, no debris, and a reason") {
-  const Folder folder;
-  const std::string path = folder.file("file");
+  const ScratchFolder folder;
+  const std::string path = folder.path("file");
   put(path, "old");
   const std::string text = long_text(3 << 20);
   for (const std::size_t piece : {std::size_t{1000}, text.size()}) {
@@ -131,43 +131,43 @@ TEST_CASE("a file that cannot be written leaves the old one, no debris, and a re
 }
 
 TEST_CASE("what fits only in the buffer fails at the commit, not silently") {
-  const Folder folder;
-  AtomicFile file(folder.file("file"));
+  const ScratchFolder folder;
+  AtomicFile file(folder.path("file"));
   file.write(bytes(long_text(1000)));
   const FileSizeLimit limit(100);
   CHECK_THROWS_AS(file.commit(), StoreError);
-  CHECK_FALSE(fs::exists(folder.file("file")));
+  CHECK_FALSE(fs::exists(folder.path("file")));
 }
 
 TEST_CASE("a name that is taken by a folder is an error and leaves no debris") {
-  const Folder folder;
-  fs::create_directories(folder.path / "taken" / "inside");
+  const ScratchFolder folder;
+  fs::create_directories(folder.path("taken/inside"));
   {
-    AtomicFile file(folder.file("taken"));
+    AtomicFile file(folder.path("taken"));
     file.write(bytes("text"));
     CHECK_THROWS_WITH(file.commit(), ContainsSubstring("rename") && ContainsSubstring("taken"));
   }
-  CHECK(fs::is_directory(folder.path / "taken" / "inside"));
+  CHECK(fs::is_directory(folder.path("taken/inside")));
   CHECK(files_in(folder) == 1);
 }
 
 TEST_CASE("folders are made with all above them, and what cannot be one is a StoreError") {
-  const Folder folder;
-  create_folders(folder.file("a/b/c"));
-  create_folders(folder.file("a/b/c"));
-  CHECK(fs::is_directory(folder.path / "a/b/c"));
-  fs::create_directory_symlink("loop", folder.path / "loop");
-  fs::create_directory_symlink("nowhere", folder.path / "dangling");
-  put(folder.file("taken"), "a file");
+  const ScratchFolder folder;
+  create_folders(folder.path("a/b/c"));
+  create_folders(folder.path("a/b/c"));
+  CHECK(fs::is_directory(folder.path("a/b/c")));
+  fs::create_directory_symlink("loop", folder.path("loop"));
+  fs::create_directory_symlink("nowhere", folder.path("dangling"));
+  folder.write("taken", "a file");
   for (const char* bad : {"loop", "loop/a", "dangling", "dangling/a", "taken", "taken/a"}) {
     INFO(bad);
-    CHECK_THROWS_AS(create_folders(folder.file(bad)), StoreError);
+    CHECK_THROWS_AS(create_folders(folder.path(bad)), StoreError);
   }
 }
 
 TEST_CASE("two files under one name do not write into each other") {
-  const Folder folder;
-  const std::string path = folder.file("file");
+  const ScratchFolder folder;
+  const std::string path = folder.path("file");
   AtomicFile first(path), second(path);
   first.write(bytes("first"));
   second.write(bytes("second, longer"));
@@ -180,8 +180,8 @@ TEST_CASE("two files under one name do not write into each other") {
 }
 
 TEST_CASE("a file is committed once") {
-  const Folder folder;
-  AtomicFile file(folder.file("file"));
+  const ScratchFolder folder;
+  AtomicFile file(folder.path("file"));
   file.commit();
   CHECK_THROWS_AS(file.commit(), AssertionError);
   CHECK_THROWS_AS(file.write(bytes("more")), AssertionError);

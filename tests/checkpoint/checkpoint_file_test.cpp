@@ -10,12 +10,12 @@
 
 #include "engine/base/rng.hpp"
 #include "tests/catch.hpp"
-#include "tests/checkpoint/folder.hpp"
+#include "tests/scratch.hpp"
 
 using namespace acid;
 using acid::test::content_of;
-using acid::test::Folder;
 using acid::test::put;
+using acid::test::ScratchFolder;
 namespace fs = std::filesystem;
 
 namespace {
@@ -78,8 +78,8 @@ std::string written_by(const std::string& command) {
 }  // namespace
 
 TEST_CASE("a checkpoint comes back as it was written, for any number of workers and any size") {
-  const Folder folder;
-  const std::string path = folder.file("checkpoint");
+  const ScratchFolder folder;
+  const std::string path = folder.path("checkpoint");
   for (const std::size_t workers : {1, 2, 3, 4, 7, 16})
     for (const std::size_t size : {0, 1, 2, 63, 64, 65}) {
       INFO(workers << " workers, " << size << " floats");
@@ -99,8 +99,8 @@ TEST_CASE("a checkpoint comes back as it was written, for any number of workers 
 }
 
 TEST_CASE("vectors longer than a block, and more workers than a block holds, come back") {
-  const Folder folder;
-  const std::string path = folder.file("checkpoint");
+  const ScratchFolder folder;
+  const std::string path = folder.path("checkpoint");
   const std::pair<std::size_t, std::size_t> cases[] = {{3, 300'001}, {5, 131'072}, {20'001, 33}};
   for (const auto& [workers, size] : cases) {
     const Saved saved(workers, size);
@@ -112,8 +112,8 @@ TEST_CASE("vectors longer than a block, and more workers than a block holds, com
 }
 
 TEST_CASE("a vector that was not saved is not there, and one without tensors is left out") {
-  const Folder folder;
-  const std::string path = folder.file("checkpoint");
+  const ScratchFolder folder;
+  const std::string path = folder.path("checkpoint");
   const Saved saved(2, 4);
   CheckpointContent content = saved.content();
   content.vectors.push_back({"buffers", {}, {{}, {}}});
@@ -130,8 +130,8 @@ TEST_CASE("a vector that was not saved is not there, and one without tensors is 
 }
 
 TEST_CASE("vectors of another run are refused: other workers, shapes, names, more or fewer") {
-  const Folder folder;
-  const std::string path = folder.file("checkpoint");
+  const ScratchFolder folder;
+  const std::string path = folder.path("checkpoint");
   const Saved saved(3, 8);
   write_checkpoint(path, saved.content());
   const CheckpointFile file(path);
@@ -150,8 +150,8 @@ TEST_CASE("vectors of another run are refused: other workers, shapes, names, mor
 }
 
 TEST_CASE("a checkpoint is a safetensors file to a reader that knows nothing of acid") {
-  const Folder folder;
-  const std::string path = folder.file("checkpoint");
+  const ScratchFolder folder;
+  const std::string path = folder.path("checkpoint");
   Saved saved(2, 3, 5);
   saved.x = {{1, 2, 3}, {4, 5, -0.0f}};
   saved.momentum = {{0, 0, 0}, {0, 0, 0.5f}};
@@ -169,8 +169,8 @@ TEST_CASE("a checkpoint is a safetensors file to a reader that knows nothing of 
 }
 
 TEST_CASE("a checkpoint cut anywhere, or longer than it was, is refused") {
-  const Folder folder;
-  const std::string path = folder.file("checkpoint"), cut = folder.file("cut");
+  const ScratchFolder folder;
+  const std::string path = folder.path("checkpoint"), cut = folder.path("cut");
   const Saved saved(2, 3);
   const std::string sha256 = write_checkpoint(path, saved.content()).sha256;
   const std::string content = content_of(path);
@@ -186,8 +186,8 @@ TEST_CASE("a checkpoint cut anywhere, or longer than it was, is refused") {
 }
 
 TEST_CASE("an altered byte is found by the digest, and without one does no harm") {
-  const Folder folder;
-  const std::string path = folder.file("checkpoint"), altered = folder.file("altered");
+  const ScratchFolder folder;
+  const std::string path = folder.path("checkpoint"), altered = folder.path("altered");
   const Saved saved(2, 3);
   const std::string sha256 = write_checkpoint(path, saved.content()).sha256;
   const std::string content = content_of(path);
@@ -212,8 +212,8 @@ TEST_CASE("an altered byte is found by the digest, and without one does no harm"
 }
 
 TEST_CASE("a digest is compared with the whole file") {
-  const Folder folder;
-  const std::string path = folder.file("checkpoint");
+  const ScratchFolder folder;
+  const std::string path = folder.path("checkpoint");
   const Saved saved(3, 400'000);  // several blocks
   const std::string sha256 = write_checkpoint(path, saved.content()).sha256;
   CHECK_NOTHROW(CheckpointFile(path, sha256));
@@ -234,8 +234,8 @@ std::string with_header(const std::string& header, std::size_t data) {
 }  // namespace
 
 TEST_CASE("a checkpoint of another version is no damage: another acid can go on from it") {
-  const Folder folder;
-  const std::string path = folder.file("checkpoint");
+  const ScratchFolder folder;
+  const std::string path = folder.path("checkpoint");
   put(path, with_header(R"({"__metadata__":{"acid_checkpoint":"2"},)"
                         R"("state":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})",
                         4));
@@ -250,8 +250,8 @@ TEST_CASE("a checkpoint of another version is no damage: another acid can go on 
 }
 
 TEST_CASE("headers that lie are refused with what is wrong with them") {
-  const Folder folder;
-  const std::string path = folder.file("checkpoint");
+  const ScratchFolder folder;
+  const std::string path = folder.path("checkpoint");
   const std::string start = R"({"__metadata__":{"acid_checkpoint":"1"})";
   const std::string state = R"(,"state":{"dtype":"U8","shape":[4],"data_offsets":[0,4]})";
   const auto float_at = [](const std::string& shape, const std::string& range) {
@@ -305,8 +305,8 @@ TEST_CASE("headers that lie are refused with what is wrong with them") {
 }
 
 TEST_CASE("a header's length is not believed") {
-  const Folder folder;
-  const std::string path = folder.file("checkpoint");
+  const ScratchFolder folder;
+  const std::string path = folder.path("checkpoint");
   for (const char last : {'\x00', '\x01', '\x7F', '\xFF'}) {
     put(path, std::string("\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 7) + last + "{}");
     CHECK_THROWS_WITH(CheckpointFile(path), ContainsSubstring("header should have"));
@@ -321,17 +321,17 @@ TEST_CASE("a header's length is not believed") {
 }
 
 TEST_CASE("what is no file at all is a damaged checkpoint too") {
-  const Folder folder;
-  CHECK_THROWS_WITH(CheckpointFile(folder.file("missing")), ContainsSubstring("No such file"));
-  CHECK_THROWS_AS(CheckpointFile(folder.file("missing")), DamagedCheckpoint);
-  CHECK_THROWS_WITH(CheckpointFile(folder.path.string()), ContainsSubstring("not a regular file"));
-  REQUIRE(::mkfifo(folder.file("pipe").c_str(), 0600) == 0);
-  CHECK_THROWS_AS(CheckpointFile(folder.file("pipe")), DamagedCheckpoint);
+  const ScratchFolder folder;
+  CHECK_THROWS_WITH(CheckpointFile(folder.path("missing")), ContainsSubstring("No such file"));
+  CHECK_THROWS_AS(CheckpointFile(folder.path("missing")), DamagedCheckpoint);
+  CHECK_THROWS_WITH(CheckpointFile(folder.path()), ContainsSubstring("not a regular file"));
+  REQUIRE(::mkfifo(folder.path("pipe").c_str(), 0600) == 0);
+  CHECK_THROWS_AS(CheckpointFile(folder.path("pipe")), DamagedCheckpoint);
 }
 
 TEST_CASE("a checkpoint that was removed while it is open can still be read") {
-  const Folder folder;
-  const std::string path = folder.file("checkpoint");
+  const ScratchFolder folder;
+  const std::string path = folder.path("checkpoint");
   const Saved saved(2, 8);
   write_checkpoint(path, saved.content());
   const CheckpointFile file(path);
@@ -340,8 +340,8 @@ TEST_CASE("a checkpoint that was removed while it is open can still be read") {
 }
 
 TEST_CASE("a checkpoint that shrinks while it is open is found damaged") {
-  const Folder folder;
-  const std::string path = folder.file("checkpoint");
+  const ScratchFolder folder;
+  const std::string path = folder.path("checkpoint");
   const Saved saved(2, 8);
   write_checkpoint(path, saved.content());
   const CheckpointFile file(path);

@@ -2,12 +2,12 @@
 
 #include "engine/base/error.hpp"
 #include "tests/catch.hpp"
-#include "tests/checkpoint/folder.hpp"
+#include "tests/scratch.hpp"
 
 using namespace acid;
 using acid::test::content_of;
-using acid::test::Folder;
 using acid::test::put;
+using acid::test::ScratchFolder;
 namespace fs = std::filesystem;
 
 namespace {
@@ -18,8 +18,8 @@ const std::vector<Segment> kSegments = {{"weight", {2, 3}, 0, 6}, {"bias", {1}, 
 }  // namespace
 
 TEST_CASE("tensors come back as they were written") {
-  const Folder folder;
-  const std::string path = folder.path / "model.safetensors";
+  const ScratchFolder folder;
+  const std::string path = folder.path("model.safetensors");
   const auto written = write_safetensors(path, {{kSegments, kValues}}, {{"run", "abc"}});
   CHECK(written.sha256 == sha256_file(path));
   CHECK(written.bytes == static_cast<std::int64_t>(fs::file_size(path)));
@@ -31,8 +31,8 @@ TEST_CASE("tensors come back as they were written") {
 }
 
 TEST_CASE("the data of a safetensors file start at a multiple of eight") {
-  const Folder folder;
-  const std::string path = folder.path / "model.safetensors";
+  const ScratchFolder folder;
+  const std::string path = folder.path("model.safetensors");
   write_safetensors(path, {{kSegments, kValues}}, {});
   std::ifstream file(path, std::ios::binary);
   std::uint64_t length = 0;
@@ -41,20 +41,20 @@ TEST_CASE("the data of a safetensors file start at a multiple of eight") {
 }
 
 TEST_CASE("a failed write leaves no file and names the reason") {
-  const Folder folder;
-  const std::string path = folder.path / "missing" / "model.safetensors";
+  const ScratchFolder folder;
+  const std::string path = folder.path("missing/model.safetensors");
   CHECK_THROWS_WITH(write_safetensors(path, {{kSegments, kValues}}, {}),
                     ContainsSubstring("No such file"));
   {
-    AtomicFile abandoned(folder.path / "other");
+    AtomicFile abandoned(folder.path("other"));
     abandoned.write(std::as_bytes(std::span(kValues)));
   }
-  CHECK(fs::is_empty(folder.path));
+  CHECK(fs::is_empty(folder.path()));
 }
 
 TEST_CASE("a damaged safetensors file is refused, wherever it is cut") {
-  const Folder folder;
-  const std::string path = folder.path / "model.safetensors", cut = folder.path / "cut";
+  const ScratchFolder folder;
+  const std::string path = folder.path("model.safetensors"), cut = folder.path("cut");
   write_safetensors(path, {{kSegments, kValues}}, {});
   const std::string content = content_of(path);
   for (std::size_t size = 0; size < content.size(); ++size) {
@@ -65,8 +65,8 @@ TEST_CASE("a damaged safetensors file is refused, wherever it is cut") {
 }
 
 TEST_CASE("an altered byte of a safetensors file is an error or another value, nothing worse") {
-  const Folder folder;
-  const std::string path = folder.file("model.safetensors"), altered = folder.file("altered");
+  const ScratchFolder folder;
+  const std::string path = folder.path("model.safetensors"), altered = folder.path("altered");
   write_safetensors(path, {{kSegments, kValues}}, {{"run", "abc"}});
   const std::string content = content_of(path);
   for (std::size_t at = 0; at < content.size(); ++at)
@@ -87,14 +87,14 @@ TEST_CASE("an altered byte of a safetensors file is an error or another value, n
 }
 
 TEST_CASE("a folder and a missing file are no safetensors files") {
-  const Folder folder;
-  CHECK_THROWS_AS(read_safetensors(folder.path.string()), Error);
-  CHECK_THROWS_WITH(read_safetensors(folder.file("missing")), ContainsSubstring("No such file"));
+  const ScratchFolder folder;
+  CHECK_THROWS_AS(read_safetensors(folder.path()), Error);
+  CHECK_THROWS_WITH(read_safetensors(folder.path("missing")), ContainsSubstring("No such file"));
 }
 
 TEST_CASE("bytes are not read as floats") {
-  const Folder folder;
-  const std::string path = folder.file("model.safetensors");
+  const ScratchFolder folder;
+  const std::string path = folder.path("model.safetensors");
   const std::string header = R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}} )";
   put(path,
       std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') + header + "data");

@@ -16,8 +16,7 @@ namespace {
 /// The words that `acid completion -- WORDS…` offers, without the explanations.
 Words offered(const Folder& folder, Words words) {
   words.insert(words.begin(), {"completion", "--"});
-  const auto result = acid::test::acid(folder, words);
-  CHECK(result.code == 0);
+  const auto result = folder.done(words);
   CHECK(result.err.empty());
   Words found;
   std::istringstream lines(result.out);
@@ -29,7 +28,7 @@ Words offered(const Folder& folder, Words words) {
 /// The completion that bash finds for a command line, which it has split into words, of which the
 /// last is completed.
 std::string completed_by_bash(const Folder& folder, const std::string& words) {
-  folder.write("acid.bash", acid::test::acid(folder, {"completion", "bash"}).out);
+  folder.write("acid.bash", folder.call({"completion", "bash"}).out);
   folder.write("ask.bash", "cd '" + folder.path() +
                                "' && source acid.bash\nCOMP_WORDS=('" BINARY_ROOT "/acid' " +
                                words +
@@ -44,7 +43,7 @@ bool there_is(const std::string& program) {
 }
 
 std::set<std::string> commands(const Folder& folder) {
-  const std::string help = acid::test::acid(folder, {"--help"}).out;
+  const std::string help = folder.call({"--help"}).out;
   std::set<std::string> found;
   const std::regex line("\n  ([a-z]+)  ");
   for (std::sregex_iterator each(help.begin(), help.end(), line), end; each != end; ++each)
@@ -57,7 +56,7 @@ std::set<std::string> commands(const Folder& folder) {
 TEST_CASE(
     "shells are offered every command and every option that help shows, and the manual has them") {
   const Folder folder;
-  const std::string manual = acid::test::acid(folder, {"manual"}).out;
+  const std::string manual = folder.call({"manual"}).out;
   const auto known = commands(folder);
   CHECK(known.size() >= 14);
   const Words first = offered(folder, {""});
@@ -66,7 +65,7 @@ TEST_CASE(
     INFO(command);
     CHECK_THAT(manual, ContainsSubstring(".SS " + command + "\n"));
     const Words options = offered(folder, {command, "--"});
-    const std::string help = acid::test::acid(folder, {command, "--help"}).out;
+    const std::string help = folder.call({command, "--help"}).out;
     const std::regex option("\n  (-[a-z],)?(--[a-z-]+)");
     for (std::sregex_iterator each(help.begin(), help.end(), option), end; each != end; ++each) {
       const std::string name = (*each)[2];
@@ -80,34 +79,34 @@ TEST_CASE(
 
 TEST_CASE("what may follow depends on what has been typed") {
   const Folder folder;
-  CHECK(offered(folder, {"li"}) == Words{"list"});
-  CHECK(offered(folder, {"list", "--st"}) == Words{"--state", "--store"});
-  CHECK(offered(folder, {"list", "--state", "f"}) == Words{"finished", "failed"});
-  CHECK(offered(folder, {"list", "--state=f"}) == Words{"--state=finished", "--state=failed"});
-  CHECK(offered(folder, {"list", "--state", "=", "f"}) ==
-        Words{"--state=finished", "--state=failed"});
-  CHECK(offered(folder, {"list", "--state", "failed", "--st"}) == Words{"--store"});
-  CHECK(offered(folder, {"run", "--set", "a=1", "--se"}) == Words{"--set"});  // can be repeated
-  CHECK(offered(folder, {"run", ""}) == Words{":files"});
-  CHECK(offered(folder, {"run", "recipe.toml", ""}).empty());
-  CHECK(offered(folder, {"run", "recipe.toml", "--store", ""}) == Words{":folders"});
-  CHECK(offered(folder, {"topology", "bi"}) == Words{"bipartite-exponential"});
-  CHECK(offered(folder, {"topology", "ring", ""}).empty());
-  CHECK(offered(folder, {"show", ""}) == Words{"@latest"});
+  for (const auto& [typed, expected] :
+       {std::pair<Words, Words>{{"li"}, {"list"}},
+        {{"list", "--st"}, {"--state", "--store"}},
+        {{"list", "--state", "f"}, {"finished", "failed"}},
+        {{"list", "--state=f"}, {"--state=finished", "--state=failed"}},
+        {{"list", "--state", "=", "f"}, {"--state=finished", "--state=failed"}},
+        {{"list", "--state", "failed", "--st"}, {"--store"}},
+        {{"run", "--set", "a=1", "--se"}, {"--set"}},  // can be repeated
+        {{"run", ""}, {":files"}},
+        {{"run", "recipe.toml", ""}, {}},
+        {{"run", "recipe.toml", "--store", ""}, {":folders"}},
+        {{"topology", "bi"}, {"bipartite-exponential"}},
+        {{"topology", "ring", ""}, {}},
+        {{"show", ""}, {"@latest"}},
+        {{"list", "--nonsense", ""}, {"@latest"}}})
+    CHECK(offered(folder, typed) == expected);
   CHECK(offered(folder, {"nonsense", ""}).size() == offered(folder, {""}).size());
-  CHECK(offered(folder, {"list", "--nonsense", ""}) == Words{"@latest"});
   CHECK(offered(folder, {}).size() == offered(folder, {""}).size());
-  for (const std::string& driver : offered(folder, {"plan", "--driver", ""})) {
-    folder.write("recipe.toml", acid::test::kSmallRecipe);
-    CHECK(acid::test::acid(folder, {"plan", "recipe.toml", "--driver", driver}).code == 0);
-  }
+  folder.write("recipe.toml", acid::test::kSmallRecipe);
+  for (const std::string& driver : offered(folder, {"plan", "--driver", ""}))
+    folder.done({"plan", "recipe.toml", "--driver", driver});
   CHECK(offered(folder, {"plan", "--driver", ""}).size() == 3);
 }
 
 TEST_CASE("runs and experiments complete from the store that the command line names") {
   const Folder folder;
   folder.write("recipe.toml", acid::test::kSmallRecipe);
-  REQUIRE(acid::test::acid(folder, {"run", "recipe.toml", "--store", "elsewhere"}).code == 0);
+  folder.done({"run", "recipe.toml", "--store", "elsewhere"});
   CHECK(offered(folder, {"show", ""}) == Words{"@latest"});
   const Words runs = offered(folder, {"show", "--store", "elsewhere", ""});
   CHECK(runs.size() == 1 + 6);
@@ -119,35 +118,33 @@ TEST_CASE("runs and experiments complete from the store that the command line na
 TEST_CASE("bash completes words, values behind a sign, and names of files with spaces") {
   const Folder folder;
   folder.write("a recipe.toml", "");
-  CHECK(completed_by_bash(folder, "li") == "list,");
-  CHECK(completed_by_bash(folder, "list --state fi") == "finished,");
-  CHECK(completed_by_bash(folder, "list --state = fi") == "finished,");
-  CHECK(completed_by_bash(folder, "list --state =") ==
-        "planned,running,finished,failed,diverged,interrupted,");
-  CHECK(completed_by_bash(folder, "list --state=fi") == "--state=finished,");
-  CHECK(completed_by_bash(folder, "run 'a r'") == "a recipe.toml,");
-  CHECK(completed_by_bash(folder, "export x --crate = 'a r'") == "a recipe.toml,");
-  CHECK(completed_by_bash(folder, "topology ring ''") == ",");
+  for (const auto& [words, completed] :
+       {std::pair{"li", "list,"},
+        {"list --state fi", "finished,"},
+        {"list --state = fi", "finished,"},
+        {"list --state =", "planned,running,finished,failed,diverged,interrupted,"},
+        {"list --state=fi", "--state=finished,"},
+        {"run 'a r'", "a recipe.toml,"},
+        {"export x --crate = 'a r'", "a recipe.toml,"},
+        {"topology ring ''", ","}})
+    CHECK(completed_by_bash(folder, words) == completed);
 }
 
 TEST_CASE("every script is understood by its shell, and no other shell is known") {
   const Folder folder;
   for (const std::string shell : {"bash", "zsh", "fish"}) {
     INFO(shell);
-    const auto script = acid::test::acid(folder, {"completion", shell});
-    CHECK(script.code == 0);
+    const auto script = folder.done({"completion", shell});
     CHECK_THAT(script.out, ContainsSubstring("acid"));
     const std::string path = folder.write("script." + shell, script.out);
     if (there_is(shell)) CHECK(std::system((shell + " -n '" + path + "'").c_str()) == 0);
   }
-  const auto other = acid::test::acid(folder, {"completion", "tcsh"});
-  CHECK(other.code == 2);
-  CHECK_THAT(other.err, ContainsSubstring("unknown shell 'tcsh': bash, zsh or fish"));
+  check_refused(folder.call({"completion", "tcsh"}), {"unknown shell 'tcsh': bash, zsh or fish"});
 }
 
 TEST_CASE("man shows the manual without a warning") {
   const Folder folder;
-  const std::string page = folder.write("acid.1", acid::test::acid(folder, {"manual"}).out);
+  const std::string page = folder.write("acid.1", folder.call({"manual"}).out);
   const std::string errors = folder.path("errors");
   if (there_is("man")) {
     CHECK(std::system(

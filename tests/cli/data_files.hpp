@@ -32,7 +32,7 @@ inline std::string files_of(const std::string& kind) {
   if (kind == "text") return ",file=\"" SOURCE_ROOT "/LICENSE\"";
   if (kind == "tokens")
     return fmt::format(",vocabulary=100,file=\"{}\"", folder.path("t.safetensors"));
-  if (kind == "npy" || kind == "image-folder") return fmt::format(",root=\"{}\"", folder.root());
+  if (kind == "npy" || kind == "image-folder") return fmt::format(",root=\"{}\"", folder.path());
   return kind == "safetensors" ? fmt::format(",path=\"{}\"", folder.path("tensors")) : "";
 }
 

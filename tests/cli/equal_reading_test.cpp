@@ -14,29 +14,14 @@ using nlohmann::json;
 // With the slow worker, gradients, seconds and bytes are three different axes.
 constexpr const char* kThreeClocks = R"(
 seeds = [1, 2, 3]
+algorithms = ["ar-sgd", "ad-psgd", "a2cid2"]
+budget.gradients = 800
+optimizer.learning_rate = 0.05
+workers.count = 4
 [task]
 dataset = { kind = "gaussian-mixture", train = 800, test = 200 }
 model = "linear"
 batch_size = 8
-[optimizer]
-kind = "sgd"
-learning_rate = 0.05
-[workers]
-count = 4
-[topology]
-kind = "ring"
-[budget]
-gradients = 800
-[[algorithms]]
-kind = "ar-sgd"
-[[algorithms]]
-kind = "ad-psgd"
-communication_rate = 1.0
-[[algorithms]]
-kind = "a2cid2"
-communication_rate = 1.0
-[execution]
-driver = "virtual"
 [execution.virtual]
 compute = { kind = "lognormal", sigma = 0.3 }
 slow_workers = { 0 = 6.0 }
@@ -51,7 +36,7 @@ class SparseAndDense {
   }
   Result compare(const std::string& name, std::vector<std::string> more) const {
     more.insert(more.begin(), {"compare", name});
-    return acid(folder_, more);
+    return folder_.call(more);
   }
   json document(const std::string& name, const std::string& at) const {
     const Result result = compare(name, {"--at", at, "--json"});
@@ -65,9 +50,7 @@ class SparseAndDense {
   void run(const std::string& name, const std::string& cadence) {
     folder_.write(name + ".toml",
                   "name = \"" + name + "\"\n" + kThreeClocks + "[evaluation]\n" + cadence + "\n");
-    const Result ran = acid(folder_, {"run", name + ".toml"});
-    INFO(ran.err);
-    REQUIRE(ran.code == 0);
+    folder_.done({"run", name + ".toml"});
   }
   Folder folder_;
 };
@@ -75,19 +58,14 @@ class SparseAndDense {
 /// By seed; all runs of one algorithm in a store end with these digests.
 json mean_digests(const Folder& folder, const std::string& experiment) {
   json digests;
-  const json listed = acid(folder, {"list", "--json"}).json();
-  for (const json& run : listed["runs"])
+  for (const json& run : folder.runs())
     if (run["experiment_name"] == experiment)
       digests[run["algorithm"].get<std::string>() + std::to_string(run["seed"].get<int>())] =
-          acid(folder, {"show", run["id"], "--json"}).json()["digests"]["mean"];
+          folder.shown(run["id"])["digests"]["mean"];
   return digests;
 }
 
-}  // namespace
-
-TEST_CASE("what is read between samples is what a dense evaluation finds, to its resolution",
-          "[release]") {
-  const SparseAndDense runs;
+void check_between_samples(const SparseAndDense& runs) {
   int compared = 0, between = 0, smooth = 0;
   double share = 0;  // of the resolution
   for (const char* at : {"gradients=500", "gradients=777", "epochs=4.3", "time=130", "seconds=12",
@@ -122,11 +100,8 @@ TEST_CASE("what is read between samples is what a dense evaluation finds, to its
   CHECK(share / smooth < 0.2);
 }
 
-TEST_CASE(
-    "a stale value is refused, alone where others can be read, and with exit code 2 where none "
-    "can",
-    "[release]") {
-  const SparseAndDense runs;
+// A stale value is refused, alone where others can be read, and with exit code 2 where none can.
+void check_stale_values(const SparseAndDense& runs) {
   // All-reduce waits for the slow worker, so its samples are further apart on the clock.
   const std::string at = "seconds=4.6";
   const json document = runs.document("sparse", at);
@@ -137,16 +112,12 @@ TEST_CASE(
              ContainsSubstring("AR-SGD: 3 of 3 runs have no") && ContainsSubstring("apart (run "));
   CHECK(runs.document("dense", at)["groups"][0]["metrics"]["eval_loss"]["n"] == 3);
   for (const char* none : {"seconds=0.3", "seconds=1e6"}) {
-    const Result refused = runs.compare("sparse", {"--metric", "eval_loss", "--at", none});
-    CHECK(refused.code == 2);
-    CHECK(refused.out.empty());
-    CHECK_THAT(refused.err, ContainsSubstring("no run has a value at"));
+    check_refused(runs.compare("sparse", {"--metric", "eval_loss", "--at", none}),
+                  {"no run has a value at"});
   }
 }
 
-TEST_CASE("the verdict speaks at equal gradients, time and bytes, or says what it cannot tell",
-          "[release]") {
-  const SparseAndDense runs;
+void check_verdict(const SparseAndDense& runs) {
   const json dense = runs.compare("dense", {"--json"}).json();
   // For two algorithms at equal gradients, time and bytes, and for the distance of A²CiD²'s workers
   // beside AD-PSGD's.
@@ -177,11 +148,21 @@ TEST_CASE("the verdict speaks at equal gradients, time and bytes, or says what i
              ContainsSubstring("At equal time nothing is said of AR-SGD") &&
                  ContainsSubstring("evaluation.every_seconds = 1 would tell"));
   CHECK_FALSE(sparse["groups"][0]["metrics"].contains("eval_accuracy_at_equal_seconds"));
-  const std::string page = acid(runs.folder(), {"report", "dense", "-o", "-"}).out;
+  const std::string page = runs.folder().call({"report", "dense", "-o", "-"}).out;
   CHECK_THAT(page, ContainsSubstring("At equal time (") && ContainsSubstring("At equal bytes ("));
   const json digests = mean_digests(runs.folder(), "sparse");
   CHECK(digests.size() == 9);
   CHECK(digests == mean_digests(runs.folder(), "dense"));
+}
+
+}  // namespace
+
+TEST_CASE("between samples commands read what dense samples say, or refuse what they cannot tell",
+          "[release]") {
+  const SparseAndDense runs;
+  check_between_samples(runs);
+  check_stale_values(runs);
+  check_verdict(runs);
 }
 
 }  // namespace acid::test

@@ -12,22 +12,13 @@ using acid::test::ScriptedWorker;
 namespace {
 
 constexpr const char* kModelRecipe = R"(
-name = "model"
 seeds = [1]
-[task]
-dataset = { kind = "glyphs", train = 20, test = 7 }
-model = { kind = "mlp", hidden = [4] }
-batch_size = 4
-[optimizer]
-learning_rate = 0.05
-[workers]
-count = 2
-[topology]
-kind = "ring"
-[budget]
-gradients = 4
-[[algorithms]]
-kind = "ar-sgd"
+task.dataset = { kind = "glyphs", train = 20, test = 7 }
+task.model = { kind = "mlp", hidden = [4] }
+task.batch_size = 4
+workers.count = 2
+budget.gradients = 4
+algorithms = ["ar-sgd"]
 )";
 
 /// A planned run with a model. The worker trains nothing and does `exporting` when asked to export.
@@ -37,7 +28,7 @@ struct ModelRun : ScriptedWorker {
                        exporting) {
     write("model.toml", kModelRecipe);
     // acid asks only whether LibTorch's module is there; this worker does not load it.
-    acid::test::acid(*this, {"run", "model.toml"}, {worker, "ACID_TORCH_MODULE=" + path("worker")});
+    call({"run", "model.toml"}, {"ACID_TORCH_MODULE=" + path("worker")});
     write("starts", "");
   }
   Result export_as(const std::string& format, std::vector<std::string> more = {}) const {
@@ -58,10 +49,9 @@ T read_as(const std::string& bytes, std::size_t at) {
 
 TEST_CASE("a test set is safetensors with the normalised examples in order, without LibTorch") {
   const ModelRun bench("exec $REAL \"$@\"\n");
-  const Result result = acid::test::acid(bench, {"export", "@latest", "--format", "test-set"},
-                                         {bench.worker, "ACID_TORCH_MODULE=/nowhere.so"});
+  const Result result =
+      bench.done({"export", "@latest", "--format", "test-set"}, {"ACID_TORCH_MODULE=/nowhere.so"});
   CHECK(result.err.empty());
-  REQUIRE(result.code == 0);
   const auto length = read_as<std::uint64_t>(result.out, 0);
   REQUIRE(8 + length <= result.out.size());
   const auto header = nlohmann::json::parse(result.out.substr(8, length));
@@ -101,11 +91,8 @@ TEST_CASE("what the worker writes of a model arrives byte by byte, in a file or 
 TEST_CASE("a worker that fails leaves the file that was there, and its exit code is ours") {
   const ModelRun bench("printf half; echo reason >&2; exit 3\n");
   bench.write("file", "before");
-  const Result failed = bench.export_as("test-set", {"-o", "file"});
-  CHECK(failed.code == 3);
-  CHECK(failed.out.empty());
-  CHECK_THAT(failed.err, ContainsSubstring("reason") &&
-                             ContainsSubstring("acid-worker ended with exit code 3"));
+  check_refused(bench.export_as("test-set", {"-o", "file"}),
+                {"reason", "acid-worker ended with exit code 3"}, 3);
   CHECK(bench.read("file") == "before");
   const ModelRun killed("kill -9 $$\n");
   const Result result = killed.export_as("test-set");
@@ -113,24 +100,17 @@ TEST_CASE("a worker that fails leaves the file that was there, and its exit code
   CHECK_THAT(result.err, ContainsSubstring("acid-worker ended with SIGKILL"));
 }
 
-TEST_CASE("a run that has no final model yet is refused before the worker is asked") {
+TEST_CASE(
+    "a run without a final model, or without any model, is refused before the worker is asked") {
   const ModelRun bench("echo asked\n");
-  const Result result = bench.export_as("torchscript", {"-o", "file"});
-  CHECK(result.code == 2);
-  CHECK_THAT(result.err, ContainsSubstring("has no final model"));
+  check_refused(bench.export_as("torchscript", {"-o", "file"}), {"has no final model"});
   CHECK_FALSE(bench.has("file"));
   CHECK(bench.starts().empty());
-}
-
-TEST_CASE("an analytic task has neither a model nor a test set to export") {
-  const ScriptedWorker bench("exec $REAL \"$@\"\n");
-  REQUIRE(bench.call({"run", "one.toml"}).code == 0);
-  bench.write("starts", "");
-  for (const char* format : {"torchscript", "test-set"}) {
-    const Result result = bench.call({"export", "@latest", "--format", format});
-    CHECK(result.code == 2);
-    CHECK(result.out.empty());
-    CHECK_THAT(result.err, ContainsSubstring("quadratic") && ContainsSubstring("safetensors"));
-  }
-  CHECK(bench.starts().empty());
+  const ScriptedWorker analytic("exec $REAL \"$@\"\n");
+  analytic.done({"run", "one.toml"});
+  analytic.write("starts", "");
+  for (const char* format : {"torchscript", "test-set"})
+    check_refused(analytic.call({"export", "@latest", "--format", format}),
+                  {"quadratic", "safetensors"});
+  CHECK(analytic.starts().empty());
 }

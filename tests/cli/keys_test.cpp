@@ -30,7 +30,6 @@ constexpr const char* kBase = R"(
 dataset = { kind = "logistic", dimension = 5, train = 96, test = 40 }
 batch_size = 4
 [optimizer]
-kind = "sgd"
 momentum = 0.5
 weight_decay = 0.01
 [optimizer.schedule]

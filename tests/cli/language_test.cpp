@@ -10,29 +10,16 @@ struct Text : acid::test::Folder {
   Text() {
     write("lm.toml", R"(
 seeds = [1]
-[task]
-dataset = { kind = "text", file = ")" SOURCE_ROOT R"(/LICENSE", sequence = 16 }
-model = { kind = "transformer-lm", width = 16, heads = 2 }
-batch_size = 8
-partition = "contiguous"
-[optimizer]
-kind = "adam"
-learning_rate = 0.01
-[workers]
-count = 3
-[topology]
-kind = "ring"
-[budget]
-gradients = 150
-[evaluation]
-every_gradients = 50
-[[algorithms]]
-kind = "ad-psgd"
-communication_rate = 1.0
+task.dataset = { kind = "text", file = ")" SOURCE_ROOT R"(/LICENSE", sequence = 16 }
+task.model = { kind = "transformer-lm", width = 16, heads = 2 }
+task.batch_size = 8
+task.partition = "contiguous"
+optimizer = { kind = "adam", learning_rate = 0.01 }
+workers.count = 3
+budget.gradients = 150
+evaluation.every_gradients = 50
+algorithms = ["ad-psgd"]
 )");
-  }
-  nlohmann::json shown(const std::string& store = "acid-store") const {
-    return acid::test::acid(*this, {"show", "@latest", "--json", "--store", store}).json();
   }
 };
 
@@ -59,18 +46,16 @@ class OneCore {
 
 TEST_CASE("a language model learns, with the same bits on one core, and is verified") {
   const Text text;
-  const auto ran = acid::test::acid(text, {"run", "lm.toml"});
-  INFO(ran.err);
-  REQUIRE(ran.code == 0);
+  text.done({"run", "lm.toml"});
   const nlohmann::json run = text.shown();
   CHECK(run["metrics"]["eval_loss"].get<double>() < 3.6);  // ln(256) = 5.5
   CHECK(run["metrics"]["eval_accuracy"].get<double>() > 0.15);
   {
     const OneCore alone;
-    REQUIRE(acid::test::acid(text, {"run", "lm.toml", "--store", "alone"}).code == 0);
+    text.done({"run", "lm.toml", "--store", "alone"});
   }
-  CHECK(text.shown("alone")["digests"] == run["digests"]);
-  CHECK(acid::test::acid(text, {"verify", "@latest"}).code == 0);
+  CHECK(text.told({"show", "@latest", "--store", "alone"})["digests"] == run["digests"]);
+  text.done({"verify", "@latest"});
 }
 
 TEST_CASE("a language model's runs on threads and processes are verified") {
@@ -78,10 +63,8 @@ TEST_CASE("a language model's runs on threads and processes are verified") {
     if (driver == "mpi" && !acid::test::there_is_mpi()) continue;
     INFO(driver);
     const Text text;
-    const auto ran = acid::test::acid(text, {"run", "lm.toml", "--driver", driver});
-    INFO(ran.err);
-    REQUIRE(ran.code == 0);
+    text.done({"run", "lm.toml", "--driver", driver});
     CHECK(text.shown()["metrics"]["eval_loss"].get<double>() < 4);
-    CHECK(acid::test::acid(text, {"verify", "@latest"}).code == 0);
+    text.done({"verify", "@latest"});
   }
 }

@@ -45,6 +45,10 @@ Surroundings surroundings() {
   return around;
 }
 
+bool holds(const Words& words, const std::string& word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
 const Words kWorker{"/bin/acid-worker", "--store", "s", "--run", "abc"};
 
 Command command_for(const json& changes, const Surroundings& around = surroundings()) {
@@ -110,28 +114,25 @@ TEST_CASE("mpirun is told to go on without a process that dies, where the method
   }
 }
 
-TEST_CASE("mpirun starts one process per worker, unbound and as many as wanted") {
-  CHECK(launcher_line({}) == "mpirun -n 4 --bind-to none --oversubscribe");
-  CHECK(command_for({}).stop_signal == SIGUSR1);
-}
-
-TEST_CASE("mpirun is told hosts, hostfile and processes per host") {
+TEST_CASE(
+    "mpirun starts one process per worker, unbound, on the hosts and with the words it is told") {
   const std::string base = "mpirun -n 4 --bind-to none --oversubscribe";
-  CHECK(launcher_line({{"hosts", {"here", "there"}}}) == base + " --host here,there");
-  CHECK(launcher_line({{"hosts", {"here"}}, {"processes_per_host", 4}}) ==
-        base + " --host here --map-by ppr:4:node");
-  CHECK(launcher_line({{"processes_per_host", 2}}) == base + " --map-by ppr:2:node");
+  CHECK(command_for({}).stop_signal == SIGUSR1);
   const Folder folder;
   const std::string file = folder.write("hosts", "# ours\n\nuser@here slots=2\nthere slots=2\n");
-  CHECK(launcher_line({{"hostfile", file}}) == base + " --hostfile " + file);
-}
-
-TEST_CASE("the person's arguments come last and stand instead of ours") {
-  CHECK(launcher_line(
-            {{"hosts", {"here", "b"}}, {"arguments", {"--mca", "plm_rsh_agent", "/path/agent"}}}) ==
-        "mpirun -n 4 --bind-to none --oversubscribe --host here,b --mca plm_rsh_agent /path/agent");
-  CHECK(launcher_line({{"arguments", {"--bind-to", "core", "--nooversubscribe"}}}) ==
-        "mpirun -n 4 --bind-to core --nooversubscribe");
+  for (const auto& [changes, line] :
+       {std::pair<json, std::string>{json::object(), base},
+        {{{"hosts", {"here", "there"}}}, base + " --host here,there"},
+        {{{"hosts", {"here"}}, {"processes_per_host", 4}},
+         base + " --host here --map-by ppr:4:node"},
+        {{{"processes_per_host", 2}}, base + " --map-by ppr:2:node"},
+        {{{"hostfile", file}}, base + " --hostfile " + file},
+        // The person's come last and stand instead of ours.
+        {{{"hosts", {"here", "b"}}, {"arguments", {"--mca", "plm_rsh_agent", "/path/agent"}}},
+         base + " --host here,b --mca plm_rsh_agent /path/agent"},
+        {{{"arguments", {"--bind-to", "core", "--nooversubscribe"}}},
+         "mpirun -n 4 --bind-to core --nooversubscribe"}})
+    CHECK(launcher_line(changes) == line);
 }
 
 TEST_CASE("variables that arithmetic depends on go to other hosts, those of this host do not") {
@@ -146,8 +147,7 @@ TEST_CASE("variables that arithmetic depends on go to other hosts, those of this
 
 TEST_CASE("root may use mpirun, and what is set already is left as it is") {
   const auto has = [](const Command& command, const std::string& variable) {
-    const Words& all = command.environment;
-    return std::find(all.begin(), all.end(), variable) != all.end();
+    return holds(command.environment, variable);
   };
   Surroundings around = surroundings();
   CHECK_FALSE(has(command_for({}, around), "OMPI_ALLOW_RUN_AS_ROOT=1"));
@@ -294,9 +294,7 @@ TEST_CASE("on one host Open MPI is told to keep to shared memory and the loopbac
     Surroundings around = surroundings();
     around.environment = environment;
     const Words told = command_for(changes, around).environment;
-    const auto has = [&](const char* each) {
-      return std::find(told.begin(), told.end(), each) != told.end();
-    };
+    const auto has = [&](const char* each) { return holds(told, each); };
     CHECK(has("OMPI_MCA_btl=self,vader") == has("OMPI_MCA_oob_tcp_if_include=lo"));
     CHECK_FALSE(has("PRTE_MCA_prte_if_include=lo"));  // with it version 5 finds no network
     return has("OMPI_MCA_btl=self,vader");

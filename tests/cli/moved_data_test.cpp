@@ -10,14 +10,11 @@ namespace {
 
 // A run without end. The paths begin with `prefix`.
 std::string recipe(const std::string& prefix) {
-  return "name = \"moved\"\nseeds = [1]\n[task]\nbatch_size = 1\n"
-         "dataset = { kind = \"logistic\", path = \"" +
+  return "seeds = [1]\ntask = { batch_size = 1, dataset = { kind = \"logistic\", path = \"" +
+         prefix + "data.svm\" } }\nworkers.count = 2\ntopology = { kind = \"edges\", edges = \"" +
          prefix +
-         "data.svm\" }\n[optimizer]\nkind = \"sgd\"\nlearning_rate = 0.05\n"
-         "[workers]\ncount = 2\n[topology]\nkind = \"edges\"\nedges = \"" +
-         prefix +
-         "graph.txt\"\n[budget]\ngradients = 1000000000\n[checkpoint]\nevery_time = 1000\n"
-         "[[algorithms]]\nkind = \"ad-psgd\"\ncommunication_rate = 1.0\n";
+         "graph.txt\" }\nbudget.gradients = 1000000000\ncheckpoint.every_time = 1000\n"
+         "algorithms = [\"ad-psgd\"]\n";
 }
 
 constexpr const char* kExamples = "+1 1:0.5 2:1\n-1 1:-0.5 2:0.25\n+1 2:2\n-1 1:1\n";
@@ -47,11 +44,10 @@ sleep 0.3; kill -TERM $p; wait $p; exit $?
     std::filesystem::rename(bench.path(file), bench.path("elsewhere/" + file));
   CHECK_THAT(run("elsewhere/"),
              ContainsSubstring("resuming from gradient") && !ContainsSubstring("plan_sha256"));
-  const auto runs = bench.call({"list", "--json"}).json()["runs"];
-  REQUIRE(runs.size() == 1);
-  const auto shown = bench.call({"show", runs[0]["id"], "--json"}).json();
-  REQUIRE(shown["attempts"].size() == 2);
-  CHECK(shown["attempts"][1]["changed"].empty());
+  REQUIRE(bench.runs().size() == 1);
+  const auto attempts = bench.shown(bench.runs()[0]["id"])["attempts"];
+  REQUIRE(attempts.size() == 2);
+  CHECK(attempts[1]["changed"].empty());
 }
 
 TEST_CASE("a file that changes while a sweep runs is refused by the runs that come after") {
@@ -73,7 +69,7 @@ TEST_CASE("a file that changes while a sweep runs is refused by the runs that co
                                ContainsSubstring("put the old file back"));
     const auto states = [&] {
       std::map<std::string, int> count;
-      const auto listed = bench.call({"list", "--json"}).json();
+      const auto listed = bench.told({"list"});
       for (const auto& run : listed["runs"]) ++count[run["state"].get<std::string>()];
       return count;
     };
@@ -101,5 +97,5 @@ cp new data.svm; wait $p; exit $?
   INFO(result.err);
   CHECK(result.code == 1);
   CHECK_THAT(result.err, ContainsSubstring("data.svm changed during the run"));
-  CHECK(bench.call({"list", "--json"}).json()["runs"].at(0)["state"] == "failed");
+  CHECK(bench.told({"list"})["runs"].at(0)["state"] == "failed");
 }

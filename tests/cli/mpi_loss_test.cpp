@@ -21,31 +21,16 @@ using nlohmann::json;
 
 // The run ends by the clock, so that a moment within it can be chosen beforehand.
 constexpr const char* kLossRecipe = R"(
-name = "losses"
 seeds = [1]
-[task]
-dataset = {{ kind = "quadratic", dimension = {}, noise = {}, heterogeneity = 1.0 }}
-[optimizer]
-kind = "sgd"
-learning_rate = 0.02
-[workers]
-count = {}
-[topology]
-kind = "{}"
-[budget]
-gradients = 10000000
-seconds = {}
-[[algorithms]]
-kind = "{}"
-communication_rate = {}
-[evaluation]
-every_gradients = {}
-[checkpoint]
-every_seconds = 0.5
-[execution]
-driver = "mpi"
-[execution.mpi]
-on_loss = "go-on"
+task.dataset = {{ kind = "quadratic", dimension = {}, noise = {}, heterogeneity = 1.0 }}
+optimizer.learning_rate = 0.02
+workers.count = {}
+topology.kind = "{}"
+budget = {{ gradients = 10000000, seconds = {} }}
+algorithms = [{{ kind = "{}"{} }}]
+evaluation.every_gradients = {}
+checkpoint.every_seconds = 0.5
+execution = {{ driver = "mpi", mpi = {{ on_loss = "go-on" }} }}
 )";
 
 struct LossyRun {
@@ -56,25 +41,27 @@ struct LossyRun {
   bool large() const { return dimension > 100'000; }
   std::string recipe() const {
     return fmt::format(kLossRecipe, dimension, large() ? 0.0 : 0.5, workers, topology, seconds,
-                       algorithm, rate, large() ? 40 : 2000);
+                       algorithm, rate > 0 ? fmt::format(", communication_rate = {}", rate) : "",
+                       large() ? 40 : 2000);
   }
 };
 
 struct LossBench : Folder {
-  explicit LossBench(const LossyRun& run) : environment{"ACID_MPI_BODIES=" + run.bodies} {
+  explicit LossBench(const LossyRun& run) {
+    environment = {"ACID_MPI_BODIES=" + run.bodies};
     write("r.toml", run.recipe());
   }
-  json shown() const {
-    const Result listed = acid(*this, {"list", "--json"});
+  json first() const {
+    const Result listed = call({"list", "--json"});
     if (listed.code != 0 || listed.json()["runs"].empty()) return {};
-    const Result result = acid(*this, {"show", listed.json()["runs"][0]["id"], "--json"});
+    const Result result = call({"show", listed.json()["runs"][0]["id"], "--json"});
     return result.code == 0 ? result.json() : json();
   }
   /// The processes by rank, once gradients were committed.
   std::vector<pid_t> ranks() const {
     std::vector<pid_t> pids;
     REQUIRE(comes_true([&] {
-      const json run = shown();
+      const json run = first();
       if (run.is_null() || run["environment"].is_null()) return false;
       if (run["progress"]["gradients"] == 0) return false;
       for (const json& each : run["environment"]["processes"]) pids.push_back(each["pid"]);
@@ -83,13 +70,12 @@ struct LossBench : Folder {
     return pids;
   }
   std::string log_line(const std::string& words) const {
-    const json run = shown();
+    const json run = first();
     if (!run.is_null())
       for (const json& line : run["log"])
         if (line["text"].get<std::string>().find(words) != std::string::npos) return line["text"];
     return {};
   }
-  const std::vector<std::string> environment;
 };
 
 // Open MPI allows it since version 5.
@@ -121,13 +107,11 @@ std::string check_survived(const LossBench& bench, const Result& result, int vic
                            int workers) {
   INFO(result.out << result.err);
   CHECK(result.code == 0);
-  const json run = bench.shown();
+  const json run = bench.first();
   INFO(run.dump(1));
   CHECK(run["state"] == "finished");
   REQUIRE(run["attempts"].size() == 1);
-  const Result proof = acid(bench, {"verify", run["id"]});
-  INFO(proof.out << proof.err);
-  CHECK(proof.code == 0);
+  bench.done({"verify", run["id"]});
   if (run["digests"]["workers"][static_cast<std::size_t>(victim)] != "") return {};
   CHECK_THAT(result.err, ContainsSubstring(fmt::format("went on without worker {}", victim)));
   CHECK_THAT(result.err, !ContainsSubstring("restart") && !ContainsSubstring("prterun"));
@@ -166,7 +150,7 @@ TEST_CASE("a process is killed at any time, and an asynchronous run goes on and 
     const double moment = static_cast<double>(random() % 2000) / 1000;
     INFO("round " << round << ": " << run.recipe() << run.bodies);
     const LossBench bench(run);
-    Running running(bench, {"run", "r.toml"}, bench.environment);
+    Running running(bench, {"run", "r.toml"});
     const std::vector<pid_t> ranks = bench.ranks();
     REQUIRE(ranks.size() == static_cast<std::size_t>(run.workers));
     sleep_seconds(moment);
@@ -188,7 +172,7 @@ TEST_CASE("who was only stopped for too long is out, and the run goes on", "[.][
   LossyRun stopped;
   stopped.seconds = 30;
   const LossBench bench(stopped);
-  Running running(bench, {"run", "r.toml"}, bench.environment);
+  Running running(bench, {"run", "r.toml"});
   const pid_t pid = bench.ranks().at(2);
   kill(pid, SIGSTOP);
   CHECK(comes_true([&] { return !bench.log_line("goes on with 3 of 4").empty(); }));
@@ -197,42 +181,24 @@ TEST_CASE("who was only stopped for too long is out, and the run goes on", "[.][
   CHECK_THAT(line, ContainsSubstring("nothing was heard of it for"));
 }
 
-TEST_CASE("a run that goes on without others is restarted when worker 0 dies") {
+TEST_CASE("a run whose worker 0 dies, and a synchronous one, are restarted, whatever recipes say") {
   if (!can_go_on()) return;
-  LossyRun run;
-  run.seconds = 10;
-  const LossBench bench(run);
-  Running running(bench, {"run", "r.toml"}, bench.environment);
-  const std::vector<pid_t> ranks = bench.ranks();
-  CHECK(comes_true([&] { return !bench.shown()["checkpoints"].empty(); }));
-  kill(ranks[0], SIGKILL);
-  const Result result = running.wait();
-  INFO(result.err);
-  CHECK(result.code == 0);
-  CHECK_THAT(result.err, ContainsSubstring("restarting from its last checkpoint (1 of 3)"));
-  CHECK(bench.shown()["attempts"].size() == 2);
-  CHECK(acid(bench, {"verify", "@latest"}).code == 0);
-}
-
-TEST_CASE("a synchronous run is restarted, whatever its recipe says of losses") {
-  if (!can_go_on()) return;
-  LossyRun run;
-  run.algorithm = "ar-sgd";
-  run.seconds = 6;
-  const LossBench bench(run);
-  std::string recipe = run.recipe();
-  recipe.erase(recipe.find("communication_rate"),
-               recipe.find("[evaluation]") - recipe.find("communication_rate"));
-  bench.write("r.toml", recipe);
-  Running running(bench, {"run", "r.toml"}, bench.environment);
-  const std::vector<pid_t> ranks = bench.ranks();
-  CHECK(comes_true([&] { return !bench.shown()["checkpoints"].empty(); }));
-  kill(ranks[1], SIGKILL);
-  const Result result = running.wait();
-  INFO(result.err);
-  CHECK(result.code == 0);
-  CHECK_THAT(result.err, ContainsSubstring("restarting from its last checkpoint (1 of 3)"));
-  CHECK(bench.shown()["attempts"].size() == 2);
+  for (const bool synchronous : {false, true}) {
+    LossyRun run;
+    run.seconds = synchronous ? 6 : 10;
+    if (synchronous) run.algorithm = "ar-sgd", run.rate = 0;
+    const LossBench bench(run);
+    Running running(bench, {"run", "r.toml"});
+    const std::vector<pid_t> ranks = bench.ranks();
+    CHECK(comes_true([&] { return !bench.first()["checkpoints"].empty(); }));
+    kill(ranks[synchronous ? 1 : 0], SIGKILL);
+    const Result result = running.wait();
+    INFO(result.err);
+    CHECK(result.code == 0);
+    CHECK_THAT(result.err, ContainsSubstring("restarting from its last checkpoint (1 of 3)"));
+    CHECK(bench.first()["attempts"].size() == 2);
+    if (!synchronous) bench.done({"verify", "@latest"});
+  }
 }
 
 TEST_CASE("a run that is to go on without lost processes is refused where MPI ends it") {
@@ -242,9 +208,7 @@ TEST_CASE("a run that is to go on without lost processes is refused where MPI en
     return;
   }
   const LossBench bench{LossyRun{}};
-  const Result result = acid(bench, {"run", "r.toml"});
-  CHECK(result.code == 2);
-  CHECK_THAT(result.err, ContainsSubstring("since version 5"));
+  check_refused(bench.call({"run", "r.toml"}), {"since version 5"});
 }
 
 }  // namespace acid::test

@@ -1,12 +1,12 @@
 // The user's own data, from files to a verified run.
 #include <csignal>
 #include <cstdint>
-#include <thread>
 
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/data/arrays.hpp"
 #include "tests/data/images.hpp"
+#include "tests/waiting.hpp"
 
 namespace {
 
@@ -21,7 +21,6 @@ dataset = { kind = "npy", root = "data" }
 model = "linear"
 batch_size = 4
 [optimizer]
-kind = "sgd"
 learning_rate = 0.1
 [workers]
 count = 2
@@ -29,7 +28,6 @@ count = 2
 gradients = 40
 [[algorithms]]
 kind = "ad-psgd"
-communication_rate = 1.0
 )";
 
 /// Examples of two classes that differ in their first feature.
@@ -52,12 +50,10 @@ struct OwnData : acid::test::Folder {
 
 /// Checks that the recipe learns all of its test set, and that the run can be verified.
 void check_trains(const acid::test::Folder& folder) {
-  const auto ran = acid::test::acid(folder, {"run", "own.toml"});
-  INFO(ran.err);
-  REQUIRE(ran.code == 0);
-  const auto compared = acid::test::acid(folder, {"compare", "own", "--json"}).json();
+  folder.done({"run", "own.toml"});
+  const auto compared = folder.told({"compare", "own"});
   CHECK(compared["groups"][0]["metrics"]["eval_accuracy"]["mean"] == 1);
-  CHECK(acid::test::acid(folder, {"verify", "own"}).code == 0);
+  folder.done({"verify", "own"});
 }
 
 }  // namespace
@@ -66,9 +62,8 @@ TEST_CASE("arrays train, wherever they lie are the same run, and changed are ano
   const OwnData folder;
   check_trains(folder);
   const auto id = [&](const std::string& root) {
-    return acid::test::acid(folder, {"plan", "own.toml", "--json", "--set",
-                                     "task.dataset.root=\"" + root + "\""})
-        .json()["runs"][0]["id"];
+    return folder.told(
+        {"plan", "own.toml", "--set", "task.dataset.root=\"" + root + "\""})["runs"][0]["id"];
   };
   const auto before = id("data");
   CHECK(id("data/") == before);
@@ -85,9 +80,8 @@ TEST_CASE("what is wrong with arrays is said before anything runs") {
   const auto planned = [&](const std::string& name, const std::string& content) {
     const std::string before = folder.read(name);
     folder.write(name, content);
-    const auto result = acid::test::acid(folder, {"plan", "own.toml"});
-    CHECK(result.code == 2);
-    CHECK_THAT(result.err, ContainsSubstring("own.toml:5") && ContainsSubstring(name));
+    const auto result = folder.call({"plan", "own.toml"});
+    check_refused(result, {"own.toml:5", name});
     folder.write(name, before);
     return result.err;
   };
@@ -98,15 +92,12 @@ TEST_CASE("what is wrong with arrays is said before anything runs") {
   std::vector<float> inputs(32, 1);
   inputs[5] = std::numeric_limits<float>::quiet_NaN();
   folder.write("data/train_inputs.npy", npy<float>("<f4", {16, 2}, inputs));
-  const auto ran = acid::test::acid(folder, {"run", "own.toml"});
-  CHECK(ran.code == 2);
-  CHECK_THAT(ran.err, ContainsSubstring("train_inputs.npy") && ContainsSubstring("in example 2"));
+  check_refused(folder.call({"run", "own.toml"}), {"train_inputs.npy", "in example 2"});
 }
 
 TEST_CASE("a plan says what each split holds, in words and in JSON, and warns of what is doubted") {
   const OwnData folder;
-  const auto planned = acid::test::acid(folder, {"plan", "own.toml"});
-  CHECK(planned.code == 0);
+  const auto planned = folder.done({"plan", "own.toml"});
   CHECK_THAT(
       planned.out,
       ContainsSubstring("\ntrain: 16 examples of 2 features (F32), from -1 to 1; 2 classes of "
@@ -115,7 +106,7 @@ TEST_CASE("a plan says what each split holds, in words and in JSON, and warns of
              ContainsSubstring("own.toml:5") && ContainsSubstring("warning: ") &&
                  ContainsSubstring("16 of 16 test examples looked at are among the training") &&
                  ContainsSubstring("keep them apart"));
-  const auto run = acid::test::acid(folder, {"plan", "own.toml", "--json"}).json()["runs"][0];
+  const auto run = folder.told({"plan", "own.toml"})["runs"][0];
   CHECK(run["splits"].size() == 2);
   CHECK(run["warnings"].size() == 1);
 }
@@ -156,8 +147,7 @@ TEST_CASE("images of files train, wherever they lie and by any number of threads
   const OwnImages folder;
   check_trains(folder);
   const auto planned = [&](const std::string& setting) {
-    return acid::test::acid(folder, {"plan", "own.toml", "--json", "--set", setting})
-        .json()["runs"][0]["id"];
+    return folder.told({"plan", "own.toml", "--set", setting})["runs"][0]["id"];
   };
   const auto before = planned("seeds=[1]");
   CHECK(planned("task.dataset.decode_threads=1") == before);
@@ -166,8 +156,8 @@ TEST_CASE("images of files train, wherever they lie and by any number of threads
   folder.write("own.toml", OwnImages::recipe("moved"));
   CHECK(planned("seeds=[1]") == before);
   // The run exists and has finished already.
-  CHECK_THAT(acid::test::acid(folder, {"run", "own.toml"}).err, !ContainsSubstring("resuming"));
-  CHECK(acid::test::acid(folder, {"list", "--json"}).json()["runs"].size() == 1);
+  CHECK_THAT(folder.call({"run", "own.toml"}).err, !ContainsSubstring("resuming"));
+  CHECK(folder.told({"list"})["runs"].size() == 1);
   std::filesystem::rename(folder.path("moved/test/dark/00.png"),
                           folder.path("moved/test/dark/a.png"));
   CHECK(planned("seeds=[1]") != before);
@@ -176,52 +166,43 @@ TEST_CASE("images of files train, wherever they lie and by any number of threads
 TEST_CASE("what is wrong with a folder of images is said with its place") {
   const OwnImages folder;
   std::filesystem::rename(folder.path("photos/test/light"), folder.path("photos/test/bright"));
-  const auto planned = acid::test::acid(folder, {"plan", "own.toml"});
-  CHECK(planned.code == 2);
-  CHECK_THAT(planned.err, ContainsSubstring("own.toml:5") &&
-                              ContainsSubstring("the class 'light' is in") &&
-                              ContainsSubstring("add the folder"));
+  check_refused(folder.call({"plan", "own.toml"}),
+                {"own.toml:5", "the class 'light' is in", "add the folder"});
   std::filesystem::rename(folder.path("photos/test/bright"), folder.path("photos/test/light"));
   const std::string whole = folder.read("photos/train/light/09.jpg");
   folder.write("photos/train/light/09.jpg", whole.substr(0, whole.size() / 2));
   folder.write("photos/train/dark/00.png", "");
   // A plan reads some images, all if there are few.
-  const auto ran = acid::test::acid(folder, {"run", "own.toml"});
-  CHECK(ran.code == 2);
-  CHECK_THAT(ran.err, ContainsSubstring("2 of 16 images cannot be used") &&
-                          ContainsSubstring("photos/train/dark/00.png: the file is empty") &&
-                          ContainsSubstring("photos/train/light/09.jpg: the JPEG image is") &&
-                          ContainsSubstring("remove it"));
+  check_refused(folder.call({"run", "own.toml"}),
+                {"2 of 16 images cannot be used", "photos/train/dark/00.png: the file is empty",
+                 "photos/train/light/09.jpg: the JPEG image is", "remove it"});
 }
 
 TEST_CASE("a run on images goes on after an interruption, also where their folder was moved") {
   const OwnImages folder;
-  const auto call = [&](const std::vector<std::string>& arguments) {
-    return acid::test::acid(folder, arguments);
-  };
   const std::vector<std::string> long_run = {"run",   "own.toml",
                                              "--set", "budget.gradients=1000000000",
                                              "--set", "checkpoint.every_time=50"};
-  acid::test::Running running(folder, long_run);
-  while (!folder.has("acid-store/checkpoints") ||
-         std::filesystem::is_empty(folder.path("acid-store/checkpoints")))
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  kill(running.pid(), SIGTERM);
-  CHECK(running.wait().code == 130);
+  const auto stopped_when = [&](const auto& sign) {
+    acid::test::Running running(folder, long_run);
+    CHECK(acid::test::comes_true([&] { return sign(running) || has_ended(running); }));
+    kill(running.pid(), SIGTERM);
+    const auto ended = running.wait();
+    CHECK(ended.code == 130);
+    return ended.err;
+  };
+  stopped_when([&](const auto&) {
+    const std::string files = folder.path("acid-store/checkpoints");
+    return folder.has("acid-store/checkpoints") && !std::filesystem::is_empty(files);
+  });
   std::filesystem::rename(folder.path("photos"), folder.path("moved"));
   folder.write("own.toml", OwnImages::recipe("moved"));
-  acid::test::Running again(folder, long_run);
-  while (again.err().find("resuming from gradient") == std::string::npos &&
-         !acid::test::has_ended(again))
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  kill(again.pid(), SIGTERM);
-  const auto ended = again.wait();
-  CHECK(ended.code == 130);
-  CHECK_THAT(ended.err, ContainsSubstring("resuming from gradient"));
-  const auto runs = call({"list", "--json"}).json()["runs"];
-  REQUIRE(runs.size() == 1);
-  const auto shown = call({"show", runs[0]["id"], "--json"}).json();
-  REQUIRE(shown["attempts"].size() == 2);
-  CHECK(shown["attempts"][1]["changed"].empty());
+  const auto resumes = [](const auto& running) {
+    return running.err().find("resuming from gradient") != std::string::npos;
+  };
+  CHECK_THAT(stopped_when(resumes), ContainsSubstring("resuming from gradient"));
+  REQUIRE(folder.runs().size() == 1);
+  const auto attempts = folder.shown(folder.runs()[0]["id"])["attempts"];
+  REQUIRE(attempts.size() == 2);
+  CHECK(attempts[1]["changed"].empty());
 }

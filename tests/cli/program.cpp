@@ -8,44 +8,15 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <stdexcept>
 
 #include "engine/base/clock.hpp"
+#include "tests/catch.hpp"
 #include "tests/waiting.hpp"
 
 namespace acid::test {
 namespace fs = std::filesystem;
-
-Folder::Folder() {
-  std::string pattern = (fs::temp_directory_path() / "acid-test-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make " + pattern);
-  path_ = pattern;
-}
-
-Folder::~Folder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
-std::string Folder::path(const std::string& name) const {
-  return name.empty() ? path_ : path_ + "/" + name;
-}
-
-bool Folder::has(const std::string& name) const { return fs::exists(path(name)); }
-
-std::string Folder::read(const std::string& name) const {
-  std::ifstream file(path(name), std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::string Folder::write(const std::string& name, const std::string& content) const {
-  std::ofstream(path(name), std::ios::binary) << content;
-  return path(name);
-}
 
 std::string Folder::write_program(const std::string& name, const std::string& content) const {
   write(name, content);
@@ -54,7 +25,7 @@ std::string Folder::write_program(const std::string& name, const std::string& co
 }
 
 Running::Running(const Folder& folder, const std::vector<std::string>& arguments,
-                 const std::vector<std::string>& environment)
+                 const std::vector<std::string>& more)
     : folder_(&folder), started_(SteadyClock().seconds()) {
   static std::atomic<int> count{0};
   name_ = ".output-" + std::to_string(count++);
@@ -70,7 +41,8 @@ Running::Running(const Folder& folder, const std::vector<std::string>& arguments
 
   std::vector<std::string> words{BINARY_ROOT "/acid"};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<std::string> variables = environment;  // the first of equal names counts
+  std::vector<std::string> variables = more;  // the first of equal names counts
+  variables.insert(variables.end(), folder.environment.begin(), folder.environment.end());
   for (char** each = environ; *each != nullptr; ++each)
     if (const std::string variable = *each; variable.rfind("ACID_", 0) != 0)
       variables.push_back(variable);
@@ -121,9 +93,33 @@ bool looks_around(pid_t pid) {
   return before >= 0 && comes_true([&] { return sleeps() >= before + kTimes; });
 }
 
-Result acid(const Folder& folder, const std::vector<std::string>& arguments,
-            const std::vector<std::string>& environment) {
-  return Running(folder, arguments, environment).wait();
+Result Folder::call(const std::vector<std::string>& arguments,
+                    const std::vector<std::string>& more) const {
+  return Running(*this, arguments, more).wait();
+}
+
+Result Folder::done(const std::vector<std::string>& arguments,
+                    const std::vector<std::string>& more) const {
+  Result result = call(arguments, more);
+  INFO(result.out << result.err);
+  REQUIRE(result.code == 0);
+  return result;
+}
+
+nlohmann::json Folder::told(std::vector<std::string> arguments) const {
+  arguments.emplace_back("--json");
+  return done(arguments).json();
+}
+
+void check_ended(const Result& result, int code, const std::vector<std::string>& says) {
+  INFO(result.err);
+  CHECK(result.code == code);
+  for (const std::string& part : says) CHECK_THAT(result.err, ContainsSubstring(part));
+}
+
+void check_refused(const Result& result, const std::vector<std::string>& says, int code) {
+  check_ended(result, code, says);
+  CHECK(result.out.empty());
 }
 
 bool there_is_torch() { return std::filesystem::exists(BINARY_ROOT "/acid-torch.so"); }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/scratch.hpp"
+
 namespace acid::test {
 
 /// The result of a finished program.
@@ -18,30 +20,37 @@ struct Result {
   nlohmann::json json() const { return nlohmann::json::parse(out); }
 };
 
-/// An empty folder, removed with everything in it. The program runs inside it.
-class Folder {
+/// A folder in which the program runs.
+class Folder : public ScratchFolder {
  public:
-  Folder();
-  ~Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string path(const std::string& name = {}) const;
-  bool has(const std::string& name) const;
-  std::string read(const std::string& name) const;
-  /// Writes a file and returns its path.
-  std::string write(const std::string& name, const std::string& content) const;
   std::string write_program(const std::string& name, const std::string& content) const;
 
- private:
-  std::string path_;
+  /// Runs `acid` with these arguments to its end. `more`: "NAME=VALUE", before `environment` and
+  /// the inherited variables.
+  Result call(const std::vector<std::string>& arguments,
+              const std::vector<std::string>& more = {}) const;
+  /// The same; the exit code must be 0.
+  Result done(const std::vector<std::string>& arguments,
+              const std::vector<std::string>& more = {}) const;
+  /// What it prints as JSON; `--json` is added to the arguments.
+  nlohmann::json told(std::vector<std::string> arguments) const;
+  /// The runs of `acid list`, and everything of one.
+  nlohmann::json runs() const { return told({"list"})["runs"]; }
+  nlohmann::json shown(const std::string& run = "@latest") const { return told({"show", run}); }
+
+  std::vector<std::string> environment;  // of every acid that is started here
 };
+
+/// Checks how a command ended, and that standard error says all of that.
+void check_ended(const Result& result, int code, const std::vector<std::string>& says);
+/// The same, and that it printed nothing.
+void check_refused(const Result& result, const std::vector<std::string>& says, int code = 2);
 
 /// An `acid` process that was started in a folder, with its store in ./acid-store.
 class Running {
  public:
   Running(const Folder& folder, const std::vector<std::string>& arguments,
-          const std::vector<std::string>& environment = {});
+          const std::vector<std::string>& more = {});
   pid_t pid() const { return pid_; }
   /// What it has written to standard output and standard error so far.
   std::string out() const;
@@ -63,11 +72,6 @@ bool has_ended(const Running& running);
 /// work since. False when it has ended, or has not woken up within a minute.
 bool looks_around(pid_t pid);
 
-/// Runs `acid` with these arguments to its end. `environment`: "NAME=VALUE", added to the inherited
-/// variables.
-Result acid(const Folder& folder, const std::vector<std::string>& arguments,
-            const std::vector<std::string>& environment = {});
-
 /// Whether runs under MPI can be tried here; if not, says so on standard error.
 bool there_is_mpi();
 /// Whether this build has models.
@@ -77,27 +81,27 @@ bool there_is_torch();
 inline constexpr const char* kSmallRecipe = R"(
 name = "small"
 seeds = [1, 2]
-[task]
-dataset = { kind = "quadratic", dimension = 16, noise = 0.1, heterogeneity = 1.0 }
-[optimizer]
-kind = "sgd"
-learning_rate = 0.05
-[workers]
-count = 4
-[topology]
-kind = "ring"
-[budget]
-gradients = 400
+task.dataset = { kind = "quadratic", dimension = 16, noise = 0.1, heterogeneity = 1.0 }
+optimizer.learning_rate = 0.05
+workers.count = 4
+topology.kind = "ring"
+budget.gradients = 400
+evaluation.every_gradients = 100
 [[algorithms]]
 kind = "ar-sgd"
 [[algorithms]]
 kind = "ad-psgd"
-communication_rate = 1.0
 [[algorithms]]
 kind = "a2cid2"
-communication_rate = 1.0
-[evaluation]
-every_gradients = 100
 )";
+
+/// A folder with that recipe.
+struct SmallStudy : Folder {
+  SmallStudy() { write("small.toml", kSmallRecipe); }
+  Result run(std::vector<std::string> options = {}) const {
+    options.insert(options.begin(), {"run", "small.toml"});
+    return call(options);
+  }
+};
 
 }  // namespace acid::test

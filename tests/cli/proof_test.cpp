@@ -17,42 +17,19 @@ namespace acid::test {
 namespace {
 
 constexpr const char* kRecipe = R"(
-name = "proof"
 seeds = [7]
-[task]
-dataset = { kind = "quadratic", dimension = 8192, noise = 0.5, heterogeneity = 1.0 }
-[optimizer]
-kind = "sgd"
-learning_rate = 0.02
-momentum = 0.9
-[workers]
-count = 4
-[topology]
-kind = "ring"
-[budget]
-gradients = 4000
-[[algorithms]]
-kind = "a2cid2"
-communication_rate = 1.0
-[evaluation]
-every_gradients = 400
-workers = "always"
-[checkpoint]
-every_time = 100.0
-[record]
-events = true
+task.dataset = { kind = "quadratic", dimension = 256, noise = 0.5, heterogeneity = 1.0 }
+optimizer = { kind = "sgd", learning_rate = 0.02, momentum = 0.9 }
+workers.count = 4
+budget.gradients = 400
+algorithms = ["a2cid2"]
+evaluation = { every_gradients = 40, workers = "always" }
+checkpoint.every_time = 10.0
+record.events = true
 )";
-
-/// As recipe(), but so short that many alterations can be tried.
-std::string short_recipe() {
-  std::string recipe = kRecipe;
-  for (const auto& [from, to] : {std::pair{"8192", "256"},
-                                 {"= 4000", "= 400"},
-                                 {"_gradients = 400", "_gradients = 40"},
-                                 {"100.0", "10.0"}})
-    recipe.replace(recipe.rfind(from), std::strlen(from), to);
-  return recipe;
-}
+constexpr const char* kInvented =  // a series without runs' values
+    "INSERT INTO series SELECT 1000, attempt, worker, 'eval_accuracy', '1', 1, 1, 1, 0.99, 0, 1,"
+    " 0.99 FROM series WHERE metric = 'eval_loss'; INSERT INTO points VALUES (1000, 1, 0.99, 0)";
 
 /// One finished run, and copies of its store to alter.
 class Proof {
@@ -62,8 +39,8 @@ class Proof {
     // A short run against the clock may be over before its first checkpoint could be made.
     for (int tries = 0; tries == 0 || (tries < 50 && checkpoints().empty()); ++tries) {
       std::filesystem::remove_all(folder_.path() + "/acid-store");
-      finished_ = acid(folder_, {"run", "r.toml", "--driver", driver}).code;
-      id_ = acid(folder_, {"list", "--json"}).json()["runs"][0]["id"];
+      finished_ = folder_.call({"run", "r.toml", "--driver", driver}).code;
+      id_ = folder_.runs()[0]["id"];
     }
   }
   int finished() const { return finished_; }
@@ -71,12 +48,10 @@ class Proof {
 
   Result verify(std::vector<std::string> options = {}) const {
     options.insert(options.begin(), {"verify", id_, "--json"});
-    return acid(folder_, options);
+    return folder_.call(options);
   }
   std::string newest_checkpoint() const { return checkpoints().back()["number"].dump(); }
-  nlohmann::json checkpoints() const {
-    return acid(folder_, {"show", id_, "--json"}).json()["checkpoints"];
-  }
+  nlohmann::json checkpoints() const { return folder_.told({"show", id_})["checkpoints"]; }
   /// Verifies a copy that was altered, and checks that the alteration is found.
   nlohmann::json verify_altered(const std::string& sql) const {
     const auto result = verify_copy(sql);
@@ -102,10 +77,20 @@ class Proof {
   }
   Result verify_copied(std::vector<std::string> options = {}) const {
     options.insert(options.begin(), {"verify", id_, "--json", "--store", copy()});
-    return acid(folder_, options);
+    return folder_.call(options);
   }
-  Result show_copied() const { return acid(folder_, {"show", id_, "--store", copy()}); }
+  Result show_copied() const { return folder_.call({"show", id_, "--store", copy()}); }
   std::string copy() const { return folder_.path("altered"); }
+  /// The files of the copy's final mean, or of its checkpoints.
+  std::vector<std::string> copied_files(bool mean) const {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(copy())) {
+      const std::string path = entry.path().string();
+      if (path.ends_with(".safetensors") && path.ends_with("final-mean.safetensors") == mean)
+        found.push_back(path);
+    }
+    return found;
+  }
   /// Verifies a copy in which one bit of a worker's log was flipped.
   nlohmann::json verify_flipped(int worker, std::size_t event, std::size_t byte) const {
     std::string hex;
@@ -129,11 +114,6 @@ class Proof {
   std::string id_;
 };
 
-struct Alteration {
-  const char* sql;
-  const char* found;
-};
-
 }  // namespace
 
 TEST_CASE("a run is proven, and an altered event is found in the event it belongs to",
@@ -147,17 +127,17 @@ TEST_CASE("a run is proven, and an altered event is found in the event it belong
     CHECK(equal.json()["equal"] == true);
     CHECK(proof.verify({"--from", proof.newest_checkpoint()}).code == 0);
     for (const std::size_t byte : {0, 7, 9, 12, 15}) {
-      const auto altered = proof.verify_flipped(2, 100, byte);
+      const auto altered = proof.verify_flipped(2, 10, byte);
       INFO("byte " << byte << ": " << altered.dump());
       CHECK(altered["equal"] == false);
       CHECK(altered["first_difference"]["worker"] == 2);
-      CHECK(altered["first_difference"]["event"] == 100);
+      CHECK(altered["first_difference"]["event"] == 10);
     }
   }
 }
 
 TEST_CASE("no record of a run can be altered unseen", "[release]") {
-  const Alteration alterations[] = {
+  const std::pair<const char*, const char*> alterations[] = {
       {"UPDATE cut_digests SET digest = 'x' WHERE worker = 1", "checkpoint"},
       {"UPDATE cut_digests SET tensors = X'0011223344556677' WHERE worker = 1", "checkpoint"},
       {"DELETE FROM cut_digests WHERE worker = 3", "workers were recorded"},
@@ -220,7 +200,7 @@ TEST_CASE("no record of a run can be altered unseen", "[release]") {
        "the recipe of experiment"},
   };
   for (const char* driver : {"threads", "virtual"}) {
-    const Proof proof(driver, short_recipe());
+    const Proof proof(driver);
     for (const auto& [sql, found] : alterations) {
       INFO(driver << ": " << sql);
       CHECK_THAT(proof.verify_altered(sql)["message"].get<std::string>(), ContainsSubstring(found));
@@ -236,45 +216,37 @@ TEST_CASE("no record of a run can be altered unseen", "[release]") {
 TEST_CASE("an altered file of a checkpoint or of the final model is found", "[release]") {
   const Proof proof("virtual");
   const std::string checkpoint = proof.newest_checkpoint();
-  for (const std::string ending : {"final-mean.safetensors", ".safetensors"}) {
+  for (const bool mean : {true, false}) {
     proof.copy_store();
-    const bool mean = ending.size() > 12;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(proof.copy())) {
-      const std::string path = entry.path().string();
-      if (!path.ends_with(ending) || path.ends_with("final-mean.safetensors") != mean) continue;
+    for (const std::string& path : proof.copied_files(mean)) {
       std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
       file.seekp(-3, std::ios::end);
       file.put('x');
     }
     const auto found = proof.verify_copied();
-    INFO(ending << ": " << found.out);
+    INFO(found.out);
     CHECK(found.code == 4);
     CHECK_THAT(found.json()["message"].get<std::string>(),
                ContainsSubstring(mean ? "the file of the final model was altered"
                                       : "the file of checkpoint " + checkpoint + " was altered"));
     if (!mean) CHECK(proof.verify_copied({"--from", checkpoint}).code == 4);
   }
-}
-
-TEST_CASE("a final model whose tensor has another name is another model", "[release]") {
-  const Proof proof("virtual");
+  // A final model whose tensor has another name is another model.
   proof.copy_store();
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(proof.copy())) {
-    const std::string path = entry.path().string();
-    if (!path.ends_with("final-mean.safetensors")) continue;
-    std::stringstream content;
-    content << std::ifstream(path, std::ios::binary).rdbuf();
-    std::string bytes = content.str();
-    const std::size_t name_end = bytes.find("\":{\"data_offsets\"");
-    REQUIRE(name_end != std::string::npos);
-    bytes[name_end - 1] = '_';
-    std::ofstream(path, std::ios::binary) << bytes;
-    Store store(proof.copy(), Store::Access::write);
-    store.impl().connection().execute(
-        fmt::format("UPDATE artifacts SET sha256 = '{}'", sha256_hex(std::string_view(bytes))));
-  }
+  const std::string path = proof.copied_files(true).at(0);
+  std::stringstream content;
+  content << std::ifstream(path, std::ios::binary).rdbuf();
+  std::string bytes = content.str();
+  const std::size_t name_end = bytes.find("\":{\"data_offsets\"");
+  REQUIRE(name_end != std::string::npos);
+  bytes[name_end - 1] = '_';
+  std::ofstream(path, std::ios::binary) << bytes;
+  Store(proof.copy(), Store::Access::write)
+      .impl()
+      .connection()
+      .execute(
+          fmt::format("UPDATE artifacts SET sha256 = '{}'", sha256_hex(std::string_view(bytes))));
   const auto found = proof.verify_copied();
-  INFO(found.out);
   CHECK(found.code == 4);
   CHECK_THAT(found.json()["message"].get<std::string>(),
              ContainsSubstring("another mean at the end"));
@@ -307,12 +279,9 @@ TEST_CASE("the records of an interrupted run are proven as far as they can be", 
     CHECK(sound.code == 0);
     CHECK_THAT(sound.json()["message"].get<std::string>(),
                ContainsSubstring("nothing after checkpoint " + proof.newest_checkpoint()));
-    for (const char* sql :
-         {"UPDATE event_chunks SET events = zeroblob(length(events))"
-          " WHERE chunk = (SELECT max(chunk) FROM event_chunks)",
-          "INSERT INTO series SELECT 1000, attempt, worker, 'eval_accuracy', '1', 1, 1, 1, 0.99, 0,"
-          " 1, 0.99 FROM series WHERE metric = 'eval_loss';"
-          " INSERT INTO points VALUES (1000, 1, 0.99, 0)"}) {
+    for (const char* sql : {"UPDATE event_chunks SET events = zeroblob(length(events))"
+                            " WHERE chunk = (SELECT max(chunk) FROM event_chunks)",
+                            kInvented}) {
       INFO(sql);
       CHECK(proof.verify_copy(sql, {}, interrupted).code == 4);
     }
@@ -350,11 +319,8 @@ TEST_CASE("a run that diverged is proven to diverge", "[release]") {
     const auto result = proof.verify();
     INFO(result.out << result.err);
     CHECK(result.code == 0);
-    for (const char* sql :
-         {"UPDATE points SET value = value + 1 WHERE tick = 1", "DELETE FROM event_chunks",
-          "INSERT INTO series SELECT 1000, attempt, worker, 'eval_accuracy', '1', 1, 1, 1, 0.99, 0,"
-          " 1, 0.99 FROM series WHERE metric = 'eval_loss';"
-          " INSERT INTO points VALUES (1000, 1, 0.99, 0)"}) {
+    for (const char* sql : {"UPDATE points SET value = value + 1 WHERE tick = 1",
+                            "DELETE FROM event_chunks", kInvented}) {
       INFO(sql);
       CHECK(proof.verify_copy(sql).code == 4);
     }

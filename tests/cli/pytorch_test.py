@@ -11,10 +11,8 @@ import csv
 import json
 import os
 import struct
-import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 # OpenBLAS reads it when it is loaded; torch.set_num_threads() does not change it.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -23,6 +21,7 @@ try:
 except ImportError as error:
     print(f"PyTorch is not there, so nothing is tested: {error}; apt install python3-torch")
     sys.exit(77)
+from model_process_test import ROOT, Lab, expect
 
 ROWS_AT_A_TIME = 250
 LOSS_TOLERANCE = 1e-5  # relative
@@ -31,23 +30,13 @@ LOSS_TOLERANCE = 1e-5  # relative
 RECIPE = """
 name = "models"
 seeds = [1]
-[task]
-dataset = { kind = "glyphs", train = 600, test = 300 }
-model = "mlp"
-batch_size = 16
-[optimizer]
-learning_rate = 0.05
-momentum = 0.9
-[workers]
-count = 2
-[topology]
-kind = "ring"
-[budget]
-gradients = 200
-[evaluation]
-workers = "never"
-every_gradients = 1000
-consensus_every_time = 1000
+task.dataset = { kind = "glyphs", train = 260, test = 260 }
+task.model = "mlp"
+task.batch_size = 16
+optimizer = { kind = "sgd", learning_rate = 0.05, momentum = 0.9 }
+workers.count = 2
+budget.gradients = 200
+evaluation = { workers = "never", every_gradients = 1000, consensus_every_time = 1000 }
 """
 ALGORITHM = """
 [[algorithms]]
@@ -80,56 +69,36 @@ label = "transformer-lm"
 """
 
 
-def expect(condition, message):
-    if not condition:
-        raise SystemExit(f"FAILED: {message}")
+def run_models(lab):
+    """The runs of all models, by label."""
+    recipe = RECIPE + "".join(ALGORITHM.format(label=label, model=model, gradients=gradients)
+                              for label, (model, gradients) in MODELS.items())
+    lab.write("models.toml", recipe + LANGUAGE.format(text=ROOT / "LICENSE"))
+    lab.acid("run", "models.toml")
+    return {run["label"]: run["id"] for run in json.loads(lab.acid("list", "--json"))["runs"]}
 
 
-class Lab:
-    """A folder with a store, and the program."""
+def exported(lab, run, form):
+    path = lab.folder / f"{run}.{form}"
+    lab.acid("export", run, "--format", form, "-o", str(path))
+    return path
 
-    def __init__(self, program, folder):
-        self.program, self.folder = program, Path(folder)
 
-    def acid(self, *arguments, code=0, **variables):
-        """Its standard output, or the messages of a failure that is expected."""
-        done = subprocess.run([self.program, *arguments], cwd=self.folder, timeout=300,
-                              env={**os.environ, **variables},
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        messages = done.stderr.decode(errors="replace")
-        expect(done.returncode == code,
-               f"acid {' '.join(arguments)}: exit code {done.returncode}\n{messages}")
-        return done.stdout if code == 0 else messages
+def require_reader(lab, run):
+    """A torch reads what LibTorch writes up to its own version."""
+    wrote = lab.shown(run)["environment"]["model_runtime"]["libtorch"]
+    if minor_version(wrote) > minor_version(torch.__version__):
+        print(f"PyTorch {torch.__version__} need not know the files of LibTorch {wrote}, so "
+              "nothing is tested: name a Python that has a newer one with -DACID_PYTHON=PATH")
+        sys.exit(77)
 
-    def run(self):
-        recipe = RECIPE + "".join(ALGORITHM.format(label=label, model=model, gradients=gradients)
-                                  for label, (model, gradients) in MODELS.items())
-        recipe += LANGUAGE.format(text=Path(__file__).resolve().parents[2] / "LICENSE")
-        (self.folder / "models.toml").write_text(recipe)
-        self.acid("run", "models.toml")
-        runs = json.loads(self.acid("list", "--json"))["runs"]
-        return {run["label"]: run["id"] for run in runs}
 
-    def export(self, run, form):
-        path = self.folder / f"{run}.{form}"
-        self.acid("export", run, "--format", form, "-o", str(path))
-        return path
-
-    def require_reader(self, run):
-        """A torch reads what LibTorch writes up to its own version."""
-        environment = json.loads(self.acid("show", run, "--json"))["environment"]
-        wrote = environment["model_runtime"]["libtorch"]
-        if minor_version(wrote) > minor_version(torch.__version__):
-            print(f"PyTorch {torch.__version__} need not know the files of LibTorch {wrote}, so "
-                  "nothing is tested: name a Python that has a newer one with -DACID_PYTHON=PATH")
-            sys.exit(77)
-
-    def recorded(self, run):
-        """The last value of each metric of the whole run."""
-        rows = csv.DictReader(self.acid("export", run).decode().splitlines())
-        rows = sorted((row for row in rows if row["worker"] == ""),
-                      key=lambda row: int(row["gradients"]))
-        return {row["metric"]: float(row["value"]) for row in rows}
+def recorded_in(lab, run):
+    """The last value of each metric of the whole run."""
+    rows = csv.DictReader(lab.acid("export", run).splitlines())
+    rows = sorted((row for row in rows if row["worker"] == ""),
+                  key=lambda row: int(row["gradients"]))
+    return {row["metric"]: float(row["value"]) for row in rows}
 
 
 def minor_version(text):
@@ -230,14 +199,14 @@ class Gpt(torch.nn.Module):
 
 def check_language_model(lab, run):
     """The module gives the logits of one by hand, also of shorter texts, and what was recorded."""
-    test_set = read_safetensors(lab.export(run, "test-set"))
-    tensors = read_safetensors(lab.export(run, "safetensors"))
+    test_set = read_safetensors(exported(lab, run, "test-set"))
+    tensors = read_safetensors(exported(lab, run, "safetensors"))
     extra = {"acid.json": ""}
-    module = torch.jit.load(str(lab.export(run, "torchscript")), _extra_files=extra)
+    module = torch.jit.load(str(exported(lab, run, "torchscript")), _extra_files=extra)
     about = json.loads(extra["acid.json"])
     expect(about["input"] == [16] and about["classes"] == 256, f"described as {about}")
     expect(module.state_dict().keys() == tensors.keys(), f"it has {list(module.state_dict())}")
-    recorded = lab.recorded(run)
+    recorded = recorded_in(lab, run)
     check_same("transformer-lm as TorchScript", module, test_set, recorded)
     check_same("transformer-lm by hand", Gpt(tensors, heads=3), test_set, recorded)
     for length in (1, 7, 16):
@@ -286,7 +255,9 @@ def check_refusals(lab, run):
     """Without LibTorch, or with a model that is not the recorded one, there is no file."""
     path = lab.folder / "refused.pt"
     command = ("export", run, "--format", "torchscript", "-o", str(path))
-    said = lab.acid(*command, code=1, ACID_TORCH_MODULE="/nowhere/acid-torch.so")
+    os.environ["ACID_TORCH_MODULE"] = "/nowhere/acid-torch.so"
+    said = lab.acid(*command, code=1)
+    del os.environ["ACID_TORCH_MODULE"]
     expect("/nowhere/acid-torch.so" in said and "acid_programs" in said, said)
     (model,) = (lab.folder / "acid-store" / "checkpoints" / run).glob("*-final-mean.safetensors")
     content = bytearray(model.read_bytes())
@@ -304,12 +275,11 @@ def check_local_buffers(lab):
     """Where each worker keeps its own statistics the mean has none, and nothing pretends it has."""
     model, gradients = MODELS["resnet20"]
     algorithm = ALGORITHM.format(label="local", model=model, gradients=gradients)
-    (lab.folder / "local.toml").write_text(
-        RECIPE.replace('[optimizer]', 'buffers = "local"\n[optimizer]') + algorithm)
+    lab.write("local.toml", RECIPE + 'task.buffers = "local"\n' + algorithm)
     lab.acid("run", "local.toml")
     (run,) = (run["id"] for run in json.loads(lab.acid("list", "--json"))["runs"]
               if run["label"] == "local")
-    tensors = read_safetensors(lab.export(run, "safetensors"))
+    tensors = read_safetensors(exported(lab, run, "safetensors"))
     expect(tensors and not any(".running_" in name for name in tensors), f"it has {list(tensors)}")
     said = lab.acid("export", run, "--format", "torchscript", code=2)
     expect('task.buffers = "local"' in said and 'buffers = "average"' in said, said)
@@ -320,16 +290,16 @@ def main():
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         lab = Lab(sys.argv[1], folder)
-        runs = lab.run()
+        runs = run_models(lab)
         expect(set(runs) == {*MODELS, "transformer-lm"}, f"the runs are {runs}")
-        lab.require_reader(runs["mlp"])
+        require_reader(lab, runs["mlp"])
         # One data set, so that one export serves all.
-        test_set = read_safetensors(lab.export(runs["mlp"], "test-set"))
+        test_set = read_safetensors(exported(lab, runs["mlp"], "test-set"))
         check_language_model(lab, runs.pop("transformer-lm"))
         for label, run in runs.items():
-            recorded = lab.recorded(run)
-            tensors = read_safetensors(lab.export(run, "safetensors"))
-            module = check_file(label, lab.export(run, "torchscript"), run, tensors)
+            recorded = recorded_in(lab, run)
+            tensors = read_safetensors(exported(lab, run, "safetensors"))
+            module = check_file(label, exported(lab, run, "torchscript"), run, tensors)
             check_same(f"{label} as TorchScript", module, test_set, recorded)
             if label == "mlp":
                 by_hand = HandWritten()

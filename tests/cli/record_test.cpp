@@ -17,57 +17,45 @@ namespace {
 
 // On threads, and so short that not every sample is taken in time.
 constexpr const char* kRecorded = R"(
-name = "recorded"
 seeds = [7]
-[task]
-dataset = { kind = "quadratic", dimension = 64, heterogeneity = 1.0 }
-[optimizer]
-kind = "sgd"
-learning_rate = 0.02
-[workers]
-count = 3
-[topology]
-kind = "edges"
-edges = "graph.txt"
-[budget]
-gradients = 600
-[[algorithms]]
-kind = "a2cid2"
-communication_rate = 1.0
-[evaluation]
-every_time = 0.34
-[checkpoint]
-every_time = 0.5
-[execution]
-driver = "threads"
+task.dataset = { kind = "quadratic", dimension = 64, heterogeneity = 1.0 }
+optimizer.learning_rate = 0.02
+workers.count = 3
+topology = { kind = "edges", edges = "graph.txt" }
+budget.gradients = 600
+algorithms = [{ kind = "a2cid2" }]
+evaluation.every_time = 0.34
+checkpoint.every_time = 0.5
+execution.driver = "threads"
 )";
 
-constexpr const char* kAlgorithm = "kind = \"a2cid2\"\ncommunication_rate = 1.0";
+using Words = std::vector<std::string>;
+const Words kVirtual{"execution.driver=virtual"};
+
+Words of_algorithm(const std::string& table) { return {"algorithms=[{ kind = " + table + " }]"}; }
 
 struct RecordedRun {
   Folder folder;
   std::string id;
-  explicit RecordedRun(const std::string& recipe = kRecorded) {
+  explicit RecordedRun(const Words& settings = {}) {
     folder.write("graph.txt", "0 1\n1 2\n");
-    folder.write("r.toml", recipe);
-    const auto ran = acid(folder, {"run", "r.toml"});
-    INFO(ran.err);
-    REQUIRE(ran.code == 0);
-    id = acid(folder, {"list", "--json"}).json()["runs"][0]["id"];
+    folder.write("r.toml", kRecorded);
+    Words command{"run", "r.toml"};
+    for (const std::string& setting : settings) command.insert(command.end(), {"--set", setting});
+    folder.done(command);
+    id = folder.runs()[0]["id"];
   }
-  nlohmann::json show() const { return acid(folder, {"show", id, "--json"}).json(); }
+  nlohmann::json show() const { return folder.shown(id); }
   Result verify(std::vector<std::string> more = {}) const {
     more.insert(more.begin(), {"verify", id, "--json"});
-    return acid(folder, more);
+    return folder.call(more);
   }
   std::string one(const std::string& sql) const {
     const Store store(folder.path("acid-store"), Store::Access::read);
     sqlite::Statement select(store.impl().connection(), sql);
     return select.step() ? select.text(0) : "nothing";
   }
-  void alter(const std::string& sql) const {
-    write_as_acid(folder.path("acid-store"), sql);
-  }
+  void alter(const std::string& sql) const { write_as_acid(folder.path("acid-store"), sql); }
 };
 
 }  // namespace
@@ -80,9 +68,7 @@ TEST_CASE("a file of edges is among a run's files, and the data's seeds among it
 }
 
 TEST_CASE("the store has the first eight bytes of a tensor's digest in their order") {
-  std::string recipe = kRecorded;
-  recipe.replace(recipe.find("\"threads\""), 9, "\"virtual\"");
-  const RecordedRun run(recipe);
+  const RecordedRun run(kVirtual);
   // The only tensors are x and x̃, and the SHA-256 of x is beside them.
   CHECK(run.one("SELECT count(*) > 0 FROM cut_digest_list") == "1");
   CHECK(run.one("SELECT count(*) FROM cut_digest_list"
@@ -102,7 +88,7 @@ TEST_CASE("what a run on threads was too late for is said and counted") {
         399);
   CHECK_THAT(run.one("SELECT text FROM log_list WHERE text LIKE '%missing%'"),
              ContainsSubstring(fmt::format("{} sample", samples)));
-  CHECK_THAT(acid(run.folder, {"show", run.id}).out,
+  CHECK_THAT(run.folder.call({"show", run.id}).out,
              ContainsSubstring(fmt::format("{} samples, ", samples)));
 }
 
@@ -110,14 +96,11 @@ TEST_CASE("a run whose gradients began at other parameters is refused by verify,
   const RecordedRun run;
   CHECK(run.verify().code == 0);
   run.alter("UPDATE attempts SET environment = json_remove(environment, '$.event_version')");
-  const auto refused = run.verify();
-  CHECK(refused.code == 2);
-  CHECK_THAT(refused.err, ContainsSubstring("events of version 1") && ContainsSubstring(run.id));
+  check_refused(run.verify(), {"events of version 1", run.id});
 
   // Without mixing both versions are equal.
-  std::string recipe = kRecorded;
-  recipe.replace(recipe.find("a2cid2"), 6, "ad-psgd");
-  const RecordedRun unmixed(recipe);
+  Words settings = of_algorithm("\"ad-psgd\"");
+  const RecordedRun unmixed(settings);
   unmixed.alter(
       "UPDATE attempts SET environment = json_remove(environment, '$.event_version'),"
       " seeds = json_remove(seeds, '$.workers.data_set', '$.training_sample');"
@@ -131,43 +114,32 @@ TEST_CASE("a run whose gradients began at other parameters is refused by verify,
   CHECK(verified.code == 0);
   CHECK(unmixed.verify({"--from", "1"}).code == 2);
 
-  recipe.replace(recipe.find("\"threads\""), 9, "\"virtual\"");
-  const RecordedRun simulated(recipe);
+  settings.push_back(kVirtual[0]);
+  const RecordedRun simulated(settings);
   simulated.alter("UPDATE attempts SET environment = json_remove(environment, '$.event_version')");
-  const auto other_clock = simulated.verify();
-  CHECK(other_clock.code == 2);
-  CHECK_THAT(other_clock.err,
-             ContainsSubstring("was simulated by acid") && ContainsSubstring(simulated.id));
+  check_refused(simulated.verify(), {"was simulated by acid", simulated.id});
 }
 
 namespace {
 
 /// For events of that version, verify accepts runs of pairs and refuses runs of `algorithm`.
-void check_refused(int version, const std::string& algorithm, const std::string& why) {
+void check_older(int version, const std::string& algorithm, const std::string& why) {
   const std::string older = fmt::format(
       "UPDATE attempts SET environment = json_set(environment, '$.event_version', {})", version);
   const RecordedRun of_pairs;
   of_pairs.alter(older);
   CHECK(of_pairs.verify().code == 0);
-  std::string recipe = kRecorded;
-  recipe.replace(recipe.find(kAlgorithm), std::strlen(kAlgorithm),
-                 fmt::format("kind = \"{}\"", algorithm));
-  const RecordedRun run(recipe);
+  const RecordedRun run(of_algorithm("\"" + algorithm + "\""));
   CHECK(run.verify().code == 0);
   run.alter(older);
-  const auto refused = run.verify();
-  CHECK(refused.code == 2);
-  CHECK_THAT(refused.err, ContainsSubstring(why) && ContainsSubstring(run.id));
+  check_refused(run.verify(), {why, run.id});
 }
 
 }  // namespace
 
-TEST_CASE("a run whose messages to a server were numbered otherwise is refused by verify") {
-  check_refused(2, "a-psgd", "numbered otherwise");
-}
-
-TEST_CASE("a run of rounds whose means were rounded otherwise is refused by verify, by name") {
-  check_refused(3, "d-psgd", "events of version 3, whose means were rounded");
+TEST_CASE("runs whose messages were numbered, or means rounded, otherwise are refused by verify") {
+  check_older(2, "a-psgd", "numbered otherwise");
+  check_older(3, "d-psgd", "events of version 3, whose means were rounded");
 }
 
 TEST_CASE("another version of OpenBLAS than then is among what changed") {
@@ -175,19 +147,14 @@ TEST_CASE("another version of OpenBLAS than then is among what changed") {
   run.alter(
       "UPDATE attempts SET environment = json_set(environment, '$.model_runtime',"
       " json('{\"blas_config\": \"OpenBLAS 0.3.21 DYNAMIC_ARCH Haswell MAX_THREADS=64\"}'))");
-  const auto verified = acid(run.folder, {"verify", run.id});
+  const auto verified = run.folder.call({"verify", run.id});
   CHECK(verified.code == 0);
   CHECK_THAT(verified.out, ContainsSubstring("model_runtime/blas_config: then OpenBLAS 0.3.21"));
 }
 
 TEST_CASE("the vectors of single workers at the checkpoints of a run can be exported") {
-  std::string recipe = kRecorded;
-  recipe.replace(recipe.find("\"threads\""), 9, "\"virtual\"");
-  const RecordedRun run(recipe);
-  const auto exported =
-      acid(run.folder, {"export", run.id, "--format", "checkpoints", "-o", "cuts"});
-  INFO(exported.err);
-  CHECK(exported.code == 0);
+  const RecordedRun run(kVirtual);
+  run.folder.done({"export", run.id, "--format", "checkpoints", "-o", "cuts"});
   const auto checkpoints = run.show()["checkpoints"];
   for (const auto& checkpoint : checkpoints) {
     const std::string file = fmt::format("cuts/{:06}.safetensors", checkpoint["number"].get<int>());
@@ -198,20 +165,15 @@ TEST_CASE("the vectors of single workers at the checkpoints of a run can be expo
     CHECK(checkpoint["sha256"] == sha256_hex(std::string_view(content)));
     CHECK_THAT(content, ContainsSubstring("snapshot/x"));
   }
-  CHECK(acid(run.folder, {"export", run.id, "--format", "checkpoints"}).code == 2);  // no folder
+  CHECK(run.folder.call({"export", run.id, "--format", "checkpoints"}).code == 2);  // no folder
 }
 
 // An earlier acid recorded only this much of a run that reached its target.
 TEST_CASE("a last sample that events follow does not pass verification") {
-  std::string recipe = kRecorded;
-  const auto replace = [&](const std::string& from, const std::string& to) {
-    recipe.replace(recipe.find(from), from.size(), to);
-  };
-  replace("gradients = 600", "gradients = 6000\ntarget = { metric = \"eval_loss\", value = 0.5 }");
-  replace("driver = \"threads\"",
-          "[execution.virtual]\nnetwork = { latency_seconds = 0.5, gradient_seconds = 1.0 }");
-  replace("every_time = 0.34", "every_time = 5.0");
-  const RecordedRun run(recipe);
+  const RecordedRun run(
+      {"budget.gradients=6000", "budget.target={ metric = \"eval_loss\", value = 0.5 }",
+       kVirtual[0], "execution.virtual.network={ latency_seconds = 0.5, gradient_seconds = 1.0 }",
+       "evaluation.every_time=5.0"});
   CHECK(run.verify().code == 0);
   CHECK(run.one("SELECT max(value) FROM points_view WHERE metric = 'exchanges'") ==
         run.one("SELECT printf('%.1f', exchanges_done) FROM result_list"));
@@ -230,27 +192,18 @@ TEST_CASE("a last sample that events follow does not pass verification") {
 }
 
 TEST_CASE("a run is verified from a checkpoint that no sample but the last follows") {
-  std::string recipe = kRecorded;
-  for (const auto& [from, to] : {std::pair{"= 64", "= 16384"},  // long enough for a checkpoint
-                                 {"= 600", "= 3000"},
-                                 {"0.34", "1000"},
-                                 {"0.5", "100"}})
-    recipe.replace(recipe.find(from), std::strlen(from), to);
-  const RecordedRun run(recipe);
+  const RecordedRun run({"task.dataset.dimension=16384", "budget.gradients=3000",  // long enough
+                         "evaluation.every_time=1000", "checkpoint.every_time=100"});
   const auto verified = run.verify({"--from", run.show()["checkpoints"].back()["number"].dump()});
   INFO(verified.out);
   CHECK(verified.code == 0);
 }
 
 TEST_CASE("a checkpoint of another layout is neither gone on from nor verified") {
-  std::string recipe = kRecorded;
-  for (const auto& [from, to] : {std::pair{kAlgorithm, "kind = \"a-psgd\""},
-                                 {"= 64", "= 16384"},  // long enough for a checkpoint
-                                 {"= 600", "= 3000"},
-                                 {"0.34", "100"},
-                                 {"0.5", "100"}})
-    recipe.replace(recipe.find(from), std::strlen(from), to);
-  const RecordedRun run(recipe);
+  Words settings = of_algorithm("\"a-psgd\"");
+  settings.insert(settings.end(), {"task.dataset.dimension=16384", "budget.gradients=3000",
+                                   "evaluation.every_time=100", "checkpoint.every_time=100"});
+  const RecordedRun run(settings);
   const auto checkpoint = run.show()["checkpoints"].back();
   const std::string number = checkpoint["number"].dump();
   CHECK(run.verify({"--from", number}).code == 0);
@@ -262,27 +215,19 @@ TEST_CASE("a checkpoint of another layout is neither gone on from nor verified")
   run.folder.write("acid-store/" + path, content);
   run.alter(fmt::format("UPDATE checkpoints SET sha256 = '{}' WHERE path = '{}'",
                         sha256_hex(std::string_view(content)), path));
-  const auto refused = run.verify({"--from", number});
-  CHECK(refused.code == 2);
-  CHECK_THAT(refused.err, ContainsSubstring(path) &&
-                              ContainsSubstring("'threads-server/1', not 'threads-server/") &&
-                              ContainsSubstring("without --from"));
+  check_refused(run.verify({"--from", number}),
+                {path, "'threads-server/1', not 'threads-server/", "without --from"});
   run.alter(
       "UPDATE attempts SET outcome = 'interrupted'; DELETE FROM results;"
       " DELETE FROM worker_results; DELETE FROM edges; DELETE FROM artifacts");
-  const auto resumed = acid(run.folder, {"resume", run.id});
-  INFO(resumed.out);
-  CHECK(resumed.code == 2);
-  CHECK_THAT(resumed.err, ContainsSubstring("'threads-server/1', not 'threads-server/") &&
-                              ContainsSubstring("--force"));
+  check_ended(run.folder.call({"resume", run.id}), 2,
+              {"'threads-server/1', not 'threads-server/", "--force"});
 }
 
 TEST_CASE("what is a hub's counts in the digests of its own workers") {
-  std::string recipe = kRecorded;
-  recipe.replace(recipe.find("\"threads\""), 9, "\"virtual\"");
-  recipe.replace(recipe.find(kAlgorithm), std::strlen(kAlgorithm),
-                 "kind = \"halos\"\nhubs = 2\nsteps = 2\nevery = 2");
-  const RecordedRun run(recipe);  // workers 0 and 1 have the first hub, worker 2 the second
+  Words settings = of_algorithm("\"halos\", hubs = 2, steps = 2, every = 2");
+  settings.push_back(kVirtual[0]);
+  const RecordedRun run(settings);  // workers 0 and 1 have the first hub, worker 2 the second
   CHECK(run.verify().code == 0);
   const auto alike = [&](int one, int other) {  // but for x and phi, the workers' own
     return run.one(fmt::format(

@@ -17,9 +17,8 @@ std::string flat_task(const std::string& algorithm) {
 std::string page_of(const std::string& algorithm) {
   const Folder folder;
   folder.write("flat.toml", flat_task(algorithm));
-  REQUIRE(acid(folder, {"run", "flat.toml"}).code == 0);
-  const Result report = acid(folder, {"report", "--html", "-o", "-"});
-  REQUIRE(report.code == 0);
+  folder.done({"run", "flat.toml"});
+  const Result report = folder.done({"report", "--html", "-o", "-"});
   return report.out;
 }
 
@@ -29,9 +28,9 @@ struct Sweep : Folder {
     write("sweep.toml", std::string(kSmallRecipe) +
                             "[sweep]\nworkers.count = [2, 4]\ntopology.kind = [\"ring\", "
                             "\"complete\"]\n");
-    REQUIRE(acid(*this, {"run", "sweep.toml"}).code == 0);
+    done({"run", "sweep.toml"});
   }
-  Result call(std::vector<std::string> arguments) const { return acid(*this, arguments); }
+  Result call(std::vector<std::string> arguments) const { return call(arguments); }
 };
 
 }  // namespace

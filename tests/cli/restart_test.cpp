@@ -5,51 +5,45 @@
 #include "tests/cli/stored_run.hpp"
 
 using acid::test::looks_around;
+using acid::test::Running;
 using acid::test::StoredRun;
 using acid::test::wait_for;
 using Bench = acid::test::ScriptedWorker;
 
 TEST_CASE("a worker that a signal kills is started again, and the run finishes") {
   const Bench bench("[ $n -lt 3 ] && kill -9 $$\nexec $REAL \"$@\"\n");
-  const auto result = bench.call({"run", "one.toml"});
-  INFO(result.err);
-  CHECK(result.code == 0);
+  const std::string err = bench.done({"run", "one.toml"}).err;
   CHECK(bench.starts().size() == 3);
-  CHECK_THAT(result.err,
-             ContainsSubstring("ended with SIGKILL; restarting from its beginning (1 of 3)"));
-  CHECK_THAT(result.err, ContainsSubstring("(2 of 3)"));
-  CHECK_THAT(result.err, !ContainsSubstring("(3 of 3)"));
-  CHECK(bench.call({"list", "--json"}).json()["runs"][0]["state"] == "finished");
+  CHECK_THAT(err, ContainsSubstring("ended with SIGKILL; restarting from its beginning (1 of 3)") &&
+                      ContainsSubstring("(2 of 3)") && !ContainsSubstring("(3 of 3)"));
+  CHECK(bench.runs()[0]["state"] == "finished");
 }
 
 TEST_CASE("a worker that always dies is started again three times, then memory is suspected") {
   const Bench bench("echo last breath; kill -9 $$\n");
-  const auto result = bench.call({"run", "one.toml"});
+  const auto result = bench.one();
   INFO(result.err);
   CHECK(result.code == 1);
   CHECK(bench.starts().size() == 4);
-  CHECK_THAT(result.err, ContainsSubstring("(3 of 3)"));
-  CHECK_THAT(result.err, ContainsSubstring("last breath"));
-  CHECK_THAT(result.err, ContainsSubstring("memory") && ContainsSubstring("B are available"));
-  CHECK_THAT(result.err, ContainsSubstring("fewer workers"));
+  for (const char* words :
+       {"(3 of 3)", "last breath", "memory", "B are available", "fewer workers"})
+    CHECK_THAT(result.err, ContainsSubstring(words));
 }
 
 TEST_CASE(
     "a start that failed leaves an attempt with what its process said, and counts as failed") {
   const Bench bench(
-      "[ $n = 1 ] || exec $REAL \"$@\"\n"
-      "echo acid-worker: error: no luck >&2; exit 1\n");
-  const auto result = bench.call({"run", "small.toml"});
-  INFO(result.err);
-  CHECK(result.code == 1);
-  const auto runs = bench.call({"list", "--state", "failed", "--json"}).json()["runs"];
-  REQUIRE(runs.size() == 1);
-  const auto shown = bench.call({"show", runs[0]["id"], "--json"}).json();
-  REQUIRE(shown["attempts"].size() == 1);
-  CHECK_THAT(shown["attempts"][0]["message"].get<std::string>(),
+      "[ $n = 1 ] || exec $REAL \"$@\"\necho acid-worker: error: no luck >&2; exit 1\n");
+  CHECK(bench.run().code == 1);
+  const auto failed = [&] { return bench.told({"list", "--state", "failed"})["runs"]; };
+  REQUIRE(failed().size() == 1);
+  const std::string id = failed()[0]["id"];
+  const auto attempts = bench.shown(id)["attempts"];
+  REQUIRE(attempts.size() == 1);
+  CHECK_THAT(attempts[0]["message"].get<std::string>(),
              ContainsSubstring("it did not start: no luck"));
-  CHECK(bench.call({"resume", runs[0]["id"]}).code == 0);
-  CHECK(bench.call({"list", "--state", "failed", "--json"}).json()["runs"].empty());
+  bench.done({"resume", id});
+  CHECK(failed().empty());
 }
 
 TEST_CASE("a worker that dies where it cannot be seen to be gone is not started for ever") {
@@ -58,12 +52,10 @@ TEST_CASE("a worker that dies where it cannot be seen to be gone is not started 
       "touch there-$n\nuntil [ -e begun-$n ] || [ $n -gt 2 ]; do sleep 0.02; done\nkill -9 $$\n");
   bench.store.impl().connection().execute(
       "UPDATE runs SET settings = json_set(settings, '$.execution.max_restarts', 1)");
-  acid::Lease elsewhere = acid::Lease::of_this_process();
-  elsewhere.host = "elsewhere";
-  acid::test::Running running(bench, {"resume", bench.id}, {bench.worker});
+  Running running(bench, {"resume", bench.id});
   for (const std::string n : {"1", "2"}) {
     wait_for(bench, "there-" + n);
-    bench.store.begin_attempt(bench.id, elsewhere, {}, {}, {});
+    bench.store.begin_attempt(bench.id, acid::test::lease_elsewhere(), {}, {}, {});
     bench.write("begun-" + n, "");
     const std::string held = "SIGKILL; it is taken up again once process";
     CHECK(acid::test::comes_true([&] {
@@ -86,27 +78,23 @@ TEST_CASE("execution.max_restarts is how often a worker is started again") {
   const Bench bench("kill -SEGV $$\n");
   for (const std::size_t restarts : {0, 1}) {
     bench.write("starts", "");
-    const auto result = bench.call({"run", "one.toml", "--set",
-                                    "execution.max_restarts=" + std::to_string(restarts), "--set",
-                                    "seeds=[" + std::to_string(restarts) + "]"});
-    INFO(result.err);
+    const std::string number = std::to_string(restarts);
+    const auto result =
+        bench.one({"--set", "execution.max_restarts=" + number, "--set", "seeds=[" + number + "]"});
     CHECK(result.code == 1);
     CHECK(bench.starts().size() == 1 + restarts);
-    CHECK_THAT(result.err, ContainsSubstring("SIGSEGV"));
-    CHECK_THAT(result.err, !ContainsSubstring("memory"));
+    CHECK_THAT(result.err, ContainsSubstring("SIGSEGV") && !ContainsSubstring("memory"));
   }
 }
 
-TEST_CASE("a worker that ends by itself is not started again") {
-  const auto [code, script] = GENERATE(std::pair{1, "exit 1\n"}, std::pair{3, "exit 3\n"});
-  const Bench bench(script);
-  CHECK(bench.call({"run", "one.toml"}).code == code);
-  CHECK(bench.starts().size() == 1);
-}
-
-TEST_CASE("a worker that dies of our own request to stop is not started again") {
+TEST_CASE("a worker that ends by itself, or of our own request to stop, is not started again") {
+  for (const int code : {1, 3}) {
+    const Bench bench("exit " + std::to_string(code) + "\n");
+    CHECK(bench.one().code == code);
+    CHECK(bench.starts().size() == 1);
+  }
   const Bench bench("touch there\nwhile :; do sleep 0.05; done\n");
-  acid::test::Running running(bench, {"run", "one.toml"}, {bench.worker});
+  Running running(bench, {"run", "one.toml"});
   wait_for(bench, "there");
   kill(running.pid(), SIGTERM);
   const auto result = running.wait();
@@ -115,20 +103,12 @@ TEST_CASE("a worker that dies of our own request to stop is not started again") 
   CHECK(bench.starts().size() == 1);
 }
 
-TEST_CASE("a run that was recorded as finished before its worker died is finished") {
-  const Bench bench("$REAL \"$@\"\nkill -9 $$\n");
-  const auto result = bench.call({"run", "one.toml"});
-  INFO(result.err);
-  CHECK(result.code == 0);
-  CHECK(bench.starts().size() == 1);
-}
-
-TEST_CASE("a run that somebody else finished is done, whatever our worker said") {
-  const Bench bench("$REAL \"$@\"\necho 'acid-worker: error: held by 7' >&2\nexit 3\n");
-  const auto result = bench.call({"run", "one.toml"});
-  INFO(result.err);
-  CHECK(result.code == 0);
-  CHECK_THAT(result.err, !ContainsSubstring("held by 7"));
+TEST_CASE("a run that is recorded as finished is finished, whatever its worker does or says then") {
+  const Bench dies("$REAL \"$@\"\nkill -9 $$\n");
+  dies.done({"run", "one.toml"});
+  CHECK(dies.starts().size() == 1);
+  const Bench refuses("$REAL \"$@\"\necho 'acid-worker: error: held by 7' >&2\nexit 3\n");
+  CHECK_THAT(refuses.done({"run", "one.toml"}).err, !ContainsSubstring("held by 7"));
 }
 
 TEST_CASE("a run whose worker is turned away since another process has it is waited for") {
@@ -154,25 +134,24 @@ TEST_CASE("a run whose worker is turned away since another process has it is wai
 
 TEST_CASE("a run that diverged is done until it is forced to begin anew") {
   const Bench bench("exec $REAL \"$@\"\n");
-  std::vector<std::string> call{"run", "one.toml", "--set", "optimizer.learning_rate=1e200"};
-  REQUIRE_THAT(bench.call(call).err, ContainsSubstring("diverged"));
-  const auto again = bench.call(call);
+  std::vector<std::string> fast{"--set", "optimizer.learning_rate=1e200"};
+  REQUIRE_THAT(bench.one(fast).err, ContainsSubstring("diverged"));
+  const auto again = bench.one(fast);
   INFO(again.err);
   CHECK(again.code == 1);
   CHECK_THAT(again.err,
              ContainsSubstring("1 of 1 runs already diverged (--force runs them again)"));
   CHECK_THAT(again.out, ContainsSubstring("1 of 1 runs diverged (seed"));
   CHECK(bench.starts().size() == 1);
-  call.push_back("--force");
-  CHECK(bench.call(call).code == 1);
+  fast.push_back("--force");
+  CHECK(bench.one(fast).code == 1);
   CHECK(bench.starts().size() == 2);
 }
 
 TEST_CASE("what a worker says although it ends well is shown with its run") {
   const Bench bench(
       "echo 'checkpoint 7 is damaged; checkpoint 6 is used' >&2\nexec $REAL \"$@\"\n");
-  const auto result = bench.call({"run", "one.toml"});
-  CHECK(result.code == 0);
+  const auto result = bench.done({"run", "one.toml"});
   CHECK_THAT(result.err, ContainsSubstring("(ad-psgd, seed 1): checkpoint 7 is damaged"));
   CHECK_THAT(result.out, !ContainsSubstring("damaged"));
 }
@@ -180,19 +159,15 @@ TEST_CASE("what a worker says although it ends well is shown with its run") {
 TEST_CASE(
     "a worker's refusal is shown as it stands, the other runs go on, and the exit code is 2") {
   const Bench bench(
-      "if [ $n = 1 ]; then\n"
-      "  echo 'acid-worker: error: acid has changed:' >&2\n"
-      "  echo '  program: then aaaa, now bbbb' >&2\n"
-      "  exit 2\n"
-      "fi\n"
-      "exec $REAL \"$@\"\n");
+      "[ $n = 1 ] || exec $REAL \"$@\"\necho 'acid-worker: error: acid has changed:' >&2\n"
+      "echo '  program: then aaaa, now bbbb' >&2\nexit 2\n");
   const auto result = bench.run();
   INFO(result.err);
   CHECK(result.code == 2);
   CHECK_THAT(result.err,
-             ContainsSubstring("was not started: acid has changed:\n  program: then aaaa"));
-  CHECK_THAT(result.err, !ContainsSubstring("exit code"));
-  CHECK(bench.call({"list", "--state", "finished", "--json"}).json()["runs"].size() == 5);
+             ContainsSubstring("was not started: acid has changed:\n  program: then aaaa") &&
+                 !ContainsSubstring("exit code"));
+  CHECK(bench.told({"list", "--state", "finished"})["runs"].size() == 5);
 }
 
 TEST_CASE("a worker that somebody else stops leaves a run that can be resumed, and 130") {
@@ -205,8 +180,8 @@ TEST_CASE("a worker that somebody else stops leaves a run that can be resumed, a
 
 TEST_CASE("the options --force and --allow-changed reach the worker") {
   const Bench bench("exit 1\n");
-  bench.call({"run", "one.toml", "--force"});
-  bench.call({"run", "one.toml", "--allow-changed"});
+  bench.one({"--force"});
+  bench.one({"--allow-changed"});
   REQUIRE(bench.starts().size() == 2);
   CHECK_THAT(bench.starts()[0],
              ContainsSubstring("--fresh") && !ContainsSubstring("--allow-changed"));
@@ -219,7 +194,7 @@ TEST_CASE("an interrupted --force says which runs it has not begun again") {
       "if [ $n != 8 ]; then exec $REAL \"$@\"; fi\n"
       "trap 'exit 130' TERM\ntouch there\nwhile :; do sleep 0.05; done\n");
   REQUIRE(bench.run().code == 0);
-  acid::test::Running running(bench, {"run", "small.toml", "--force"}, {bench.worker});
+  Running running(bench, {"run", "small.toml", "--force"});
   wait_for(bench, "there");
   std::string expected =
       "interrupted: 1 of 6 runs finished and kept; 5 were not begun again and stay as they were: "

@@ -27,13 +27,11 @@ struct Endless : Bench {
     };
     REQUIRE(run_until(saved).code == 130);
   }
-  std::string id() const { return call({"list", "--json"}).json()["runs"][0]["id"]; }
+  std::string id() const { return runs()[0]["id"]; }
   template <class Sign>
   acid::test::Result run_until(const Sign& sign, const std::string& option = "--fail-fast") const {
-    Running running(*this,
-                    {"run", "one.toml", "--set", "budget.gradients=1000000000", "--set",
-                     "checkpoint.every_time=1000", option},
-                    {worker});
+    Running running(*this, {"run", "one.toml", "--set", "budget.gradients=1000000000", "--set",
+                            "checkpoint.every_time=1000", option});
     CHECK(comes_true([&] { return has_ended(running) || sign(running); }));
     kill(running.pid(), SIGINT);
     return running.wait();
@@ -43,7 +41,7 @@ struct Endless : Bench {
     return run_until(
         [&](const Running& running) { return running.err().find(words) != std::string::npos; });
   }
-  std::size_t attempts() const { return call({"show", id(), "--json"}).json()["attempts"].size(); }
+  std::size_t attempts() const { return shown(id())["attempts"].size(); }
 };
 
 constexpr const char* kFiles = "acid-store/checkpoints";
@@ -56,12 +54,13 @@ TEST_CASE("resume starts a worker for each interrupted run and nothing for other
   const auto result = bench.call({"resume"});
   INFO(result.err);
   CHECK(result.code == 1);  // the script fails
-  REQUIRE(bench.starts().size() == 1);
-  CHECK(bench.starts()[0] == "--store acid-store --run " + bench.id);
-  CHECK_THAT(result.err, ContainsSubstring("resuming 1 interrupted run\n"));
+  CHECK(bench.starts() == std::vector{"--store acid-store --run " + bench.id});
   // The worker has not read the checkpoint yet.
-  CHECK_THAT(result.err, !ContainsSubstring("resuming from gradient"));
+  CHECK_THAT(result.err, ContainsSubstring("resuming 1 interrupted run\n") &&
+                             !ContainsSubstring("resuming from gradient"));
   CHECK_THAT(result.out, ContainsSubstring("ad-psgd"));  // the comparison
+  bench.call({"resume", "--allow-changed"});
+  CHECK_THAT(bench.starts().at(1), ContainsSubstring("--allow-changed"));
 }
 
 TEST_CASE("where a run goes on is said once its worker knows, and what the worker says of it") {
@@ -70,7 +69,7 @@ TEST_CASE("where a run goes on is said once its worker knows, and what the worke
       "echo 'checkpoint 3 cannot be used' >&2\nuntil [ -e go-on ]; do sleep 0.02; done\n"
       "echo 'last words' >&2\nexit 1\n");
   bench.attempt(RunState::interrupted, {100, 200, 300});
-  Running running(bench, {"resume"}, {bench.worker});
+  Running running(bench, {"resume"});
   wait_for(bench, "there");
   CHECK(acid::test::looks_around(running.pid()));
   CHECK_THAT(running.err(), !ContainsSubstring("resuming from"));
@@ -105,11 +104,8 @@ TEST_CASE("a run whose checkpoints were moved away is refused until they are bac
   const Endless bench;
   std::filesystem::rename(bench.path(kFiles), bench.path("away"));
   const auto refused = bench.run_until_it_says("starting again");
-  INFO(refused.err);
-  CHECK(refused.code == 3);
-  CHECK_THAT(refused.err,
-             ContainsSubstring(kFiles + ("/" + bench.id())) && ContainsSubstring("put it back"));
-  CHECK_THAT(refused.err, ContainsSubstring("--force") && !ContainsSubstring("resuming from"));
+  check_ended(refused, 3, {kFiles + ("/" + bench.id()), "put it back", "--force"});
+  CHECK_THAT(refused.err, !ContainsSubstring("resuming from"));
   CHECK(bench.attempts() == 1);
   SECTION("as they were") {}
   SECTION("although they were noted as let go of") {
@@ -141,19 +137,10 @@ TEST_CASE("a worker that dies is said to be started again from its last checkpoi
              ContainsSubstring("SIGKILL; restarting from its last checkpoint (1 of 3)"));
 }
 
-TEST_CASE("resume passes --allow-changed on") {
-  StoredRun bench;
-  bench.attempt(RunState::interrupted, {});
-  bench.call({"resume", "--allow-changed"});
-  REQUIRE(bench.starts().size() == 1);
-  CHECK_THAT(bench.starts()[0], ContainsSubstring("--allow-changed"));
-}
-
 TEST_CASE("resume leaves failed and planned runs alone unless they are named") {
   StoredRun bench;
   if (GENERATE(false, true)) bench.attempt(RunState::failed, {100});
-  const auto result = bench.call({"resume"});
-  CHECK(result.code == 0);
+  const auto result = bench.done({"resume"});
   CHECK_THAT(result.err,
              ContainsSubstring("only when named") && ContainsSubstring("nothing to resume"));
   CHECK(result.out.empty());
@@ -184,9 +171,7 @@ TEST_CASE("resume says why a run that was named is not resumed, and that is no e
 TEST_CASE("resume executes planned runs that are named to their end") {
   const Bench bench("[ $n -le 6 ] && exit 1\nexec $REAL \"$@\"\n");
   REQUIRE(bench.run().code == 1);
-  const auto result = bench.call({"resume", "small", "--jobs", "2"});
-  INFO(result.err);
-  CHECK(result.code == 0);
+  const auto result = bench.done({"resume", "small", "--jobs", "2"});
   CHECK_THAT(result.err, ContainsSubstring("resuming 6 runs"));
   CHECK_THAT(result.out, ContainsSubstring("AR-SGD"));
   CHECK_THAT(bench.call({"resume"}).err, ContainsSubstring("nothing to resume"));
@@ -194,12 +179,8 @@ TEST_CASE("resume executes planned runs that are named to their end") {
 
 TEST_CASE("resume of what is not there names it") {
   const StoredRun bench;
-  const auto unknown = bench.call({"resume", "nothing-like-it"});
-  CHECK(unknown.code == 2);
-  CHECK_THAT(unknown.err, ContainsSubstring("nothing-like-it"));
-  const auto nowhere = bench.call({"resume", "--store", "elsewhere"});
-  CHECK(nowhere.code == 3);
-  CHECK_THAT(nowhere.err, ContainsSubstring("elsewhere"));
+  check_refused(bench.call({"resume", "nothing-like-it"}), {"nothing-like-it"});
+  check_refused(bench.call({"resume", "--store", "elsewhere"}), {"elsewhere"}, 3);
   CHECK_FALSE(bench.has("elsewhere"));
 }
 
@@ -214,8 +195,7 @@ TEST_CASE("a worker that sleeps long hears a stop at once, and saves what it has
         bench,
         {"run", "one.toml", "--set", "algorithms=[{kind=\"" + std::string(algorithm) + "\"}]",
          "--driver", driver, "--set", fmt::format("execution.{}.slow_workers={{0=1e9}}", driver),
-         "--set", "budget.gradients=1000000000"},
-        {bench.worker});
+         "--set", "budget.gradients=1000000000"});
     CHECK(comes_true([&] {
       return has_ended(running) ||
              bench.call({"list", "--json"}).out.find("\"running\"") != std::string::npos;
@@ -227,31 +207,26 @@ TEST_CASE("a worker that sleeps long hears a stop at once, and saves what it has
     INFO(algorithm << " on " << driver << ": " << result.err);
     CHECK(result.code == 130);
     CHECK(std::chrono::steady_clock::now() - asked < std::chrono::seconds(20));
-    CHECK(bench.call({"list", "--json"}).json()["runs"].at(0)["state"] == "interrupted");
+    CHECK(bench.told({"list"})["runs"].at(0)["state"] == "interrupted");
   }
 }
 
 TEST_CASE("nothing is written through a symbolic link in the place of a store's folder") {
+  namespace fs = std::filesystem;
   for (const bool whole : {true, false}) {
     const Bench bench("exec $REAL \"$@\"\n");
-    REQUIRE(bench.call({"run", "one.toml"}).code == 0);
-    const std::string id = bench.call({"list", "--json"}).json()["runs"][0]["id"];
-    const std::string place = "acid-store/checkpoints" + (whole ? "" : "/" + id);
-    std::filesystem::rename(bench.path(place), bench.path("elsewhere"));
+    bench.done({"run", "one.toml"});
+    const std::string place =
+        "acid-store/checkpoints" + (whole ? "" : "/" + bench.runs()[0]["id"].get<std::string>());
+    fs::rename(bench.path(place), bench.path("elsewhere"));
     const auto files = [&] {
-      std::size_t count = 0;
-      for (const auto& entry :
-           std::filesystem::recursive_directory_iterator(bench.path("elsewhere")))
-        count += entry.is_regular_file();
-      return count;
+      fs::recursive_directory_iterator all(bench.path("elsewhere"));
+      return std::ranges::count_if(all, [](const auto& entry) { return entry.is_regular_file(); });
     };
-    const std::size_t before = files();
-    std::filesystem::create_directory_symlink(bench.path("elsewhere"), bench.path(place));
-    const auto result = bench.call({"run", "one.toml", "--force"});
-    INFO(result.err);
-    CHECK(result.code == 3);
-    CHECK_THAT(result.err,
-               ContainsSubstring("is a symbolic link, through which nothing is written"));
+    const auto before = files();
+    fs::create_directory_symlink(bench.path("elsewhere"), bench.path(place));
+    check_ended(bench.one({"--force"}), 3,
+                {"is a symbolic link, through which nothing is written"});
     CHECK(files() == before);
   }
 }

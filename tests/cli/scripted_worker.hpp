@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -14,59 +15,45 @@ namespace acid::test {
 inline constexpr const char* kOneRun = R"(
 name = "one"
 seeds = [1]
-[task]
-dataset = { kind = "quadratic", dimension = 8, noise = 0.1 }
-[optimizer]
-kind = "sgd"
-learning_rate = 0.05
-[workers]
-count = 2
-[topology]
-kind = "ring"
-[budget]
-gradients = 100
-[[algorithms]]
-kind = "ad-psgd"
-communication_rate = 1.0
+task.dataset = { kind = "quadratic", dimension = 8, noise = 0.1 }
+optimizer.learning_rate = 0.05
+workers.count = 2
+budget.gradients = 100
+algorithms = ["ad-psgd"]
 )";
 
 /// A folder with the small recipes and a shell script that plays the worker. In the script $ACID
 /// and $REAL are the real programs, and `n` counts its starts, including this one; each start
 /// writes a line with its arguments to the file starts.
-struct ScriptedWorker : Folder {
+struct ScriptedWorker : SmallStudy {
   explicit ScriptedWorker(const std::string& script) {
-    write("small.toml", kSmallRecipe);
     write("one.toml", kOneRun);
-    worker = "ACID_WORKER=" + write_program("worker",
-                                            "#!/bin/sh\n"
-                                            "ACID=" BINARY_ROOT
-                                            "/acid\n"
-                                            "REAL=" BINARY_ROOT
-                                            "/acid-worker\n"
-                                            "echo \"$@\" >> starts\n"
-                                            "n=$(wc -l < starts)\n" +
-                                                script);
+    const std::string worker =
+        write_program("worker", "#!/bin/sh\nACID=" BINARY_ROOT "/acid\nREAL=" BINARY_ROOT
+                                "/acid-worker\necho \"$@\" >> starts\nn=$(wc -l < starts)\n" +
+                                    script);
+    environment = {"ACID_WORKER=" + worker};
   }
-  Result call(const std::vector<std::string>& arguments) const {
-    return acid(*this, arguments, {worker});
-  }
-  Result run(std::vector<std::string> options = {}) const {
-    options.insert(options.begin(), {"run", "small.toml"});
+  Result one(std::vector<std::string> options = {}) const {
+    options.insert(options.begin(), {"run", "one.toml"});
     return call(options);
   }
   /// The arguments of each start.
   std::vector<std::string> starts() const {
+    std::istringstream log(read("starts"));
     std::vector<std::string> lines;
-    const std::string log = read("starts");
-    for (std::size_t at = 0; at < log.size();) {
-      const std::size_t end = log.find('\n', at);
-      lines.push_back(log.substr(at, end - at));
-      at = end + 1;
-    }
+    for (std::string line; std::getline(log, line);) lines.push_back(line);
     return lines;
   }
-  std::string worker;
 };
+
+/// How often the words are in the text.
+inline std::size_t count_of(const std::string& words, const std::string& text) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1))
+    ++count;
+  return count;
+}
 
 /// Waits until a file exists.
 inline void wait_for(const Folder& folder, const std::string& file) {

@@ -14,49 +14,36 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kTask = R"(
-[task]
-dataset = { kind = "logistic", dimension = 8, train = 400, test = 100, label_noise = 0.1 }
-batch_size = 8
-validation = 0.25
-[workers]
-count = 3
-[topology]
-kind = "ring"
-[budget]
-gradients = 300
-[evaluation]
-every_gradients = 100
+task.dataset = { kind = "logistic", dimension = 8, train = 400, test = 100, label_noise = 0.1 }
+task.batch_size = 8
+task.validation = 0.25
+workers.count = 3
+budget.gradients = 300
+evaluation.every_gradients = 100
+algorithms = ["ar-sgd", "a2cid2"]
 )";
 
 }  // namespace
 
 TEST_CASE("every driver measures on validation data what acid verify finds again") {
   const Folder folder;
-  folder.write("held.toml",
-               std::string("seeds = [4]\n") + kTask +
-                   "[[algorithms]]\nkind = \"a2cid2\"\n[[algorithms]]\nkind = \"ar-sgd\"\n");
+  folder.write("held.toml", std::string("seeds = [4]\n") + kTask);
   std::vector<std::string> drivers{"virtual", "threads"};
   if (there_is_mpi()) drivers.emplace_back("mpi");
   for (const std::string& driver : drivers) {
     INFO(driver);
-    const Result result = acid(folder, {"run", "held.toml", "--driver", driver});
-    INFO(result.err);
-    REQUIRE(result.code == 0);
-    const json runs =
-        acid(folder, {"list", "--json", "--where", "driver = '" + driver + "'"}).json()["runs"];
+    folder.done({"run", "held.toml", "--driver", driver});
+    const json runs = folder.told({"list", "--where", "driver = '" + driver + "'"})["runs"];
     REQUIRE(runs.size() == 2);
     for (const json& run : runs) {
       CHECK(run["metrics"]["validation_loss"] < 0.69);
       CHECK(run["metrics"]["validation_loss"] != run["metrics"]["eval_loss"]);
       CHECK(run["metrics"]["validation_accuracy"] > 0.6);
-      const json seeds = acid(folder, {"show", run["id"], "--json"}).json()["seeds"];
-      CHECK(seeds.contains("validation"));
-      const Result proof = acid(folder, {"verify", run["id"]});
-      INFO(proof.out << proof.err);
-      CHECK(proof.code == 0);
+      CHECK(folder.shown(run["id"])["seeds"].contains("validation"));
+      folder.done({"verify", run["id"]});
     }
   }
-  CHECK_THAT(acid(folder, {"plan", "held.toml"}).out,
+  CHECK_THAT(folder.call({"plan", "held.toml"}).out,
              ContainsSubstring("300 to train on, 100 held out for validation, 100 to test on"));
 }
 
@@ -68,21 +55,14 @@ optimizer.learning_rate = [0.003, 0.3, 1e30]
 seeds = [101, 102]
 [sweep]
 topology.kind = ["ring", "complete"]
-[[algorithms]]
-kind = "ar-sgd"
-[[algorithms]]
-kind = "a2cid2"
 )";
 
 struct Study : Folder {
   Study() { write("study.toml", std::string("seeds = [1, 2]\n") + kTask + kSearch); }
-  Result call(const std::vector<std::string>& arguments) const { return acid(*this, arguments); }
-  json listed() const { return call({"list", "--json"}).json()["runs"]; }
   // The digests of the final means, by id.
   std::map<std::string, std::string> results() const {
     std::map<std::string, std::string> found;
-    for (const json& run : listed())
-      found[run["id"]] = call({"show", run["id"], "--json"}).json()["digests"]["mean"].dump();
+    for (const json& run : runs()) found[run["id"]] = shown(run["id"])["digests"]["mean"].dump();
     return found;
   }
 };
@@ -96,18 +76,16 @@ TEST_CASE("a search runs first, chooses on its own seeds, and stays out of the c
   CHECK_THAT(planned,
              ContainsSubstring("(3 values of optimizer.learning_rate for each algorithm") &&
                  ContainsSubstring("chosen by validation_loss"));
-  const Result result = study.call({"run", "study.toml"});
-  INFO(result.err);
-  REQUIRE(result.code == 0);  // values that diverged have only lost
+  const Result result = study.done({"run", "study.toml"});  // values that diverged have only lost
   CHECK_THAT(result.out, ContainsSubstring("chosen  by validation_loss"));
   std::map<std::string, int> roles;
-  for (const json& run : study.listed()) {
+  for (const json& run : study.runs()) {
     const bool of_search = run["role"] == "search";
     CHECK((run["seed"] > 100) == of_search);
     ++roles[run["role"]];
   }
   CHECK(roles[""] >= 6);
-  const json comparison = study.call({"compare", "study", "--json"}).json();
+  const json comparison = study.told({"compare", "study"});
   for (const json& group : comparison["groups"]) {
     CHECK(group["seeds"] == json{1, 2});
     CHECK(group["settings"]["optimizer"]["learning_rate"] == 0.3);
@@ -126,13 +104,10 @@ TEST_CASE("a search runs first, chooses on its own seeds, and stays out of the c
              ContainsSubstring("validation_loss,3,6"));
   CHECK_THAT(study.call({"report", "-o", "-"}).out, ContainsSubstring("id=\"search\""));
   // The runs that the search tried can be shown by their ids.
-  const std::string tried =
-      study.call({"list", "--json", "--where", "role = 'search'"}).json()["runs"][0]["id"];
-  CHECK(study.call({"compare", tried}).code == 0);
-  const Result proof = study.call({"verify", "study"});
-  INFO(proof.out << proof.err);
-  CHECK(proof.code == 0);
-  CHECK(study.call({"doctor", "--store"}).code == 0);
+  const std::string tried = study.told({"list", "--where", "role = 'search'"})["runs"][0]["id"];
+  study.done({"compare", tried});
+  study.done({"verify", "study"});
+  study.done({"doctor", "--store"});
 
   const auto before = study.results();
   const Result again = study.call({"run", "study.toml"});
@@ -143,7 +118,7 @@ TEST_CASE("a search runs first, chooses on its own seeds, and stays out of the c
 TEST_CASE("a search that is interrupted chooses nothing, and the same command goes on with it",
           "[release]") {
   const Study whole, study;
-  REQUIRE(whole.call({"run", "study.toml"}).code == 0);
+  whole.done({"run", "study.toml"});
   // Killed repeatedly, at moments that are unrelated to its work.
   for (int round = 0; round < 6; ++round) {
     Running running(study, {"run", "study.toml"});
@@ -151,9 +126,7 @@ TEST_CASE("a search that is interrupted chooses nothing, and the same command go
     kill(running.pid(), SIGKILL);
     running.wait();
   }
-  const Result result = study.call({"run", "study.toml"});
-  INFO(result.err);
-  REQUIRE(result.code == 0);
+  study.done({"run", "study.toml"});
   CHECK(study.results() == whole.results());
   CHECK(study.call({"compare", "study", "--csv"}).out ==
         whole.call({"compare", "study", "--csv"}).out);
@@ -162,44 +135,36 @@ TEST_CASE("a search that is interrupted chooses nothing, and the same command go
 TEST_CASE("nothing is compared before the search has chosen") {
   const Study study;
   Running running(study, {"run", "study.toml", "--set", "budget.gradients=30000"});
-  while (study.call({"list", "--json"}).code != 0 || study.listed().empty()) usleep(20'000);
+  while (study.call({"list", "--json"}).code != 0 || study.runs().empty()) usleep(20'000);
   kill(running.pid(), SIGINT);
   CHECK(running.wait().code == 130);
-  const Result refused = study.call({"compare", "study"});
-  CHECK(refused.code == 2);
-  CHECK_THAT(refused.err, ContainsSubstring("its search has not chosen"));
+  check_refused(study.call({"compare", "study"}), {"its search has not chosen"});
 }
 
 TEST_CASE("compare --best-over reads a sweep that exists, and refuses the seeds it chose on") {
   const Folder folder;
   folder.write("sweep.toml", std::string("seeds = [1, 2, 3, 4]\n") + kTask +
-                                 "[sweep]\noptimizer.learning_rate = [0.003, 0.3]\n"
-                                 "[[algorithms]]\nkind = \"ar-sgd\"\n"
-                                 "[[algorithms]]\nkind = \"a2cid2\"\n");
-  REQUIRE(acid(folder, {"run", "sweep.toml"}).code == 0);
+                                 "[sweep]\noptimizer.learning_rate = [0.003, 0.3]\n");
+  folder.done({"run", "sweep.toml"});
   const std::vector<std::string> best{"compare", "sweep", "--best-over", "optimizer.learning_rate"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), best.begin(), best.end());
-    return acid(folder, more);
+    return folder.call(more);
   };
-  const Result refused = with({});
-  CHECK(refused.code == 2);
-  CHECK_THAT(refused.err, ContainsSubstring("--selection-seeds") && ContainsSubstring("[search]"));
+  check_refused(with({}), {"--selection-seeds", "[search]"});
   const Result chosen = with({"--selection-seeds", "1,2"});
   CHECK(chosen.code == 0);
   CHECK_THAT(chosen.out, ContainsSubstring("of 2 values, 4 runs, the largest of 2"));
   CHECK(with({"--selection-seeds", "1,2", "--json"}).json()["groups"][0]["seeds"] == json{3, 4});
   CHECK(with({"--selection-seeds", "1-2", "--csv"}).out ==
         with({"--selection-seeds", "1,2", "--csv"}).out);
-  const Result reversed = with({"--selection-seeds", "2-1"});
-  CHECK(reversed.code == 2);
-  CHECK_THAT(reversed.err, ContainsSubstring("goes down; write 1-2"));
+  check_refused(with({"--selection-seeds", "2-1"}), {"goes down; write 1-2"});
   CHECK_THAT(with({"--same-seeds"}).out, ContainsSubstring("ON THE SAME SEEDS"));
   CHECK_THAT(with({"--same-seeds", "--pivot"}).out, ContainsSubstring("ON THE SAME SEEDS"));
   CHECK_THAT(with({"--same-seeds", "--pivot", "--csv"}).out, ContainsSubstring("same_seeds"));
   const std::string latex = with({"--same-seeds", "--pivot", "--latex"}).out;
   CHECK(latex.find("ON THE SAME SEEDS") > latex.find("\\caption{"));
-  CHECK(acid(folder, {"compare", "sweep", "--same-seeds"}).code == 2);
+  CHECK(folder.call({"compare", "sweep", "--same-seeds"}).code == 2);
 }
 
 }  // namespace acid::test

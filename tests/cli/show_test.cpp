@@ -7,17 +7,18 @@ using acid::test::StoredRun;
 TEST_CASE("show lists the checkpoints of a run, with those whose file was let go of") {
   StoredRun bench;
   bench.attempt(RunState::interrupted, {100, 200, 300});
-  const auto checkpoints = bench.call({"show", bench.id, "--json"}).json()["checkpoints"];
+  const auto checkpoints = bench.told({"show", bench.id})["checkpoints"];
   REQUIRE(checkpoints.size() == 3);
   CHECK(checkpoints[0]["removed"] == true);
   CHECK(checkpoints[2]["removed"] == false);
-  CHECK(checkpoints[2]["number"] == 3);
-  CHECK(checkpoints[2]["attempt"] == 1);
-  CHECK(checkpoints[2]["step"] == 300);
-  CHECK(checkpoints[2]["gradients"] == 300);
-  CHECK(checkpoints[2]["normalised_time"] == 75.0);
-  CHECK(checkpoints[2]["seconds"] == 0.5);
-  CHECK(checkpoints[2]["bytes"] == 2'000'000);
+  for (const auto& [key, value] : std::map<std::string, nlohmann::json>{{"number", 3},
+                                                                        {"attempt", 1},
+                                                                        {"step", 300},
+                                                                        {"gradients", 300},
+                                                                        {"normalised_time", 75.0},
+                                                                        {"seconds", 0.5},
+                                                                        {"bytes", 2'000'000}})
+    CHECK(checkpoints[2][key] == value);
   CHECK(checkpoints[2]["path"] == "checkpoints/" + bench.id + "/300.safetensors");
   CHECK(checkpoints[2]["sha256"].get<std::string>().size() == 64);
   CHECK(checkpoints[2]["created"].is_string());
@@ -44,7 +45,7 @@ TEST_CASE("show says from which checkpoint an attempt went on, and although what
   StoredRun bench;
   bench.attempt(RunState::interrupted, {100, 200});
   bench.attempt(RunState::finished, {300}, bench.from(2, {{"program", {"acid 1", "acid 2"}}}));
-  const auto attempts = bench.call({"show", bench.id, "--json"}).json()["attempts"];
+  const auto attempts = bench.told({"show", bench.id})["attempts"];
   REQUIRE(attempts.size() == 2);
   CHECK(attempts[0]["resumed_from"].is_null());
   CHECK(attempts[0]["changed"] == nlohmann::json::object());
@@ -81,7 +82,7 @@ TEST_CASE("show says whether a finished run was verified") {
   CHECK_THAT(bench.call({"show", bench.id}).out,
              ContainsSubstring("verified 20") && ContainsSubstring(": all of it"));
 
-  const auto listed = bench.call({"show", bench.id, "--json"}).json()["verifications"];
+  const auto listed = bench.told({"show", bench.id})["verifications"];
   REQUIRE(listed.size() == 3);
   CHECK(listed[0]["equal"] == false);
   CHECK(listed[0]["from"].is_null());
@@ -102,10 +103,10 @@ TEST_CASE("show and list take the name of an experiment, and show what it has") 
   CHECK_THAT(shown.err, ContainsSubstring("'test' is an experiment of 2 runs"));
   for (const int seed : {1, 2})
     CHECK_THAT(shown.out, ContainsSubstring(acid::test::make_run(seed).id));
-  CHECK(bench.call({"show", "test", "--json"}).json()["runs"].size() == 2);
+  CHECK(bench.told({"show", "test"})["runs"].size() == 2);
   CHECK(listed.code == 0);
-  CHECK(bench.call({"list", "test", "--json"}).json()["runs"].size() == 2);
-  CHECK(bench.call({"list", acid::test::make_run(2).id, "--json"}).json()["runs"].size() == 1);
+  CHECK(bench.told({"list", "test"})["runs"].size() == 2);
+  CHECK(bench.told({"list", acid::test::make_run(2).id})["runs"].size() == 1);
   CHECK(bench.call({"list", "nothing-like-it"}).code == 2);
   CHECK_THAT(bench.call({"export", "test", "--format", "safetensors", "-o", "x"}).err,
              ContainsSubstring("'acid list "));

@@ -53,7 +53,7 @@ struct StoredRun : ScriptedWorker {
   // A run with the settings that acid run writes, since it checks them before it starts a worker.
   RunRecord planned() const {
     RunRecord run = make_run(1);
-    run.settings = call({"plan", "one.toml", "--json"}).json()["runs"][0]["settings"];
+    run.settings = told({"plan", "one.toml"})["runs"][0]["settings"];
     return run;
   }
   const RunRecord run_ = planned();

@@ -21,7 +21,7 @@ struct Login : ScriptedWorker {
   }
   Result submit(std::vector<std::string> options = {}) const {
     options.insert(options.begin(), {"submit", "one.toml"});
-    return acid::test::acid(*this, options, {worker, "PATH=" + path("bin")});
+    return call(options, {"PATH=" + path("bin")});
   }
   std::string script(std::vector<std::string> options = {}) const {
     options.push_back("--dry-run");
@@ -74,31 +74,23 @@ TEST_CASE("options of submit become options of the job, those for sbatch last") 
         "#SBATCH --nodes=2\n", "#SBATCH --signal=B:USR1@300\n", "scontrol requeue",
         "#SBATCH --qos=high --mem=4G\n#SBATCH --mail-type=END\n", " --allow-changed &\n"})
     CHECK_THAT(script, ContainsSubstring(line));
-}
-
-TEST_CASE("drivers of one process ask for one task, with a core for each thread") {
-  const Login login;
-  const std::string script = login.script({"--driver", "threads", "--set", "workers.count=6"});
-  CHECK_THAT(script, ContainsSubstring("#SBATCH --ntasks=1\n#SBATCH --cpus-per-task=6\n"));
-  CHECK_THAT(script, ContainsSubstring("--set workers.count=6 --driver threads &\n"));
-}
-
-TEST_CASE("where the workers run is left to Slurm, how many on a node is not") {
-  const Login login;
-  const std::string script = login.script({"--set", "execution.mpi.processes_per_host=1"});
-  CHECK_THAT(script, ContainsSubstring("#SBATCH --ntasks=2\n#SBATCH --ntasks-per-node=1\n"));
-  const std::string chosen = login.script({"--set", "execution.driver=threads"});
-  CHECK_THAT(chosen, ContainsSubstring("#SBATCH --ntasks=1\n"));
-  CHECK_THAT(chosen, ContainsSubstring(" --set execution.driver=threads &\n"));
+  // Drivers of one process ask for one task, with a core for each thread.
+  CHECK_THAT(login.script({"--driver", "threads", "--set", "workers.count=6"}),
+             ContainsSubstring("#SBATCH --ntasks=1\n#SBATCH --cpus-per-task=6\n") &&
+                 ContainsSubstring("--set workers.count=6 --driver threads &\n"));
+  CHECK_THAT(login.script({"--set", "execution.driver=threads"}),
+             ContainsSubstring("#SBATCH --ntasks=1\n") &&
+                 ContainsSubstring(" --set execution.driver=threads &\n"));
+  // Where the workers run is left to Slurm, how many on a node is not.
+  CHECK_THAT(login.script({"--set", "execution.mpi.processes_per_host=1"}),
+             ContainsSubstring("#SBATCH --ntasks=2\n#SBATCH --ntasks-per-node=1\n"));
   for (const std::string setting :
        {"execution.mpi.hosts=[\"a\", \"b\"]", "execution.mpi.hostfile=\"f\"",
-        "execution.mpi.launcher=\"none\""}) {
-    const Result refused = login.submit({"--set", setting});
-    INFO(refused.err);
-    CHECK(refused.code == 2);
-    CHECK_THAT(refused.err, ContainsSubstring(setting.substr(0, setting.find('='))));
-  }
+        "execution.mpi.launcher=\"none\""})
+    check_refused(login.submit({"--set", setting}), {setting.substr(0, setting.find('='))});
+  check_refused(login.submit({"--set", "workers.count=0"}), {});
   CHECK_FALSE(login.has("taken"));
+  CHECK_FALSE(login.has("acid-store"));
 }
 
 TEST_CASE("submit keeps script and recipe, plans the runs, and prints the job's number") {
@@ -114,13 +106,12 @@ TEST_CASE("submit keeps script and recipe, plans the runs, and prints the job's 
   fs::remove(login.path("one.toml"));  // the job has its own copy
   const std::string recipe = login.submitted(".toml");
   CHECK_THAT(login.read("taken"), ContainsSubstring(recipe));
-  const auto runs = acid::test::acid(login, {"list", "--json"}).json()["runs"];
+  const auto runs = login.told({"list"})["runs"];
   REQUIRE(runs.size() == 1);
   CHECK(runs[0]["state"] == "planned");
   CHECK(runs[0]["driver"] == "mpi");
-  const auto plan =
-      acid::test::acid(login, {"plan", recipe, "--copy-of", login.path("one.toml"), "--driver",
-                               "mpi", "--set", "optimizer.learning_rate=0.03", "--json"});
+  const auto plan = login.call({"plan", recipe, "--copy-of", login.path("one.toml"), "--driver",
+                                "mpi", "--set", "optimizer.learning_rate=0.03", "--json"});
   INFO(plan.err);
   CHECK(plan.json()["runs"][0]["id"] == runs[0]["id"]);
 }
@@ -154,27 +145,10 @@ TEST_CASE("the script does what it says: it passes signals on and waits for acid
   }
 }
 
-TEST_CASE("a recipe with an error is refused before there is a job") {
-  const Login login;
-  CHECK(login.submit({"--set", "workers.count=0"}).code == 2);
-  CHECK_FALSE(login.has("taken"));
-  CHECK_FALSE(login.has("acid-store"));
-}
-
 TEST_CASE("without sbatch, and when it refuses, submit says what to do") {
-  const Login without("");
-  const Result missing = without.submit();
-  CHECK(missing.code == 1);
-  CHECK(missing.out.empty());
-  for (const char* part : {"sbatch", "slurm-client", "acid run --driver mpi"})
-    CHECK_THAT(missing.err, ContainsSubstring(part));
-
+  check_refused(Login("").submit(), {"sbatch", "slurm-client", "acid run --driver mpi"}, 1);
   const Login refused("echo 'sbatch: error: invalid partition' >&2; exit 1\n");
-  const Result refusal = refused.submit();
-  CHECK(refusal.code == 1);
-  CHECK(refusal.out.empty());
-  for (const char* part : {"invalid partition", "exit code 1", ".sh"})
-    CHECK_THAT(refusal.err, ContainsSubstring(part));
+  check_refused(refused.submit(), {"invalid partition", "exit code 1", ".sh"}, 1);
 }
 
 TEST_CASE("relative file names in a copy of a recipe start at the original's folder") {
@@ -182,29 +156,17 @@ TEST_CASE("relative file names in a copy of a recipe start at the original's fol
   fs::create_directories(folder.path("data"));
   fs::create_directories(folder.path("elsewhere"));
   folder.write("data/points.txt", "1 1:0.5 2:1\n-1 1:-0.5 2:-1\n1 1:0.25\n-1 2:-2\n");
-  const std::string recipe = R"(name = "file"
-[task]
-dataset = { kind = "logistic", path = "points.txt" }
-batch_size = 2
-[optimizer]
-learning_rate = 0.1
-[workers]
-count = 2
-[topology]
-kind = "ring"
-[budget]
-gradients = 10
-[[algorithms]]
-kind = "ad-psgd"
+  const std::string recipe = R"(
+task.dataset = { kind = "logistic", path = "points.txt" }
+task.batch_size = 2
+workers.count = 2
+budget.gradients = 10
+algorithms = ["ad-psgd"]
 )";
   folder.write("data/original.toml", recipe);
   folder.write("elsewhere/copy.toml", recipe);
-  const auto original = acid::test::acid(folder, {"plan", "data/original.toml", "--json"});
-  INFO(original.err);
-  REQUIRE(original.code == 0);
-  CHECK(acid::test::acid(folder, {"plan", "elsewhere/copy.toml", "--json"}).code == 2);
-  const auto copy = acid::test::acid(
-      folder, {"plan", "elsewhere/copy.toml", "--copy-of", "data/original.toml", "--json"});
-  CHECK(copy.code == 0);
-  CHECK(copy.out == original.out);
+  const std::string original = folder.done({"plan", "data/original.toml", "--json"}).out;
+  check_refused(folder.call({"plan", "elsewhere/copy.toml", "--json"}), {});
+  CHECK(folder.done({"plan", "elsewhere/copy.toml", "--copy-of", "data/original.toml", "--json"})
+            .out == original);
 }

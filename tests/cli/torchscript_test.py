@@ -24,25 +24,15 @@ from pytorch_test import check_same, read_safetensors
 from torch import nn
 
 RECIPE = """
-name = "scripted"
 seeds = [1]
-[task]
-dataset = { kind = "glyphs", train = 300, test = 100 }
-model = { kind = "torchscript", path = "net.pt" }
-batch_size = 8
-[optimizer]
-learning_rate = 0.05
-momentum = 0.9
-[workers]
-count = 2
-[topology]
-kind = "ring"
-[budget]
-gradients = 60
-[evaluation]
-every_gradients = 30
-[[algorithms]]
-kind = "ad-psgd"
+task.dataset = { kind = "glyphs", train = 300, test = 100 }
+task.model = { kind = "torchscript", path = "net.pt" }
+task.batch_size = 8
+optimizer = { kind = "sgd", learning_rate = 0.05, momentum = 0.9 }
+workers.count = 2
+budget.gradients = 60
+evaluation.every_gradients = 30
+algorithms = ["ad-psgd"]
 """
 
 
@@ -122,10 +112,7 @@ def check_refusals(lab):
     double = Net()
     double.wide = double.wide.double()
     cases = [
-        ("text", lambda: bad.write_text("a model"), "is no TorchScript file"),
-        ("empty", lambda: bad.write_bytes(b""), "is no TorchScript file"),
         ("truncated", lambda: bad.write_bytes(good[:len(good) // 2]), "is no TorchScript file"),
-        ("first bytes", lambda: bad.write_bytes(good[:100]), "is no TorchScript file"),
         ("torch.save", lambda: torch.save(Net().state_dict(), bad), "torch.save does not"),
         ("a zip", lambda: shutil.make_archive(str(bad)[:-3], "zip", lab.folder, "scripted.toml")
          and os.replace(str(bad)[:-3] + ".zip", bad), "is no TorchScript file"),
@@ -145,7 +132,6 @@ def check_refusals(lab):
         ("dropout", lambda: save(Net(p=0.5), bad), "draws random numbers (aten::dropout"),
         ("noise", lambda: save(Noisy(), bad), "draws random numbers (aten::randn"),
         ("clamped", lambda: save(Clamped(), bad), "changes its parameter 'out.weight'"),
-        ("folder", lambda: (bad.unlink(), bad.mkdir()), "is no TorchScript file"),
     ]
     before = lab.acid("list", "--json")
     for name, make, said in cases:

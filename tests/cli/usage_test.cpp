@@ -44,7 +44,7 @@ double cpu_seconds_of_true() {
 
 TEST_CASE("the option --version names the program, its version and the commit it was built from") {
   const Folder folder;
-  const auto result = acid::test::acid(folder, {"--version"});
+  const auto result = folder.call({"--version"});
   CHECK(result.code == 0);
   CHECK_THAT(result.out, StartsWith("acid 0.1.0 ("));
   CHECK(std::count(result.out.begin(), result.out.end(), '\n') == 1);
@@ -63,7 +63,7 @@ TEST_CASE("the option --version answers as soon as any program that starts") {
   double best = 1e9, smallest = 1e9;
   for (int round = 0; round < 300 && (round < 20 || best >= most * smallest); ++round) {
     smallest = std::min(smallest, cpu_seconds_of_true());
-    best = std::min(best, acid::test::acid(folder, {"--version"}).cpu_seconds);
+    best = std::min(best, folder.call({"--version"}).cpu_seconds);
   }
   INFO(best << " s, and " << smallest << " s for the smallest program");
   CHECK(best < most * smallest);
@@ -78,49 +78,37 @@ TEST_CASE("the command line links neither LibTorch nor MPI, nor what takes long 
 
 TEST_CASE("every command explains itself on standard output") {
   const Folder folder;
-  const auto overview = acid::test::acid(folder, {"--help"});
-  CHECK(overview.code == 0);
+  const auto overview = folder.done({"--help"});
   for (const std::string command :
        {"run", "resume", "plan", "list", "show", "compare", "report", "figure", "export", "verify",
         "topology", "doctor", "gc", "watch", "submit"}) {
     INFO(command);
     CHECK_THAT(overview.out, ContainsSubstring("  " + command));
-    const auto help = acid::test::acid(folder, {command, "--help"});
-    CHECK(help.code == 0);
+    const auto help = folder.done({command, "--help"});
     CHECK_THAT(help.out, ContainsSubstring("--help"));
     CHECK(help.err.empty());
   }
 }
 
 TEST_CASE("bad usage exits with 2, says so on standard error, and names what was probably meant") {
-  struct Case {
-    std::vector<std::string> arguments;
-    const char* message;
-  };
-  const Case cases[] = {
-      {{}, "Usage"},
-      {{"lsit"}, "did you mean 'list'?"},
-      {{"nonsense-command"}, "unknown command 'nonsense-command'"},
-      {{"list", "--jsn"}, "did you mean '--json'?"},
-      {{"--stoer", "x", "list"}, "did you mean '--store'?"},
-      {{"explain", "seeds", "extra"}, "unexpected argument 'extra'"},
-      {{"show"}, "RUN is required"},
-      {{"verify"}, "RUNS is required"},
-      {{"resume", "--keep-going", "--fail-fast"}, "excludes"},
-      {{"run"}, "RECIPE is required"},
-      {{"list", "--store", ""}, "an empty name"},
-      {{"list", "--json", "--csv"}, "excludes"},
-      {{"export", "x", "--format", "xml"}, "xml"},
-      {{"run", "recipe.toml", "--jobs", "0"}, "--jobs"},
-  };
+  using Words = std::vector<std::string>;
   const Folder folder;
-  for (const Case& each : cases) {
-    const auto result = acid::test::acid(folder, each.arguments);
-    INFO(result.err);
-    CHECK(result.code == 2);
-    CHECK(result.out.empty());
-    CHECK_THAT(result.err, ContainsSubstring(each.message));
-  }
+  for (const auto& [arguments, says] :
+       {std::pair<Words, const char*>{{}, "Usage"},
+        {{"lsit"}, "did you mean 'list'?"},
+        {{"nonsense-command"}, "unknown command 'nonsense-command'"},
+        {{"list", "--jsn"}, "did you mean '--json'?"},
+        {{"--stoer", "x", "list"}, "did you mean '--store'?"},
+        {{"explain", "seeds", "extra"}, "unexpected argument 'extra'"},
+        {{"show"}, "RUN is required"},
+        {{"verify"}, "RUNS is required"},
+        {{"resume", "--keep-going", "--fail-fast"}, "excludes"},
+        {{"run"}, "RECIPE is required"},
+        {{"list", "--store", ""}, "an empty name"},
+        {{"list", "--json", "--csv"}, "excludes"},
+        {{"export", "x", "--format", "xml"}, "xml"},
+        {{"run", "recipe.toml", "--jobs", "0"}, "--jobs"}})
+    check_refused(folder.call(arguments), {says});
 }
 
 TEST_CASE("a reading command without a store exits with 3, says where it looked, and makes none") {
@@ -137,34 +125,22 @@ TEST_CASE("a reading command without a store exits with 3, says where it looked,
                                                     {"gc"},
                                                     {"gc", "--dry-run"},
                                                     {"doctor", "--store"},
-                                                    {"list", "--json"}}) {
-    const auto result = acid::test::acid(folder, arguments);
-    INFO(arguments.front() << ": " << result.err);
-    CHECK(result.code == 3);
-    CHECK(result.out.empty());
-    CHECK_THAT(result.err, ContainsSubstring("acid-store"));
-  }
+                                                    {"doctor", "--repair"},
+                                                    {"list", "--json"}})
+    check_refused(folder.call(arguments), {"acid-store"}, 3);
   CHECK_FALSE(folder.has("acid-store"));
   CHECK_FALSE(folder.has("acid-report.html"));
-}
-
-TEST_CASE("the store's folder comes from --store, else from ACID_STORE") {
-  const Folder folder;
-  CHECK_THAT(acid::test::acid(folder, {"list"}, {"ACID_STORE=from-environment"}).err,
-             ContainsSubstring("from-environment"));
-  CHECK_THAT(acid::test::acid(folder, {"list", "--store", "after"}, {"ACID_STORE=x"}).err,
-             ContainsSubstring("after"));
-  CHECK_THAT(acid::test::acid(folder, {"--store", "before", "list"}, {"ACID_STORE=x"}).err,
-             ContainsSubstring("before"));
+  // The folder is that of --store, else of ACID_STORE.
+  check_refused(folder.call({"list"}, {"ACID_STORE=from-environment"}), {"from-environment"}, 3);
+  check_refused(folder.call({"list", "--store", "after"}, {"ACID_STORE=x"}), {"after"}, 3);
+  check_refused(folder.call({"--store", "before", "list"}, {"ACID_STORE=x"}), {"before"}, 3);
 }
 
 TEST_CASE("doctor says what it finds and what would be better, as text and as JSON") {
   const Folder folder;
-  const auto text = acid::test::acid(folder, {"doctor"});
-  CHECK(text.code == 0);
-  CHECK_THAT(text.out, ContainsSubstring("cores"));
-  CHECK_THAT(text.out, !ContainsSubstring("\x1b["));
-  const auto document = acid::test::acid(folder, {"doctor", "--json"}).json();
+  const auto text = folder.done({"doctor"});
+  CHECK_THAT(text.out, ContainsSubstring("cores") && !ContainsSubstring("\x1b["));
+  const auto document = folder.told({"doctor"});
   CHECK(document["schema_version"] == 1);
   REQUIRE(document["checks"].size() > 5);
   for (const auto& check : document["checks"]) {
@@ -176,7 +152,5 @@ TEST_CASE("doctor says what it finds and what would be better, as text and as JS
 }
 
 TEST_CASE("output that cannot be written is an error, not a success") {
-  const Folder folder;
-  const std::string command = BINARY_ROOT "/acid topology ring 4 >/dev/full 2>&1; echo $?";
-  CHECK(output_of(command) == "1\n");
+  CHECK(output_of(BINARY_ROOT "/acid topology ring 4 >/dev/full 2>&1; echo $?") == "1\n");
 }

@@ -31,6 +31,12 @@ std::string between(const std::string& text, const std::string& before, const st
   return text.substr(from, text.find(after, from) - from);
 }
 
+/// The headers that a browser sends after this answer.
+httplib::Headers cookie_of(const httplib::Response& answer) {
+  const std::string cookie = answer.get_header_value("Set-Cookie");
+  return {{"Cookie", cookie.substr(0, cookie.find(';'))}};
+}
+
 /// `acid watch --html` that runs in a folder until it is asked to end.
 class Served {
  public:
@@ -68,10 +74,7 @@ class Served {
     return request("GET", path, std::move(headers));
   }
   /// The headers that a browser sends after it has opened the address.
-  httplib::Headers entered() const {
-    const std::string cookie = get("/?token=" + token).get_header_value("Set-Cookie");
-    return {{"Cookie", cookie.substr(0, cookie.find(';'))}};
-  }
+  httplib::Headers entered() const { return cookie_of(get("/?token=" + token)); }
   bool looks_around() const { return acid::test::looks_around(watching_.pid()); }
   acid::test::Result ended_by(int signal) {
     kill(watching_.pid(), signal);
@@ -174,19 +177,14 @@ TEST_CASE("the address that watch --html prints lets one browser in, which then 
   CHECK(served.get("/", {{"Cookie", "acid-watch=" + between(pair, "=", ";")}}).status == 403);
 }
 
-TEST_CASE("a browser that another site leads to the address gets a page of ours that goes on") {
+TEST_CASE("watch --html answers to its own address, to GET, with its policy, and is kept nowhere") {
   const Going bench;
   const Served served(bench);
+  // A browser that another site leads to the address gets a page of ours that goes on.
   const auto entry = served.get("/?token=" + served.token, {{"Sec-Fetch-Site", "cross-site"}});
   CHECK(entry.status == 200);
   CHECK_THAT(entry.body, ContainsSubstring("http-equiv=\"refresh\" content=\"0; url=/\""));
-  CHECK(entry.has_header("Set-Cookie"));
-}
-
-TEST_CASE("watch --html answers to its own address, to GET, and has one page and its version") {
-  const Going bench;
-  const Served served(bench);
-  const httplib::Headers entered = served.entered();
+  const httplib::Headers entered = cookie_of(entry);
   const auto as = [&](const std::string& host) {
     httplib::Headers headers = entered;
     headers.emplace("Host", host);
@@ -203,12 +201,8 @@ TEST_CASE("watch --html answers to its own address, to GET, and has one page and
   CHECK(served.get("/store.db", entered).status == 404);
   for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS"})
     CHECK(served.request(method, "/", entered).status == 405);
-}
 
-TEST_CASE("the page is sent with the policy that it has itself, and is kept nowhere") {
-  const Going bench;
-  const Served served(bench);
-  const auto page = served.get("/", served.entered());
+  const auto page = served.get("/", entered), no_entry = served.get("/");
   const std::string policy =
       between(page.body, "http-equiv=\"Content-Security-Policy\" content=\"", "\"");
   CHECK_THAT(policy,
@@ -216,57 +210,48 @@ TEST_CASE("the page is sent with the policy that it has itself, and is kept nowh
   CHECK(page.get_header_value_count("Content-Security-Policy") == 1);
   CHECK(page.get_header_value("Content-Security-Policy") == policy + "; frame-ancestors 'none'");
   CHECK_THAT(page.body, ContainsSubstring("id=\"live-status\""));
-  const auto no_entry = served.get("/");
   CHECK_THAT(no_entry.get_header_value("Content-Security-Policy"),
              ContainsSubstring("default-src 'none'"));
-  for (const auto& each : {page, no_entry}) {
-    CHECK(each.get_header_value("X-Content-Type-Options") == "nosniff");
-    CHECK(each.get_header_value("Cache-Control") == "no-store");
-    CHECK(each.get_header_value("Referrer-Policy") == "no-referrer");
-    CHECK(each.get_header_value("Content-Type") == "text/html; charset=utf-8");
-  }
+  for (const auto& each : {page, no_entry})
+    for (const auto& [header, value] : {std::pair{"X-Content-Type-Options", "nosniff"},
+                                        {"Cache-Control", "no-store"},
+                                        {"Referrer-Policy", "no-referrer"},
+                                        {"Content-Type", "text/html; charset=utf-8"}})
+      CHECK(each.get_header_value(header) == value);
 }
 
-TEST_CASE("the version is the page's own, and changes when a run advances and when it ends") {
+TEST_CASE(
+    "the version is the page's own, for all who ask, and changes when a run advances and ends") {
   Going bench;
   const Served served(bench);
   const httplib::Headers entered = served.entered();
   const auto version = [&] { return served.get("/version", entered).body; };
-  const auto page = served.get("/", entered);
+  const auto page = [&] { return served.get("/", entered); };
   const std::string first = version();
   CHECK(first.size() == 32);
-  CHECK(version_of(page) == first);
+  CHECK(version_of(page()) == first);
   CHECK(version() == first);
-
-  bench.measure(500, 0.1);
-  REQUIRE(comes_true([&] { return version() != first; }));
-  const std::string second = version();
-  CHECK(version_of(served.get("/", entered)) == second);
-
-  bench.end(RunState::finished);
-  REQUIRE(comes_true([&] { return version() != second; }));
-  CHECK_THAT(served.get("/", entered).body, ContainsSubstring("All runs have ended"));
-}
-
-TEST_CASE("many requests at once all get the one page") {
-  const Going bench;
-  const Served served(bench);
-  const httplib::Headers entered = served.entered();
-  const std::string expected = served.get("/", entered).body;
+  const std::string expected = page().body;  // of many requests at once, too
   std::vector<std::string> pages(16), versions(16);
   std::vector<std::thread> browsers;
   for (std::size_t k = 0; k < pages.size(); ++k)
     browsers.emplace_back([&, k] {
       httplib::Client client("127.0.0.1", served.port);
       client.set_read_timeout(static_cast<time_t>(kPatienceSeconds));
-      if (const auto page = client.Get("/", entered)) pages[k] = page->body;
-      if (const auto version = client.Get("/version", entered)) versions[k] = version->body;
+      if (const auto got = client.Get("/", entered)) pages[k] = got->body;
+      if (const auto got = client.Get("/version", entered)) versions[k] = got->body;
     });
   for (std::thread& browser : browsers) browser.join();
-  for (std::size_t k = 0; k < pages.size(); ++k) {
-    CHECK(pages[k] == expected);
-    CHECK(versions[k] == version_of(served.get("/", entered)));
-  }
+  CHECK(pages == std::vector<std::string>(16, expected));
+  CHECK(versions == std::vector<std::string>(16, first));
+
+  bench.measure(500, 0.1);
+  REQUIRE(comes_true([&] { return version() != first; }));
+  const std::string second = version();
+  CHECK(version_of(page()) == second);
+  bench.end(RunState::finished);
+  REQUIRE(comes_true([&] { return version() != second; }));
+  CHECK_THAT(page().body, ContainsSubstring("All runs have ended"));
 }
 
 TEST_CASE("watch --html goes on after the last run, until a signal ends it, and nothing else") {
@@ -318,16 +303,16 @@ TEST_CASE("watch --html says which port is taken, and refuses what it cannot ser
   const Going bench;
   const Served served(bench);
   const std::string port = std::to_string(served.port);
-  const auto taken = bench.call({"watch", "--html", "--port", port});
-  INFO(taken.err);
-  CHECK(taken.code == 2);
-  CHECK(taken.out.empty());
-  CHECK_THAT(taken.err, ContainsSubstring("port " + port) && ContainsSubstring("--port"));
-  CHECK(bench.call({"watch", "--port", port}).code == 2);
-  CHECK(bench.call({"watch", "--html", "--port", "70000"}).code == 2);
-  CHECK(bench.call({"watch", "--html", "--once"}).code == 2);
-  CHECK(bench.call({"watch", "--html", "--json"}).code == 2);
-  CHECK(bench.call({"watch", "--html", "no-such-run"}).code == 2);
+  check_refused(bench.call({"watch", "--html", "--port", port}), {"port " + port, "--port"});
+  for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--port", port},
+                                                {"--html", "--port", "70000"},
+                                                {"--html", "--once"},
+                                                {"--html", "--json"},
+                                                {"--html", "no-such-run"}}) {
+    std::vector<std::string> arguments{"watch"};
+    arguments.insert(arguments.end(), wrong.begin(), wrong.end());
+    check_refused(bench.call(arguments), {});
+  }
 }
 
 TEST_CASE(
@@ -337,14 +322,9 @@ TEST_CASE(
   CHECK_THAT(served.get("/", served.entered()).body, ContainsSubstring(bench.id));
 
   const acid::test::Folder empty;
-  const auto no_store = acid::test::acid(empty, {"watch", "--html"});
-  CHECK(no_store.code == 3);
-  CHECK_THAT(no_store.err, ContainsSubstring("acid run"));
+  check_refused(empty.call({"watch", "--html"}), {"acid run"}, 3);
   const acid::Store store(empty.path("acid-store"), acid::Store::Access::write);
-  const auto no_runs = acid::test::acid(empty, {"watch", "--html"});
-  INFO(no_runs.err);
-  CHECK(no_runs.code == 2);
-  CHECK(no_runs.out.empty());
+  check_refused(empty.call({"watch", "--html"}), {});
 }
 
 TEST_CASE("watch --html --open gives the browser a file that only this user can read") {

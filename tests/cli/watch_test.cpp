@@ -84,28 +84,27 @@ TEST_CASE("watch shows a run that goes on in one line: how far, how fast, how we
 
 TEST_CASE("watch --json has the keys of list, the pace, and the history of the main metric") {
   Going bench;
-  const auto document = bench.call({"watch", "--json"}).json();
+  const auto document = bench.told({"watch"});
   CHECK(document["active"] == true);
   REQUIRE(document["runs"].size() == 1);
   const auto& run = document["runs"][0];
-  CHECK(run["id"] == bench.id);
-  CHECK(run["state"] == "running");
-  CHECK(run["metric"] == "eval_loss");
-  CHECK(run["history"].size() == 8);
-  CHECK(run["history"][0] == 1.0);
-  CHECK(run["fraction"] == 0.4);
-  CHECK(run["attempt"] == 1);
-  CHECK(run["gradients_per_second"].is_number());
-  CHECK(run["exchanges_per_second"].is_number());
-  CHECK(run["seconds_left"].is_number());
+  for (const auto& [key, value] : std::map<std::string, nlohmann::json>{{"id", bench.id},
+                                                                        {"state", "running"},
+                                                                        {"metric", "eval_loss"},
+                                                                        {"fraction", 0.4},
+                                                                        {"attempt", 1}})
+    CHECK(run[key] == value);
+  CHECK((run["history"].size() == 8 && run["history"][0] == 1.0));
+  for (const char* pace : {"gradients_per_second", "exchanges_per_second", "seconds_left"})
+    CHECK(run[pace].is_number());
   CHECK(run["metrics"]["exchanges"] == 1200);
 
   bench.end(RunState::finished);
-  const auto ended = bench.call({"watch", "--json", bench.id.substr(0, 6)}).json();
+  const auto ended = bench.told({"watch", bench.id.substr(0, 6)});
   CHECK(ended["active"] == false);
   CHECK(ended["runs"][0]["state"] == "finished");
   CHECK(ended["runs"][0]["seconds_left"].is_null());
-  CHECK(bench.call({"watch", "--json"}).json()["runs"].empty());
+  CHECK(bench.told({"watch"})["runs"].empty());
 }
 
 TEST_CASE("where no run is active watch says so, and what to do, and exits with 0") {
@@ -126,11 +125,8 @@ TEST_CASE("where no run is active watch says so, and what to do, and exits with 
 
 TEST_CASE("a run whose process is gone waits to be resumed") {
   StoredRun bench;
-  acid::Lease gone = acid::Lease::of_this_process();
-  gone.process_start -= 1;
-  bench.store.begin_attempt(bench.id, gone, {}, {}, {});
-  const auto result = bench.call({"watch", bench.id});
-  CHECK(result.code == 0);
+  bench.store.begin_attempt(bench.id, acid::test::dead_lease(), {}, {}, {});
+  const auto result = bench.done({"watch", bench.id});
   CHECK_THAT(result.out, ContainsSubstring("interrupted"));
   CHECK_THAT(result.err, ContainsSubstring("acid resume"));
 }
@@ -195,14 +191,10 @@ TEST_CASE("watch shows runs of a sweep with what differs, and counts those that 
   store.end_attempt(store.begin_attempt(runs[1].id, here, {}, {}, {}), failed);
 
   {  // before any run of a study, and between two of its runs, a process goes on with it
-    const auto active = [&] {
-      return acid::test::acid(bench, {"watch", "--json"}).json()["active"];
-    };
+    const auto active = [&] { return bench.told({"watch"})["active"]; };
     const std::vector<acid::RunRecord> other{acid::test::make_run(77)};
     acid::Store waiting = acid::test::make_store(bench.path("other"), other);
-    const auto once = [&] {
-      return acid::test::acid(bench, {"watch", "--once", "--store", "other"}).err;
-    };
+    const auto once = [&] { return bench.call({"watch", "--once", "--store", "other"}).err; };
     CHECK_THAT(once(), ContainsSubstring("no run is active: 0 of 1 ended and 1 waits"));
     {
       acid::AtWork at_work(bench.path("other"));
@@ -216,7 +208,7 @@ TEST_CASE("watch shows runs of a sweep with what differs, and counts those that 
     CHECK(std::filesystem::is_empty(bench.path("other/at-work")));
     CHECK(active() == true);
   }
-  const auto result = acid::test::acid(bench, {"watch", "--once"});
+  const auto result = bench.call({"watch", "--once"});
   INFO(result.out << result.err);
   CHECK(result.code == 0);
   CHECK_THAT(result.out, ContainsSubstring("setting"));
@@ -226,7 +218,6 @@ TEST_CASE("watch shows runs of a sweep with what differs, and counts those that 
   CHECK_THAT(result.out, !ContainsSubstring("workers 16"));
   CHECK_THAT(result.out, ContainsSubstring("\n1 running, 1 waiting, 1 failed\n"));
   // A run that is named is shown in any state.
-  CHECK_THAT(acid::test::acid(bench, {"watch", "--once", runs[1].id}).out,
-             ContainsSubstring("failed"));
-  CHECK(acid::test::acid(bench, {"watch", "--json"}).json()["runs"].size() == 2);
+  CHECK_THAT(bench.call({"watch", "--once", runs[1].id}).out, ContainsSubstring("failed"));
+  CHECK(bench.told({"watch"})["runs"].size() == 2);
 }

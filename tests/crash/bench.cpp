@@ -71,21 +71,30 @@ Bench::~Bench() {
 }
 
 Running Bench::start(const std::vector<std::string>& options,
-                     const std::vector<std::string>& environment) const {
+                     const std::vector<std::string>& more) const {
   std::vector<std::string> arguments{"run", "crash.toml"};
   arguments.insert(arguments.end(), options.begin(), options.end());
-  return Running(*this, arguments, environment);
+  return Running(*this, arguments, more);
 }
 
 Result Bench::run(const std::vector<std::string>& options,
-                  const std::vector<std::string>& environment) const {
-  Running running = start(options, environment);
+                  const std::vector<std::string>& more) const {
+  Running running = start(options, more);
   return wait_at_most(*this, running, kPatienceSeconds);
 }
 
+Result Bench::done(const std::vector<std::string>& options) const {
+  Result result = run(options);
+  INFO("signal " << result.signal << ": " << result.err);
+  REQUIRE(result.code == 0);
+  return result;
+}
+
+void Bench::check_sound() const { CHECK(faults(path("acid-store")) == ""); }
+
 Result Bench::call(const std::vector<std::string>& arguments,
-                   const std::vector<std::string>& environment) const {
-  Running running(*this, arguments, environment);
+                   const std::vector<std::string>& more) const {
+  Running running(*this, arguments, more);
   return wait_at_most(*this, running, kPatienceSeconds);
 }
 
@@ -98,14 +107,12 @@ Result Bench::shell(const std::string& command) const {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("shell.out"), read("shell.err"), 0, 0};
 }
 
-nlohmann::json Bench::runs() const { return call({"list", "--json"}).json()["runs"]; }
-
 std::map<std::string, Kept> Bench::kept() const {
   std::map<std::string, Kept> kept;
   for (const auto& run : runs()) {
     const std::string id = run["id"];
     if (run["state"] != "finished") throw std::runtime_error(run.dump());
-    kept[id] = {call({"show", id, "--json"}).json()["digests"],
+    kept[id] = {shown(id)["digests"],
                 without_wall_clock(call({"export", id, "--format", "csv"}).out)};
   }
   return kept;
@@ -192,7 +199,7 @@ std::string difference(const std::map<std::string, Kept>& expected,
 
 std::map<std::string, Kept> uninterrupted(const std::string& recipe) {
   const Bench bench(recipe);
-  REQUIRE(bench.run().code == 0);
+  bench.done();
   return bench.kept();
 }
 

@@ -39,6 +39,10 @@ class Bench : public Folder {
   /// Runs the same command to its end.
   Result run(const std::vector<std::string>& options = {},
              const std::vector<std::string>& environment = {}) const;
+  /// The same; its exit code must be 0.
+  Result done(const std::vector<std::string>& options = {}) const;
+  /// Checks that the store has no faults.
+  void check_sound() const;
   /// Runs any command to its end.
   Result call(const std::vector<std::string>& arguments,
               const std::vector<std::string>& environment = {}) const;
@@ -46,8 +50,6 @@ class Bench : public Folder {
   /// it.
   Result shell(const std::string& command) const;
 
-  /// The runs of acid list --json.
-  nlohmann::json runs() const;
   /// The kept records by run id. Every run must have finished.
   std::map<std::string, Kept> kept() const;
 

@@ -101,11 +101,9 @@ void check_failure(std::int64_t at, const std::string& mode, const std::string& 
   if (attempt.result.code != 0) check_message(attempt, error);
   if (mode == "short") CHECK(attempt.result.code == 0);
   CHECK(bench.falls_silent(kPatienceSeconds));
-  CHECK(faults(bench.path("acid-store")) == "");
-  const Result again = bench.run();
-  INFO("the second time, signal " << again.signal << ": " << again.err);
-  REQUIRE(again.code == 0);
-  CHECK(faults(bench.path("acid-store")) == "");
+  bench.check_sound();
+  bench.done();
+  bench.check_sound();
   CHECK(difference(without_failure().kept, bench.kept()) == "");
 }
 

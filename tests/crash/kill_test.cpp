@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <optional>
 #include <sstream>
@@ -21,7 +22,6 @@
 #include "tests/catch.hpp"
 #include "tests/crash/bench.hpp"
 #include "tests/crash/recipes.hpp"
-#include "tests/waiting.hpp"
 
 using namespace acid::test;
 
@@ -93,12 +93,10 @@ struct Whole {
 Whole never_killed(const Variant& variant) {
   const Bench bench(variant.recipe);
   INFO(variant.name);
-  const Result result = bench.run();
-  INFO(result.err);
-  REQUIRE(result.code == 0);
+  const Result result = bench.done();
   REQUIRE(faults(bench.path("acid-store")) == "");
   for (const auto& run : bench.runs()) {
-    const auto shown = bench.call({"show", run["id"], "--json"}).json();
+    const auto shown = bench.shown(run["id"]);
     const auto& skipped = shown["realised"]["checkpoints_skipped"];  // null in virtual time
     const std::size_t passed = skipped.is_number() ? skipped.get<std::size_t>() : 0;
     REQUIRE(shown["checkpoints"].size() + passed >= variant.least_checkpoints);
@@ -143,18 +141,16 @@ Story kill_some_times(const Bench& bench, double seconds, acid::Stream& stream) 
     // Only the end of acid leaves a worker, which saves and stops.
     if (result.code != 0 && at_once && victim == Victim::acid) continue;
     CHECK(bench.falls_silent(kPatienceSeconds));
-    CHECK(faults(bench.path("acid-store")) == "");
+    bench.check_sound();
     if (result.code == 0) break;
   }
   return story;
 }
 
 void finish(const Bench& bench) {
-  const Result result = bench.run();
-  INFO(result.err);
-  REQUIRE(result.code == 0);
+  bench.done();
   CHECK(bench.falls_silent(kPatienceSeconds));
-  CHECK(faults(bench.path("acid-store")) == "");
+  bench.check_sound();
 }
 
 void check_verifies(const Bench& bench) {
@@ -165,109 +161,78 @@ void check_verifies(const Bench& bench) {
 
 }  // namespace
 
-TEST_CASE("a virtual run that is killed at any time ends as if it had never been") {
-  const Rounds rounds("ACID_CRASH_ROUNDS", 12);
-  const auto variants = virtual_variants();
+namespace {
+
+/// One round: what was done to a run, in words, and how often its processes were hit.
+using Round = std::function<Story(const Bench&, const Whole&, acid::Stream&)>;
+
+/// Rounds of the variants in turn; at least `hits` of `count` shall hit a process.
+void go_through(const Rounds& rounds, const std::vector<Variant>& variants, std::uint64_t streams,
+                std::uint64_t hits, const Round& one) {
   int kills = 0;
-  for (std::uint64_t round = 0; rounds.go_on(round, kills, rounds.count / 2); ++round) {
-    const std::size_t index = round % variants.size();
-    const Whole& whole = uninterrupted_once(variants, index);
-    acid::Stream stream(seed(), round);
-    INFO("ACID_CRASH_SEED=" << seed() << ", round " << round << ": " << variants[index].name);
-    const Bench bench(variants[index].recipe);
-    const Story story = kill_some_times(bench, whole.seconds, stream);
+  for (std::uint64_t round = 0; rounds.go_on(round, kills, hits); ++round) {
+    const Variant& variant = variants[round % variants.size()];
+    const Whole& whole = uninterrupted_once(variants, round % variants.size());
+    acid::Stream stream(seed(), (streams << 32) + round);
+    INFO("ACID_CRASH_SEED=" << seed() << ", round " << round << ": " << variant.name);
+    const Bench bench(variant.recipe);
+    const Story story = one(bench, whole, stream);
     kills += story.kills;
-    INFO(story.text);
-    finish(bench);
-    const std::string differs = difference(whole.kept, bench.kept());
-    CHECK(differs == "");
-    check_verifies(bench);
-    rounds.say(round, fmt::format("{}: {}{}", variants[index].name, story.text,
-                                  differs.empty() ? "" : ": " + differs));
+    rounds.say(round, fmt::format("{}: {}", variant.name, story.text));
   }
-  CHECK(kills >= static_cast<int>(rounds.count / 2));
+  CHECK(kills >= static_cast<int>(hits));
 }
 
-TEST_CASE("a run on threads that is killed at any time can be finished and verified") {
-  const Rounds rounds("ACID_CRASH_THREADS_ROUNDS", 4);
-  const auto variants = threads_variants();
-  int kills = 0;
-  for (std::uint64_t round = 0; rounds.go_on(round, kills, rounds.count / 2); ++round) {
-    const std::size_t index = round % variants.size();
-    const Whole& whole = uninterrupted_once(variants, index);
-    acid::Stream stream(seed(), (1ULL << 32) + round);
-    INFO("ACID_CRASH_SEED=" << seed() << ", round " << round << ": " << variants[index].name);
-    const Bench bench(variants[index].recipe);
-    const Story story = kill_some_times(bench, whole.seconds, stream);
-    kills += story.kills;
-    INFO(story.text);
-    finish(bench);
-    check_verifies(bench);
-    rounds.say(round, fmt::format("{}: {}", variants[index].name, story.text));
+}  // namespace
+
+TEST_CASE(
+    "a run that is killed at any time ends and is verified, a virtual one as if never killed") {
+  for (const bool simulated : {true, false}) {
+    const Rounds rounds =
+        simulated ? Rounds("ACID_CRASH_ROUNDS", 12) : Rounds("ACID_CRASH_THREADS_ROUNDS", 4);
+    go_through(rounds, simulated ? virtual_variants() : threads_variants(), simulated ? 0 : 1,
+               rounds.count / 2, [&](const Bench& bench, const Whole& whole, acid::Stream& stream) {
+                 const Story story = kill_some_times(bench, whole.seconds, stream);
+                 INFO(story.text);
+                 finish(bench);
+                 if (simulated) CHECK(difference(whole.kept, bench.kept()) == "");
+                 check_verifies(bench);
+                 return story;
+               });
   }
-  CHECK(kills >= static_cast<int>(rounds.count / 2));
 }
 
 TEST_CASE("a run with a process per worker gets over the loss of any of them at any time") {
   if (!there_is_mpi()) return;
   const Rounds rounds("ACID_CRASH_MPI_ROUNDS", 3);
-  const auto variants = mpi_variants();
-  int hits = 0;
-  for (std::uint64_t round = 0; rounds.go_on(round, hits, rounds.count / 3); ++round) {
-    const std::size_t index = round % variants.size();
-    const Whole& whole = uninterrupted_once(variants, index);
-    acid::Stream stream(seed(), (2ULL << 32) + round);
-    INFO("ACID_CRASH_SEED=" << seed() << ", round " << round << ": " << variants[index].name);
-    const Bench bench(variants[index].recipe);
-    const double delay = stream.uniform(0, 0.8 * whole.seconds);
-    const int number = stream.below(2) == 0 ? SIGKILL : SIGSTOP;
-    Running running = bench.start();
-    sleep_seconds(delay);
-    const std::vector<pid_t> ranks = bench.ranks();
-    // One past the last: the launcher and all workers at once, so that no process cleans up.
-    const std::uint64_t victim = ranks.empty() ? 0 : stream.below(ranks.size() + 1);
-    const bool all = victim == ranks.size();
-    const int hit = ranks.empty() ? 0 : all ? kill_all(ranks) : kill(ranks[victim], number) == 0;
-    hits += hit > 0 ? 1 : 0;
-    const Result result = wait_at_most(bench, running, kPatienceSeconds);
-    const std::string story =
-        fmt::format("{} to process {} of {} at {:.3f} s, {} hit, ended after {:.1f} s",
-                    all || number == SIGKILL ? "SIGKILL" : "SIGSTOP", victim, ranks.size(), delay,
-                    hit, result.seconds);
-    INFO(story << "\n" << result.err);
-    CHECK(result.code == 0);
-    CHECK(bench.falls_silent(kPatienceSeconds));
-    CHECK(faults(bench.path("acid-store")) == "");
-    if (result.code == 0) check_verifies(bench);
-    rounds.say(round, fmt::format("{}: {}", variants[index].name, story));
-    // Other tests that run at the same time may have some.
-    if (rounds.reported) CHECK(acid::remove_left_segments() == std::vector<std::string>{});
-  }
-  CHECK(hits >= static_cast<int>(rounds.count / 3));
-}
-
-TEST_CASE("a run whose worker is killed again and again is restarted three times, not more") {
-  const Bench bench(plain_recipe());
-  // It never ends by itself.
-  Running running = bench.start({"--set", "budget.gradients=1000000000"});
-  int kills = 0;
-  pid_t last = 0;
-  while (!has_ended(running)) {
-    const auto workers = bench.workers();
-    if (workers.empty() || workers.front() == last) {
-      sleep_seconds(0.01);
-      continue;
-    }
-    last = workers.front();
-    REQUIRE(comes_true([&] { return bench.runs()[0]["state"] == "running"; }));
-    kills += kill(last, SIGKILL) == 0 ? 1 : 0;
-  }
-  const Result result = wait_at_most(bench, running, kPatienceSeconds);
-  INFO(result.err);
-  CHECK(result.code == 1);
-  CHECK(kills == 4);
-  CHECK(result.err.find("(3 of 3)") != std::string::npos);
-  CHECK(result.err.find("SIGKILL") != std::string::npos);
-  CHECK(bench.runs()[0]["state"] == "interrupted");
-  CHECK(faults(bench.path("acid-store")) == "");
+  go_through(rounds, mpi_variants(), 2, rounds.count / 3,
+             [&](const Bench& bench, const Whole& whole, acid::Stream& stream) {
+               const double delay = stream.uniform(0, 0.8 * whole.seconds);
+               const int number = stream.below(2) == 0 ? SIGKILL : SIGSTOP;
+               Running running = bench.start();
+               sleep_seconds(delay);
+               const std::vector<pid_t> ranks = bench.ranks();
+               // One past the last: the launcher and all workers at once, so that no process cleans
+               // up.
+               const std::uint64_t victim = ranks.empty() ? 0 : stream.below(ranks.size() + 1);
+               const bool all = victim == ranks.size();
+               const int hit = ranks.empty() ? 0
+                               : all         ? kill_all(ranks)
+                                             : kill(ranks[victim], number) == 0;
+               const Result result = wait_at_most(bench, running, kPatienceSeconds);
+               const Story story{
+                   hit > 0 ? 1 : 0,
+                   fmt::format("{} to process {} of {} at {:.3f} s, {} hit, ended after {:.1f} s",
+                               all || number == SIGKILL ? "SIGKILL" : "SIGSTOP", victim,
+                               ranks.size(), delay, hit, result.seconds)};
+               INFO(story.text << "\n" << result.err);
+               CHECK(result.code == 0);
+               CHECK(bench.falls_silent(kPatienceSeconds));
+               bench.check_sound();
+               if (result.code == 0) check_verifies(bench);
+               // Other tests that run at the same time may have some.
+               if (rounds.reported)
+                 CHECK(acid::remove_left_segments() == std::vector<std::string>{});
+               return story;
+             });
 }

@@ -34,29 +34,22 @@ std::string recipe(const Parts& parts) {
   const int gradients = kSanitized ? parts.gradients / 8 : parts.gradients;
   const double time = static_cast<double>(gradients) / parts.workers;
   return fmt::format(R"(name = "crash"
+topology.kind = "ring"
+workers.count = {}
+budget.gradients = {}
+evaluation = {{ every_time = {:.6f}, consensus_every_time = {:.6f} }}
+checkpoint = {{ every_time = {:.6f}, keep = 2 }}
 [task]
 dataset = {}
 {}
 [optimizer]
 {}
-[workers]
-count = {}
-[topology]
-kind = "ring"
-[budget]
-gradients = {}
 {}
-[evaluation]
-every_time = {:.6f}
-consensus_every_time = {:.6f}
-[checkpoint]
-every_time = {:.6f}
-keep = 2
 {}
 )",
-                     parts.dataset, parts.batch, parts.optimizer, parts.workers, gradients,
-                     parts.algorithms, time / 9.3, time / 41.7, time / (parts.checkpoints + 0.5),
-                     parts.rest);
+                     parts.workers, gradients, time / 9.3, time / 41.7,
+                     time / (parts.checkpoints + 0.5), parts.dataset, parts.batch, parts.optimizer,
+                     parts.algorithms, parts.rest);
 }
 
 std::string algorithm(const std::string& kind, double rate = 0) {
@@ -107,8 +100,7 @@ constexpr const char* kPoisson = "[execution.virtual]\ngradient_clock = \"poisso
 constexpr const char* kEvents = "[record]\nevents = true\n";
 constexpr const char* kThreads = "[execution]\ndriver = \"threads\"\n";
 // The test waits this long for a rank that is stopped while MPI starts.
-constexpr const char* kMpi =
-    "[execution]\ndriver = \"mpi\"\n[execution.mpi]\nstart_seconds = 30\n";
+constexpr const char* kMpi = "[execution]\ndriver = \"mpi\"\n[execution.mpi]\nstart_seconds = 30\n";
 
 bool there_is_numpy() {
   static const bool there = std::system("/usr/bin/python3 -c 'import numpy' 2>/dev/null") == 0;

@@ -23,13 +23,13 @@ struct ArrayFolder : ScratchFolder {
     write("test_labels.npy", npy<std::int64_t>("<i8", {2}, {2, 0}));
   }
   Dataset load(nlohmann::json given = nlohmann::json::object()) const {
-    given["root"] = root();
+    given["root"] = path();
     return testing::load("npy", given);
   }
   /// The planner checks everything that a run checks.
   std::string error(const std::string& file,
                     nlohmann::json given = nlohmann::json::object()) const {
-    given["root"] = root();
+    given["root"] = path();
     const nlohmann::json options = options_of(dataset("npy"), given);
     const std::string planned = message_of([&] { dataset("npy").inspect(options); });
     CHECK(planned == message_of([&] { dataset("npy").load(options); }));
@@ -135,7 +135,7 @@ TEST_CASE("a plan says what arrays hold, and doubts what is most likely a mistak
   const ArrayFolder folder;
   const DatasetEntry& entry = dataset("npy");
   const auto looked_at = [&](nlohmann::json given = nlohmann::json::object()) {
-    given["root"] = folder.root();
+    given["root"] = folder.path();
     return entry.inspect(options_of(entry, given));
   };
   const auto images = [&](const std::vector<std::int64_t>& shape) {
@@ -205,7 +205,7 @@ TEST_CASE("a file of its own replaces the one in the folder, and what is missing
   std::filesystem::remove(folder.path("test_inputs.npy"));
   CHECK_THAT(folder.error("test_inputs.npy"), ContainsSubstring("missing"));
   const DatasetEntry& entry = dataset("npy");
-  CHECK_THROWS_AS(entry.inspect(options_of(entry, {{"root", folder.root()}})), UsageError);
+  CHECK_THROWS_AS(entry.inspect(options_of(entry, {{"root", folder.path()}})), UsageError);
   CHECK_THAT(message_of([&] { entry.inspect(options_of(entry, nlohmann::json::object())); }),
              ContainsSubstring("task.dataset.root"));
 }

@@ -46,57 +46,53 @@ TEST_CASE("LIBSVM labels -1 and +1, 0 and 1, or 1 and 2 become classes 0 and 1")
 
 TEST_CASE("A gzipped LIBSVM file is read like a plain one") {
   const ScratchFolder folder;
-  folder.write_gzip("data.gz", "1 1:1\n2 2:1\n");
+  write_gzip(folder, "data.gz", "1 1:1\n2 2:1\n");
   CHECK(read_libsvm(folder.path("data.gz")).columns() == 2);
 }
 
 TEST_CASE("LIBSVM errors name the line, what was expected and what was found") {
-  CHECK_THAT(error_of("1 1:1\n\nx 1:1\n"),
-             ContainsSubstring("data.libsvm:3:") && ContainsSubstring("'x'"));
-  CHECK_THAT(error_of("1 1:1\n2 1\n"),
-             ContainsSubstring(":2:") && ContainsSubstring("index:value"));
-  CHECK_THAT(error_of("1 0:1\n"), ContainsSubstring(":1:") && ContainsSubstring("index above 0"));
-  CHECK_THAT(error_of("1 3:1 3:1\n"),
-             ContainsSubstring("index above 3") && ContainsSubstring("'3:1'"));
-  CHECK_THAT(error_of("1 -2:1\n"), ContainsSubstring("'-2:1'"));
-  CHECK_THAT(error_of("1 9999999999:1\n"), ContainsSubstring("an index"));
-  CHECK_THAT(error_of("1 1:abc\n"), ContainsSubstring("finite value"));
-  CHECK_THAT(error_of("1 1:nan\n"), ContainsSubstring("finite value"));
-  CHECK_THAT(error_of("1 1:1e99\n"), ContainsSubstring("finite value"));
-  CHECK_THAT(error_of("1 1:\n"), ContainsSubstring("finite value"));
-  CHECK_THAT(error_of("1 1:1 2:2x\n"), ContainsSubstring("'2:2x'"));
+  using Words = std::vector<std::string>;
+  for (const auto& [content, says] : std::initializer_list<std::pair<const char*, Words>>{
+           {"1 1:1\n\nx 1:1\n", {"data.libsvm:3:", "'x'"}},
+           {"1 1:1\n2 1\n", {":2:", "index:value"}},
+           {"1 0:1\n", {":1:", "index above 0"}},
+           {"1 3:1 3:1\n", {"index above 3", "'3:1'"}},
+           {"1 -2:1\n", {"'-2:1'"}},
+           {"1 9999999999:1\n", {"an index"}},
+           {"1 1:abc\n", {"finite value"}},
+           {"1 1:nan\n", {"finite value"}},
+           {"1 1:1e99\n", {"finite value"}},
+           {"1 1:-1e400\n", {"finite value"}},
+           {"1 1:1e-50x\n", {"finite value"}},
+           {"1 1:\n", {"finite value"}},
+           {"1 1:1 2:2x\n", {"'2:2x'"}},
+           // What is often no file of two classes is told what it is.
+           {"1 qid:3 1:1\n", {"without queries"}},
+           {"1 0:1 1:1\n", {"zero_based=False"}},
+           {"3 1:1\n", {"kind = \"npy\""}},
+           {"\xFF\xFE"
+            "1\n",
+            {"UTF-16"}},
+           // Other than exactly two known classes.
+           {"7 1:1\n", {":1:", "0 and 1"}},
+           {"0 1:1\n1 1:1\n2 1:1\n", {":3:", "0 (line 1)", "1 (line 2)"}},
+           {"0 1:1\n1 1:1\n-1 1:1\n", {":3:"}},
+           {"-1 1:1\n2 1:1\n", {":2:"}},
+           {"0 1:1\n2 1:1\n", {":2:"}},
+           {"1 1:1\n1 1:1\n", {"two classes"}},
+           {"", {"two classes", "found 0"}},
+           {"1\n2\n", {"labels only"}}}) {
+    const std::string error = error_of(content);
+    for (const std::string& words : says) CHECK_THAT(error, ContainsSubstring(words));
+  }
+  CHECK(read("\xEF\xBB\xBF-1 1:1\n1 1:2\n").size() == 2);
+  CHECK_THROWS_AS(read_libsvm("/no/such/file"), Error);
 }
 
 // Expected values are those of numpy.float32.
 TEST_CASE("A LIBSVM value that is too small for a float is 0 or the subnormal float next to it") {
   const SparseRows rows = read("1 1:1e-50 2:-1e-40 3:1e-400 4:+3e-46\n2 1:1\n");
   CHECK(features(rows, 0, 4) == std::vector<float>{0, -1e-40F, 0, 0});
-  CHECK_THAT(error_of("1 1:1e-50x\n"), ContainsSubstring("finite value"));
-  CHECK_THAT(error_of("1 1:-1e400\n"), ContainsSubstring("finite value"));
-}
-
-TEST_CASE("What is often no LIBSVM file of two classes is told what it is") {
-  CHECK(read("\xEF\xBB\xBF-1 1:1\n1 1:2\n").size() == 2);
-  CHECK_THAT(error_of("1 qid:3 1:1\n"), ContainsSubstring("without queries"));
-  CHECK_THAT(error_of("1 0:1 1:1\n"), ContainsSubstring("zero_based=False"));
-  CHECK_THAT(error_of("3 1:1\n"), ContainsSubstring("kind = \"npy\""));
-  CHECK_THAT(error_of("\xFF\xFE"
-                      "1\n"),
-             ContainsSubstring("UTF-16"));
-}
-
-TEST_CASE("LIBSVM files without exactly two known classes are refused") {
-  CHECK_THAT(error_of("7 1:1\n"), ContainsSubstring(":1:") && ContainsSubstring("0 and 1"));
-  CHECK_THAT(error_of("0 1:1\n1 1:1\n2 1:1\n"), ContainsSubstring(":3:") &&
-                                                    ContainsSubstring("0 (line 1)") &&
-                                                    ContainsSubstring("1 (line 2)"));
-  CHECK_THAT(error_of("0 1:1\n1 1:1\n-1 1:1\n"), ContainsSubstring(":3:"));
-  CHECK_THAT(error_of("-1 1:1\n2 1:1\n"), ContainsSubstring(":2:"));
-  CHECK_THAT(error_of("0 1:1\n2 1:1\n"), ContainsSubstring(":2:"));
-  CHECK_THAT(error_of("1 1:1\n1 1:1\n"), ContainsSubstring("two classes"));
-  CHECK_THAT(error_of(""), ContainsSubstring("two classes") && ContainsSubstring("found 0"));
-  CHECK_THAT(error_of("1\n2\n"), ContainsSubstring("labels only"));
-  CHECK_THROWS_AS(read_libsvm("/no/such/file"), Error);
 }
 
 }  // namespace acid::testing

@@ -20,6 +20,15 @@ FloatRows make_examples(int count) {
 
 nlohmann::json dirichlet(double alpha) { return {{"kind", "dirichlet"}, {"alpha", alpha}}; }
 
+// Checks that every example is in exactly one list.
+void check_complete(const Shards& shards, int count) {
+  std::vector<std::int32_t> all, expected(static_cast<std::size_t>(count));
+  for (const auto& list : shards.lists) all.insert(all.end(), list.begin(), list.end());
+  std::ranges::sort(all);
+  std::iota(expected.begin(), expected.end(), 0);
+  CHECK(all == expected);
+}
+
 // Mean over the workers of the largest share of one class in a shard.
 double skew(const Split& examples, const Shards& shards) {
   double sum = 0;
@@ -44,16 +53,11 @@ TEST_CASE("Partitions give every example to exactly one worker, in nearly equal 
         const FloatRows examples = make_examples(count);
         const Shards shards = make_shards(examples, kClasses, workers, partition, Seeds(5));
         REQUIRE(std::ssize(shards.lists) == workers);
-        std::vector<std::int32_t> all;
         for (int i = 0; i < workers; ++i) {
           const auto size = static_cast<int>(shards.of(i).size());
           CHECK((size == count / workers || size == count / workers + 1));
-          all.insert(all.end(), shards.of(i).begin(), shards.of(i).end());
         }
-        std::sort(all.begin(), all.end());
-        std::vector<std::int32_t> expected(static_cast<std::size_t>(count));
-        std::iota(expected.begin(), expected.end(), 0);
-        CHECK(all == expected);
+        check_complete(shards, count);
       }
 }
 
@@ -221,18 +225,13 @@ TEST_CASE("Partitions by classes and by quantity give every example to exactly o
       }
       const Shards shards = make_shards(examples, kClasses, workers, kind, Seeds(5));
       REQUIRE(std::ssize(shards.lists) == workers);
-      std::vector<std::int32_t> all;
       for (const auto& list : shards.lists) {
         CHECK_FALSE(list.empty());
         std::set<int> classes;
         for (const std::int32_t e : list) classes.insert(examples.label(e));
         if (of_each > 0) CHECK(std::ssize(classes) == of_each);
-        all.insert(all.end(), list.begin(), list.end());
       }
-      std::sort(all.begin(), all.end());
-      std::vector<std::int32_t> expected(1003);
-      std::iota(expected.begin(), expected.end(), 0);
-      CHECK(all == expected);
+      check_complete(shards, 1003);
     }
   CHECK_THROWS_AS(make_shards(make_examples(50), kClasses, 4, partition(11), Seeds(1)), UsageError);
   // A worker that has only the class without examples would have none.

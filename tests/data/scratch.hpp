@@ -1,10 +1,7 @@
 #pragma once
 
-#include <unistd.h>
 #include <zlib.h>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -12,41 +9,19 @@
 #include "engine/data/analytic.hpp"
 #include "engine/data/dataset.hpp"
 #include "tests/catch.hpp"
+#include "tests/scratch.hpp"
 
 namespace acid::testing {
 
-/// A folder that is removed with the object.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "acid-data-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~ScratchFolder() { std::filesystem::remove_all(path_); }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
+using test::ScratchFolder;
 
-  std::string path(const std::string& name) const { return (path_ / name).string(); }
-  std::string root() const { return path_.string(); }
-
-  void write(const std::string& name, const std::string& content) const {
-    std::ofstream(path(name), std::ios::binary) << content;
-  }
-  void write_gzip(const std::string& name, const std::string& content) const {
-    const gzFile file = gzopen(path(name).c_str(), "wb");
-    REQUIRE(gzwrite(file, content.data(), static_cast<unsigned>(content.size())) ==
-            static_cast<int>(content.size()));
-    REQUIRE(gzclose(file) == Z_OK);
-  }
-  std::string read(const std::string& name) const {
-    std::ifstream file(path(name), std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-
- private:
-  std::filesystem::path path_;
-};
+inline void write_gzip(const ScratchFolder& folder, const std::string& name,
+                       const std::string& content) {
+  const gzFile file = gzopen(folder.path(name).c_str(), "wb");
+  REQUIRE(gzwrite(file, content.data(), static_cast<unsigned>(content.size())) ==
+          static_cast<int>(content.size()));
+  REQUIRE(gzclose(file) == Z_OK);
+}
 
 /// The message of the call's Error; fails the test when it throws none.
 template <typename Call>

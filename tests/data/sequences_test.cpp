@@ -84,7 +84,7 @@ TEST_CASE("The test has ten blocks of neighbouring sequences, from all over the 
 
 TEST_CASE("A compressed text is the text that it holds") {
   const ScratchFolder folder;
-  folder.write_gzip("text", letters(500));
+  write_gzip(folder, "text", letters(500));
   const Dataset packed = load("text", text_of(folder, 16));
   folder.write("text", letters(500));
   const Dataset plain = load("text", text_of(folder, 16));
@@ -164,9 +164,9 @@ TEST_CASE("A text that is too short, or none, is refused with what to do") {
                          ContainsSubstring("task.dataset.sequence"));
   }
   CHECK_THAT(message_of([&] {
-               load("text", {{"file", folder.root()}});
+               load("text", {{"file", folder.path()}});
              }),
-             ContainsSubstring(folder.root()) && ContainsSubstring("task.dataset.file"));
+             ContainsSubstring(folder.path()) && ContainsSubstring("task.dataset.file"));
 }
 
 }  // namespace acid::testing

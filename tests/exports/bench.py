@@ -8,27 +8,14 @@ import tempfile
 RECIPE = """
 name = "{name}"
 seeds = [1, 2]
-[task]
-dataset = {{ kind = "quadratic", dimension = 16, noise = 0.1, heterogeneity = 1.0 }}
-[optimizer]
-kind = "sgd"
-learning_rate = 0.05
-[workers]
-count = 4
-[topology]
-kind = "ring"
-[budget]
-gradients = 200
-[[algorithms]]
-kind = "ar-sgd"
-[[algorithms]]
-kind = "ad-psgd"
-label = {label}
-communication_rate = 1.0
-[execution]
-driver = "{driver}"
-[evaluation]
-every_gradients = 50
+task.dataset = {{ kind = "quadratic", dimension = 16, noise = 0.1, heterogeneity = 1.0 }}
+optimizer.learning_rate = 0.05
+workers.count = 4
+topology.kind = "ring"
+budget.gradients = 200
+algorithms = ["ar-sgd", {{ kind = "ad-psgd", label = {label} }}]
+execution.driver = "{driver}"
+evaluation.every_gradients = 50
 """
 
 

@@ -30,7 +30,7 @@ TEST_CASE("a copy holds the named runs alone, with all that counts of them and o
   const RunRecord other = make_run(77);
   story.store.add_experiment(make_experiment("other"), {other});
 
-  const TempFolder temp;
+  const ScratchFolder temp;
   copy_runs(story.store, {story.run.id}, temp.path() + "/copy");
   const Store copy(temp.path() + "/copy", Store::Access::read);
   const auto all = list_runs(copy);
@@ -61,7 +61,7 @@ TEST_CASE("a copy holds the named runs alone, with all that counts of them and o
 
 TEST_CASE("a copy is refused for a run that does not exist and where there is a store") {
   Story story;
-  const TempFolder temp;
+  const ScratchFolder temp;
   CHECK_THROWS_AS(copy_runs(story.store, {"nonesuch"}, temp.path() + "/a"), UsageError);
   copy_runs(story.store, {story.run.id}, temp.path() + "/b");
   CHECK_THROWS_AS(copy_runs(story.store, {story.run.id}, temp.path() + "/b"), StoreError);

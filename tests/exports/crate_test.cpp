@@ -44,7 +44,7 @@ void attempt(Store& store, const RunRecord& run, const json& environment, RunSta
 }
 
 TEST_CASE("a crate tells how every attempt ended and which build made it") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   RunRecord run = make_run(1), never = make_run(2);
   run.settings["optimizer"] = {{"learning_rate", 0.1}, {"clip", nullptr}, {"steps", {1, 2}}};
   Store store = make_store(folder.store(), {run, never});
@@ -78,7 +78,7 @@ TEST_CASE("a crate tells how every attempt ended and which build made it") {
 }
 
 TEST_CASE("a crate of runs of which none has finished is refused and leaves nothing") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const RunRecord run = make_run(1);
   Store store = make_store(folder.store(), {run});
   attempt(store, run, {}, RunState::diverged, "");
@@ -89,7 +89,7 @@ TEST_CASE("a crate of runs of which none has finished is refused and leaves noth
 }
 
 TEST_CASE("a run whose id is no name for a file is not packed") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   for (const char* id : {"../../../escaped", "/escaped", "a b", ".."}) {
     RunRecord run = make_run(1);
     run.id = id;

@@ -43,7 +43,7 @@ TEST_CASE("CRC-32C has the published values, in one go and in pieces") {
 }
 
 TEST_CASE("a reader that knows nothing of acid finds in an event file what was recorded") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   RunRecord run = make_run(3);
   run.settings["optimizer"] = {{"learning_rate", 0.1}, {"nesterov", true}};
   run.label = "A²CiD²";

@@ -28,7 +28,7 @@ std::string written(const Writer& writer, const Arguments&... arguments) {
 
 /// Two runs that measure different things at different moments.
 struct TwoRuns {
-  TempFolder folder;
+  ScratchFolder folder;
   RunRecord first = make_run(1), second = make_run(2, "ar-sgd");
   Store store;
   std::vector<std::string> ids{first.id, second.id};
@@ -79,7 +79,7 @@ TEST_CASE("the wide CSV has a row per moment and a column per metric of any of t
 }
 
 TEST_CASE("the wide forms have a column for every setting that differs, and for no other") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   RunRecord first = make_run(1), second = make_run(2, "ar-sgd");
   first.settings.update({{"optimizer", {{"learning_rate", 0.1}, {"momentum", 0.9}}},
                          {"task", {{"partition", {{"kind", "a, \"b\""}}}}}});

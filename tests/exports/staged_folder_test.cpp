@@ -24,7 +24,7 @@ std::size_t entries(const std::string& folder) {
 }
 
 TEST_CASE("a staged folder appears whole, with the digests it told") {
-  const TempFolder temp;
+  const ScratchFolder temp;
   const std::string target = temp.path() + "/crate";
   StagedFolder folder(target + "/");
   folder.add("a.txt", "first");
@@ -45,7 +45,7 @@ TEST_CASE("a staged folder appears whole, with the digests it told") {
 }
 
 TEST_CASE("what is given up leaves nothing, and nothing is overwritten") {
-  const TempFolder temp;
+  const ScratchFolder temp;
   const std::string target = temp.path() + "/crate";
   { StagedFolder(target).add("a", "b"); }
   CHECK(entries(temp.path()) == 0);
@@ -67,7 +67,7 @@ TEST_CASE("what is given up leaves nothing, and nothing is overwritten") {
 }
 
 TEST_CASE("no name leads out of a staged folder") {
-  const TempFolder temp;
+  const ScratchFolder temp;
   StagedFolder folder(temp.path() + "/crate");
   for (const char* name : {"", "/etc/x", "..", "a/../../x", "a//b", "a/", ".hidden", "a\\b", "a b",
                            "a\nb", "naïve", "a\"b", "\xe2\x80\xae"}) {
@@ -80,7 +80,7 @@ TEST_CASE("no name leads out of a staged folder") {
 }
 
 TEST_CASE("the same files make the same archive, whenever they are packed") {
-  const TempFolder temp;
+  const ScratchFolder temp;
   const auto packed = [&](const std::string& name, const char* zone) {
     setenv("TZ", zone, 1);
     tzset();

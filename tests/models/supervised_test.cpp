@@ -94,36 +94,28 @@ TEST_CASE("a minibatch depends on seed, worker and step, and not on the lane") {
   CHECK(task->gradient(1, 0, 3, x, {}, g) == loss);
 }
 
-TEST_CASE("augmented minibatches are functions of worker and step, and evaluations see none") {
-  EchoRuntime runtime;
-  Dataset dataset = make_dataset(kTiny, 50, 5);
-  const auto plain = make_linear(runtime, dataset, 4, 2, 2);
-  dataset.augmentation = {.crop_padding = 2, .resized_crop = 1, .flip = true};
-  const auto task = make_linear(runtime, dataset, 4, 2, 2);
-  std::vector<float> x(task->dimension(), 1.5F), g(x.size());
-  int different = 0;
-  for (int step = 0; step < 30; ++step) {
-    const double loss = task->gradient(0, 1, step, x, {}, g);
-    CHECK(task->gradient(1, 1, step, x, {}, g) == loss);
-    different += plain->gradient(0, 1, step, x, {}, g) != loss ? 1 : 0;
-  }
-  CHECK(different > 25);
-  for (const EvaluationSet set : {EvaluationSet::test, EvaluationSet::training})
-    CHECK(task->evaluate(0, set, 0, x, {}).loss_sum == plain->evaluate(0, set, 0, x, {}).loss_sum);
-}
-
-TEST_CASE("labels are smoothed for gradients, and for no evaluation") {
+TEST_CASE("augmentation and smoothing are of gradients, by worker and step, and of no evaluation") {
   EchoRuntime runtime;
   Dataset dataset = make_dataset(kTiny, 50, 5);
   const auto plain = make_linear(runtime, dataset, 4, 2, 2);
   dataset.label_smoothing = 0.25;
-  const auto task = make_linear(runtime, dataset, 4, 2, 2);
-  std::vector<float> x(task->dimension(), 1.5F), g(x.size());
-  for (int step = 0; step < 5; ++step)
-    CHECK(task->gradient(0, 1, step, x, {}, g) ==
-          Approx(plain->gradient(0, 1, step, x, {}, g) + 0.25e6));
+  const auto smooth = make_linear(runtime, dataset, 4, 2, 2);
+  dataset.augmentation = {.crop_padding = 2, .resized_crop = 1, .flip = true};
+  const auto augmented = make_linear(runtime, dataset, 4, 2, 2);
+  std::vector<float> x(plain->dimension(), 1.5F), g(x.size());
+  int different = 0;
+  for (int step = 0; step < 30; ++step) {
+    const double loss = augmented->gradient(0, 1, step, x, {}, g);
+    CHECK(augmented->gradient(1, 1, step, x, {}, g) == loss);
+    const double smoothed = smooth->gradient(0, 1, step, x, {}, g);
+    different += smoothed != loss ? 1 : 0;
+    CHECK(smoothed == Approx(plain->gradient(0, 1, step, x, {}, g) + 0.25e6));
+  }
+  CHECK(different > 25);
   for (const EvaluationSet set : {EvaluationSet::test, EvaluationSet::training})
-    CHECK(task->evaluate(0, set, 0, x, {}).loss_sum == plain->evaluate(0, set, 0, x, {}).loss_sum);
+    for (Objective* task : {smooth.get(), augmented.get()})
+      CHECK(task->evaluate(0, set, 0, x, {}).loss_sum ==
+            plain->evaluate(0, set, 0, x, {}).loss_sum);
 }
 
 TEST_CASE("shifted features are those of gradients and of the training loss, and not of tests") {

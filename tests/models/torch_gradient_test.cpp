@@ -184,77 +184,46 @@ TEST_CASE("a model that moves to other arrays tells of the gradient in those") {
   }
 }
 
-TEST_CASE("a linear model's gradient is the closed form, tensor by tensor") {
-  const Case c{model_options("linear"), kTiny, false};
-  State state(c.options, c.shape);
-  const Examples examples(c.shape, 5, 3);
-  std::vector<float> g(state.x.size());
-  const double loss = make(c)->loss_and_gradient(state.x, {}, examples.batch(), g);
-
-  const std::size_t width = 128;
-  std::vector<double> expected(g.size());
-  double expected_loss = 0;
-  for (std::size_t row = 0; row < 5; ++row) {
-    const float* input = examples.features.data() + row * width;
-    double logits[3];
-    double total = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      logits[k] = state.x[3 * width + k];
-      for (std::size_t j = 0; j < width; ++j)
-        logits[k] += static_cast<double>(state.x[k * width + j]) * input[j];
-      total += std::exp(logits[k]);
-    }
-    const auto label = static_cast<std::size_t>(examples.labels[row]);
-    expected_loss += (std::log(total) - logits[label]) / 5;
-    for (std::size_t k = 0; k < 3; ++k) {
-      const double slope = (std::exp(logits[k]) / total - (k == label ? 1 : 0)) / 5;
-      for (std::size_t j = 0; j < width; ++j) expected[k * width + j] += slope * input[j];
-      expected[3 * width + k] += slope;
-    }
-  }
-  CHECK(loss == Approx(expected_loss).epsilon(1e-5));
-  for (std::size_t k = 0; k < g.size(); ++k) REQUIRE(g[k] == Approx(expected[k]).margin(2e-6));
-}
-
 // −Σₖ qₖ log pₖ with q = (1 − s) for the label plus s / classes for all classes.
-TEST_CASE("with smoothed labels loss and gradient are the closed form, evaluation stays plain") {
-  constexpr double kSmoothing = 0.3;
+TEST_CASE("a linear model's loss and gradient are the closed form, with smoothed labels too") {
   const Case c{model_options("linear"), kTiny, false};
-  State state(c.options, c.shape);
+  const State state(c.options, c.shape);
   const Examples examples(c.shape, 5, 3);
-  Batch batch = examples.batch();
-  const auto model = make(c);
-  const double plain = model->evaluate(state.x, {}, batch).loss_sum;
-  batch.label_smoothing = kSmoothing;
-  std::vector<float> g(state.x.size());
-  const double loss = model->loss_and_gradient(state.x, {}, batch, g);
-  CHECK(model->evaluate(state.x, {}, batch).loss_sum == plain);
+  for (const double smoothing : {0.0, 0.3}) {
+    Batch batch = examples.batch();
+    const auto model = make(c);
+    const double plain = model->evaluate(state.x, {}, batch).loss_sum;
+    batch.label_smoothing = smoothing;
+    std::vector<float> g(state.x.size());
+    const double loss = model->loss_and_gradient(state.x, {}, batch, g);
+    CHECK(model->evaluate(state.x, {}, batch).loss_sum == plain);  // evaluation stays plain
 
-  const std::size_t width = 128;
-  std::vector<double> expected(g.size());
-  double expected_loss = 0;
-  for (std::size_t row = 0; row < 5; ++row) {
-    const float* input = examples.features.data() + row * width;
-    double logits[3];
-    double total = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      logits[k] = state.x[3 * width + k];
-      for (std::size_t j = 0; j < width; ++j)
-        logits[k] += static_cast<double>(state.x[k * width + j]) * input[j];
-      total += std::exp(logits[k]);
+    const std::size_t width = 128;
+    std::vector<double> expected(g.size());
+    double expected_loss = 0;
+    for (std::size_t row = 0; row < 5; ++row) {
+      const float* input = examples.features.data() + row * width;
+      double logits[3];
+      double total = 0;
+      for (std::size_t k = 0; k < 3; ++k) {
+        logits[k] = state.x[3 * width + k];
+        for (std::size_t j = 0; j < width; ++j)
+          logits[k] += static_cast<double>(state.x[k * width + j]) * input[j];
+        total += std::exp(logits[k]);
+      }
+      for (std::size_t k = 0; k < 3; ++k) {
+        const bool is_label = static_cast<std::size_t>(examples.labels[row]) == k;
+        const double wanted = smoothing / 3 + (is_label ? 1 - smoothing : 0);
+        expected_loss += wanted * (std::log(total) - logits[k]) / 5;
+        const double slope = (std::exp(logits[k]) / total - wanted) / 5;
+        for (std::size_t j = 0; j < width; ++j) expected[k * width + j] += slope * input[j];
+        expected[3 * width + k] += slope;
+      }
     }
-    for (std::size_t k = 0; k < 3; ++k) {
-      const bool is_label = static_cast<std::size_t>(examples.labels[row]) == k;
-      const double wanted = kSmoothing / 3 + (is_label ? 1 - kSmoothing : 0);
-      expected_loss += wanted * (std::log(total) - logits[k]) / 5;
-      const double slope = (std::exp(logits[k]) / total - wanted) / 5;
-      for (std::size_t j = 0; j < width; ++j) expected[k * width + j] += slope * input[j];
-      expected[3 * width + k] += slope;
-    }
+    CHECK(loss == Approx(expected_loss).epsilon(1e-5));
+    if (smoothing > 0) CHECK(loss != Approx(plain / 5).epsilon(1e-3));
+    for (std::size_t k = 0; k < g.size(); ++k) REQUIRE(g[k] == Approx(expected[k]).margin(2e-6));
   }
-  CHECK(loss == Approx(expected_loss).epsilon(1e-5));
-  CHECK(loss != Approx(plain / 5).epsilon(1e-3));
-  for (std::size_t k = 0; k < g.size(); ++k) REQUIRE(g[k] == Approx(expected[k]).margin(2e-6));
 }
 
 TEST_CASE("the loss of a language model with smoothed labels is that of all tokens' mixtures") {

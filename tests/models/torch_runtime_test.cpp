@@ -1,4 +1,6 @@
 // Bits, bindings, threads and errors of the LibTorch module.
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "engine/base/error.hpp"
@@ -161,22 +163,34 @@ TEST_CASE("a TorchScript file depends on the model, its values and its descripti
   CHECK_THROWS_AS(file("a"), AssertionError);
 }
 
-TEST_CASE("wrong sizes are our own bug, a label out of range is an error") {
+TEST_CASE("what is no TorchScript file is refused, whatever it is") {
+  ModelRuntime& runtime = load_model_runtime();
+  const auto options = model_options("linear");
+  const State state(options, kImage);
+  const std::string whole = runtime.torchscript(options, kImage, state.x, {}, {});
+  const std::string path = (std::filesystem::temp_directory_path() / "acid-bad.pt").string();
+  const auto refused = ContainsSubstring("is no TorchScript file");
+  for (const std::string& bytes : {std::string("a model"), std::string(), whole.substr(0, 100),
+                                   whole.substr(0, whole.size() / 2)}) {
+    std::ofstream(path, std::ios::binary) << bytes;
+    CHECK_THROWS_WITH(runtime.read(path, kImage), refused);
+  }
+  std::filesystem::remove(path);
+  CHECK_THROWS_WITH(runtime.read(std::filesystem::temp_directory_path(), kImage), refused);
+}
+
+TEST_CASE("wrong sizes are our own bug, a label or a token out of range is an error") {
   const State state(model_options("linear"), kImage);
   Examples examples(kImage, 4, 3);
   const auto model = make("linear");
-  std::vector<float> g(state.x.size());
-  std::vector<float> short_g(3);
+  std::vector<float> g(state.x.size()), short_g(3);
   CHECK_THROWS_AS(model->loss_and_gradient(state.x, {}, examples.batch(), short_g), AssertionError);
   examples.labels[2] = 10;
   CHECK_THROWS_AS(model->loss_and_gradient(state.x, {}, examples.batch(), g), Error);
-}
-
-TEST_CASE("a token beyond the vocabulary is an error") {
-  const State state(model_options("transformer-lm"), kSequence);
-  Examples examples(kSequence, 4, 3);
-  examples.features[20] = 17;
-  CHECK_THROWS_AS(make("transformer-lm")->evaluate(state.x, {}, examples.batch()), Error);
+  const State of_text(model_options("transformer-lm"), kSequence);
+  Examples text(kSequence, 4, 3);
+  text.features[20] = 17;
+  CHECK_THROWS_AS(make("transformer-lm")->evaluate(of_text.x, {}, text.batch()), Error);
 }
 
 TEST_CASE("thread counts are set and read back in every thread") {

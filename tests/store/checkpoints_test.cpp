@@ -27,33 +27,28 @@ bool sleeps(pid_t thread) {
 TEST_CASE("a checkpoint reads back as it was recorded") {
   Story story;
   story.begin();
-  CHECK(checkpoints_of(story.store, story.run.id).empty());
+  CHECK(story.checkpoints().empty());
   story.steps(1, 3);
   CHECK(story.checkpoint(3).empty());
   story.steps(4, 4);
   CHECK(story.checkpoint(4).empty());
-  const auto rows = run_detail(story.store, story.run.id).checkpoints;
+  const auto rows = story.detail().checkpoints;
   REQUIRE(rows.size() == 2);
   const CheckpointRecord wanted = record_at(3, "1-");
-  CHECK(rows[0].number == 1);
-  CHECK(rows[0].attempt == 1);
-  CHECK(rows[0].step == 3);
-  CHECK(rows[0].position.gradients == 3);
-  CHECK(rows[0].position.normalised_time == 1.5);
-  CHECK(rows[0].position.seconds == 0.3);
-  CHECK(rows[0].position.bytes == 300);
-  CHECK(rows[0].path == wanted.path);
-  CHECK(rows[0].sha256 == wanted.sha256);
-  CHECK(rows[0].bytes == 1003);
-  CHECK(rows[0].created.size() == 24);
-  CHECK_FALSE(rows[0].removed);
+  const CheckpointRow& row = rows[0];
+  CHECK(std::tie(row.number, row.attempt, row.step, row.path, row.sha256, row.bytes) ==
+        std::tuple(1, 1, 3, wanted.path, wanted.sha256, 1003));
+  const Position& here = row.position;
+  CHECK(std::tie(here.gradients, here.normalised_time, here.seconds, here.bytes) ==
+        std::tuple(3, 1.5, 0.3, 300));
+  CHECK((row.created.size() == 24 && !row.removed));
   CHECK(rows[1].number == 2);
   CHECK(rows[1].id > rows[0].id);
   const CutDigests cut = cut_digests(story.store, rows[0].id);
   CHECK(cut.workers == wanted.worker_digests);
   CHECK(cut.tensors == wanted.tensor_digests);
   CHECK_THROWS_AS(cut_digests(story.store, 12345), StoreError);
-  CHECK(run_summaries(story.store, {story.run.id}).at(0).progress.gradients == 4);
+  CHECK(story.summary().progress.gradients == 4);
 }
 
 TEST_CASE("only the newest checkpoints keep their files") {
@@ -64,7 +59,7 @@ TEST_CASE("only the newest checkpoints keep their files") {
     story.steps(step, step);
     const auto now = story.checkpoint(step, 2);
     released.insert(released.end(), now.begin(), now.end());
-    const auto rows = checkpoints_of(story.store, story.run.id);
+    const auto rows = story.checkpoints();
     REQUIRE(rows.size() == static_cast<std::size_t>(step));
     for (const CheckpointRow& row : rows) CHECK(row.removed == (row.number <= step - 2));
     CHECK(cut_digests(story.store, rows.front().id).workers.size() == 2);
@@ -162,7 +157,7 @@ TEST_CASE("events that are missing or of an unknown worker are reported with the
     story.steps(1, 3);
     story.kill();
     story.check({1, 1, 1});
-    story.store.impl().connection().execute(damage);
+    story.execute(damage);
     INFO(damage);
     CHECK_THROWS_AS(read_events(story.store, story.run.id), StoreError);
     CHECK_THROWS_WITH(read_events(story.store, story.run.id),
@@ -181,19 +176,16 @@ TEST_CASE("verifications are kept with the attempt they were made of") {
   const std::int64_t checkpoint = story.from(1).checkpoint;
   story.store.add_verification(story.run.id, {true, "9 cuts", std::nullopt, {{"cpu", "x"}}});
   story.store.add_verification(story.run.id, {false, "worker 3 differs", checkpoint, {}});
-  const auto rows = run_detail(story.store, story.run.id).verifications;
+  const auto rows = story.detail().verifications;
   REQUIRE(rows.size() == 2);
-  CHECK(rows[0].equal);
-  CHECK(rows[0].message == "9 cuts");
-  CHECK_FALSE(rows[0].from.has_value());
+  CHECK((rows[0].equal && rows[0].message == "9 cuts" && !rows[0].from));
   CHECK(rows[0].host == Lease::of_this_process().host);
   CHECK(rows[0].environment == nlohmann::json{{"cpu", "x"}});
   CHECK(rows[0].time.size() == 24);
-  CHECK_FALSE(rows[1].equal);
-  CHECK(rows[1].from == 1);
+  CHECK((!rows[1].equal && rows[1].from == 1));
   CHECK(number(story.store, "SELECT checkpoint FROM verification_list WHERE equal = 0") == 1);
   story.begin(story.from(1));
-  CHECK(run_detail(story.store, story.run.id).verifications.empty());
+  CHECK(story.detail().verifications.empty());
   CHECK_THROWS_AS(story.store.add_verification("unknown", {}), StoreError);
 }
 

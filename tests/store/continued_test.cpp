@@ -24,7 +24,7 @@ TEST_CASE("no step has two values after a run was killed and continued twice") {
   story.kill();
   story.check({1, 1, 1, 2, 2, 3});
 
-  const RunDetail detail = run_detail(story.store, story.run.id);
+  const RunDetail detail = story.detail();
   REQUIRE(detail.attempts.size() == 3);
   CHECK(detail.attempts[0].resumed_from == 0);
   CHECK(detail.attempts[1].resumed_from == 1);
@@ -48,10 +48,10 @@ TEST_CASE("going back further than to the newest checkpoint supersedes what came
   const Continuation third = story.from(3);
   story.begin(story.from(1));  // as when the other checkpoints' files are damaged
   story.check({1, 1});
-  CHECK(checkpoints_of(story.store, story.run.id).size() == 1);
+  CHECK(story.checkpoints().size() == 1);
   story.steps(3, 3);
   story.checkpoint(3);
-  CHECK(checkpoints_of(story.store, story.run.id).back().number == 4);
+  CHECK(story.checkpoints().back().number == 4);
   for (const Continuation& gone : {second, third}) {
     CHECK_THROWS_WITH(story.begin(gone),
                       ContainsSubstring("superseded") && ContainsSubstring("show"));
@@ -70,13 +70,13 @@ TEST_CASE("a fresh attempt supersedes everything, checkpoints and events too") {
   story.checkpoint(2);
   story.begin();
   story.check({});
-  CHECK(checkpoints_of(story.store, story.run.id).empty());
+  CHECK(story.checkpoints().empty());
   CHECK(number(story.store, "SELECT superseded FROM attempt_list WHERE attempt = 1") == 1);
   story.steps(1, 1);
   story.checkpoint(1);
   story.kill();
   story.check({2});
-  CHECK(checkpoints_of(story.store, story.run.id).at(0).number == 2);
+  CHECK(story.checkpoints().at(0).number == 2);
 }
 
 TEST_CASE("a run can be continued from a checkpoint before its first sample") {
@@ -88,13 +88,13 @@ TEST_CASE("a run can be continued from a checkpoint before its first sample") {
   story.checkpoint(0);
   story.steps(2, 3);
   story.begin(story.from(1));
-  CHECK(read_series(story.store, story.run.id).empty());
+  CHECK(story.series().empty());
   CHECK(read_events(story.store, story.run.id)[1].size() == kEventBytes);
   CHECK(number(story.store, "SELECT superseded FROM attempt_list WHERE attempt = 1") == 0);
   CHECK(number(story.store, "SELECT count(*) FROM series_list") == 0);
   story.steps(2, 2);
   story.kill();
-  CHECK(read_series(story.store, story.run.id).at(0).points.size() == 1);
+  CHECK(story.series().at(0).points.size() == 1);
   CHECK(read_events(story.store, story.run.id)[0].size() == 2 * kEventBytes);
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("what changed when a run was continued is kept") {
   Continuation continued = story.from(1);
   continued.changed = {{"compiler", {"g++ 12", "clang \"14\""}}};
   story.begin(continued);
-  const auto attempts = run_detail(story.store, story.run.id).attempts;
+  const auto attempts = story.detail().attempts;
   CHECK(attempts.at(0).changed == nlohmann::json::object());
   CHECK(attempts.at(1).changed == continued.changed);
   CHECK(number(story.store, "SELECT resumed_from FROM attempt_list WHERE attempt = 2") == 1);
@@ -136,7 +136,7 @@ TEST_CASE("a continued run shows where it stands and the last values before it h
   story.checkpoint(3);
   story.steps(4, 9);
   story.begin(story.from(1));
-  const auto shown = [&] { return run_summaries(story.store, {story.run.id}).at(0); };
+  const auto shown = [&] { return story.summary(); };
   const std::string in_view = "SELECT metrics ->> 'train_loss_at_mean' FROM run_list";
   CHECK(shown().progress.gradients == 3);
   CHECK(shown().progress.seconds == 0.3);
@@ -193,7 +193,7 @@ TEST_CASE("an attempt that another process has replaced takes no more checkpoint
   story.store.begin_attempt(story.run.id, dead_lease(), {}, {}, {}, story.from(1));
   CHECK_THROWS_WITH(story.checkpoint(2), ContainsSubstring("another process has taken run"));
   CHECK_THROWS_AS(story.steps(2, 2), StoreError);
-  CHECK(checkpoints_of(story.store, story.run.id).size() == 1);
+  CHECK(story.checkpoints().size() == 1);
 }
 
 TEST_CASE("an attempt that another process has replaced records nothing more, nor its end") {
@@ -209,7 +209,7 @@ TEST_CASE("an attempt that another process has replaced records nothing more, no
   AttemptResult result = ended_as(RunState::finished);
   result.artifacts = {{"final-mean", "checkpoints/x", sha256_hex("x"), 1}};
   CHECK_THROWS_WITH(story.store.end_attempt(story.attempt_id(), result), taken_over);
-  CHECK(run_detail(story.store, story.run.id).attempts.at(0).outcome == "interrupted");
+  CHECK(story.detail().attempts.at(0).outcome == "interrupted");
   for (const char* table : {"results", "artifacts", "log"})
     CHECK(number(story.store, fmt::format("SELECT count(*) FROM {}", table)) == 0);
   CHECK(number(story.store, "SELECT count(*) FROM ticks") == 1);
@@ -226,7 +226,7 @@ TEST_CASE("an attempt that lost its last values to a cut hands on those of the o
   story.checkpoint(2);
   story.steps(3, 3);
   story.begin(story.from(2));
-  const auto metrics = [&] { return run_summaries(story.store, {story.run.id}).at(0).metrics; };
+  const auto metrics = [&] { return story.summary().metrics; };
   CHECK(metrics().at("train_loss_at_mean") == Story::value(1, 1));
   CHECK(metrics().at("eval_loss") == 5);
   story.begin();
@@ -235,7 +235,7 @@ TEST_CASE("an attempt that lost its last values to a cut hands on those of the o
 
 TEST_CASE("a process that was overtaken by another begins nothing") {
   Story story;
-  const auto seen = [&] { return version_of(run_detail(story.store, story.run.id)); };
+  const auto seen = [&] { return version_of(story.detail()); };
   const auto begin = [&](const RunVersion& known, const Lease& lease = dead_lease()) {
     return story.store.begin_attempt(story.run.id, lease, {}, {}, {}, std::nullopt, known);
   };

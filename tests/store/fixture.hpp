@@ -14,33 +14,13 @@
 #include "store/impl.hpp"
 #include "store/queries.hpp"
 #include "store/writer.hpp"
+#include "tests/scratch.hpp"
 #include "tests/waiting.hpp"
 
 namespace acid::test {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// A folder for one test, removed with everything in it.
-class TempFolder {
- public:
-  TempFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "acid-store-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TempFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-  std::string store() const { return path_ + "/store"; }
-
- private:
-  std::string path_;
-};
 
 inline RunRecord make_run(std::uint64_t seed, const std::string& algorithm = "ad-psgd") {
   RunRecord run;
@@ -76,6 +56,24 @@ inline Store make_store(const std::string& folder, const std::vector<RunRecord>&
   return store;
 }
 
+/// A store with one planned run, in a folder of its own.
+struct OneRun {
+  ScratchFolder temp;
+  RunRecord run = make_run(1);
+  Store store = make_store(temp.store(), {run});
+
+  std::int64_t begin(const Lease& lease = Lease::of_this_process()) {
+    return store.begin_attempt(run.id, lease, {}, {}, {});
+  }
+  RunSummary summary() const { return run_summaries(store, {run.id}).at(0); }
+  RunDetail detail() const { return run_detail(store, run.id); }
+  std::vector<Series> series(const std::string& metric = "", bool whole = false) const {
+    return read_series(store, run.id, metric, whole);
+  }
+  std::vector<CheckpointRow> checkpoints() const { return checkpoints_of(store, run.id); }
+  void execute(const std::string& sql) const { store.impl().connection().execute(sql); }
+};
+
 inline std::int64_t begin(Store& store, const std::string& run_id) {
   return store.begin_attempt(run_id, Lease::of_this_process(), {}, {}, {});
 }
@@ -86,11 +84,34 @@ inline AttemptResult ended_as(RunState state) {
   return result;
 }
 
+/// A verification in which all was equal.
+inline Verification verified(const std::string& message = "") {
+  return {.equal = true, .message = message, .from = {}, .environment = {}};
+}
+
+/// A connection as another program would have it.
+inline sqlite::Connection raw_connection(const std::string& folder) {
+  return {folder + "/store.db", folder, sqlite::Connection::Mode::write};
+}
+
 /// The first value of a query.
 inline std::int64_t number(const Store& store, const std::string& sql) {
   sqlite::Statement statement(store.impl().connection(), sql);
   statement.step();
   return statement.integer(0);
+}
+
+/// The lease of a process that is gone, as after SIGKILL.
+inline Lease dead_lease() {
+  Lease lease = Lease::of_this_process();
+  lease.process_start -= 1;
+  return lease;
+}
+
+inline Lease lease_elsewhere() {
+  Lease lease = Lease::of_this_process();
+  lease.host = "elsewhere";
+  return lease;
 }
 
 /// Runs `check` as a user without rights (tests often run as root, who may do everything).

@@ -55,7 +55,7 @@ class SyncedFolders {
 };
 
 TEST_CASE("every folder that is made for a store is made durable") {
-  TempFolder temp;
+  ScratchFolder temp;
   SyncedFolders synced;
   const Store store(temp.store() + "/deep/er", Store::Access::write);
   for (const char* parent : {"", "/store", "/store/deep", "/store/deep/er"}) {
@@ -65,7 +65,7 @@ TEST_CASE("every folder that is made for a store is made durable") {
 }
 
 TEST_CASE("what the file system cannot look at is named as a problem of the store") {
-  TempFolder temp;
+  ScratchFolder temp;
   SECTION("the folder is a link to itself") {
     fs::create_directory_symlink("store", temp.store());
     CHECK_THAT(error_of(temp.store(), Store::Access::write),

@@ -45,7 +45,7 @@ void record_chain(Store& store, const std::string& run) {
 }
 
 struct GarbageFixture {
-  TempFolder temp;
+  ScratchFolder temp;
   RunRecord run = make_run(1), other = make_run(2);
   Store store = make_store(temp.store(), {run, other});
   std::string path(const std::string& name) const { return path_of(run.id, name); }
@@ -361,10 +361,11 @@ void collect_until_killed(const std::string& folder, const std::string& files, d
     if (clock.seconds() - began > seconds || files_in(files) < files_left) kill(child, SIGKILL);
 }
 
-TEST_CASE("gc killed at any instant leaves no row without its file, and the next one finishes") {
+TEST_CASE("gc killed at any instant leaves no row without its file, and the next one finishes",
+          "[release]") {
   constexpr int kFiles = 150, kRounds = 6;
   for (int round = 0; round < kRounds; ++round) {
-    TempFolder temp;
+    ScratchFolder temp;
     const RunRecord run = make_run(1);
     const std::string files = temp.store() + "/checkpoints/" + run.id;
     std::string before;

@@ -11,13 +11,15 @@ namespace {
 using namespace test;
 namespace fs = std::filesystem;
 
-struct Written {
-  TempFolder temp;
-  RunRecord run = make_run(1);
-  Store store = make_store(temp.store(), {run});
-  std::int64_t attempt = begin(store, run.id);
+struct Written : OneRun {
+  std::int64_t attempt = begin();
   RunWriter writer{temp.store(), run.id, attempt};
 
+  /// What the store has before it is lost.
+  void sample_and_flush() {
+    sample(1);
+    writer.flush();
+  }
   void sample(double value) {
     const std::vector<Value> row{{"eval_loss", kWholeRun, value}};
     writer.sample({static_cast<std::int64_t>(value), value, 0, 0}, row);
@@ -46,8 +48,7 @@ std::vector<double> values_in(const std::string& folder, const std::string& run)
 
 TEST_CASE("a run whose store is removed stops recording and keeps what there was beside it") {
   Written written;
-  written.sample(1);
-  written.writer.flush();
+  written.sample_and_flush();
   fs::remove_all(written.temp.store());
   written.sample(2);
   CHECK_THAT(written.complaint(), ContainsSubstring("was removed or moved") &&
@@ -63,8 +64,7 @@ TEST_CASE("a run whose store is removed stops recording and keeps what there was
 TEST_CASE("what was kept of a store that was lost stays when the run loses its store again") {
   Written written;
   fs::create_directories(written.kept() + "/checkpoints");
-  written.sample(1);
-  written.writer.flush();
+  written.sample_and_flush();
   fs::remove_all(written.temp.store());
   written.sample(2);
   CHECK_THAT(written.complaint(), ContainsSubstring(written.kept() + "-2"));
@@ -74,8 +74,7 @@ TEST_CASE("what was kept of a store that was lost stays when the run loses its s
 
 TEST_CASE("a run whose store is replaced leaves the new one alone") {
   Written written;
-  written.sample(1);
-  written.writer.flush();
+  written.sample_and_flush();
   fs::remove_all(written.temp.store());
   const RunRecord other = make_run(2);
   make_store(written.temp.store(), {other});
@@ -89,8 +88,7 @@ TEST_CASE("a run whose store is replaced leaves the new one alone") {
 
 TEST_CASE("a run whose store is moved stops, with everything where the store is now") {
   Written written;
-  written.sample(1);
-  written.writer.flush();
+  written.sample_and_flush();
   const std::string elsewhere = written.temp.path() + "/elsewhere";
   fs::rename(written.temp.store(), elsewhere);
   written.sample(2);
@@ -109,8 +107,7 @@ TEST_CASE("before a file is written, the store is asked for, also when nothing w
 
 TEST_CASE("removing what SQLite keeps beside the database does not stop a run") {
   Written written;
-  written.sample(1);
-  written.writer.flush();
+  written.sample_and_flush();
   fs::remove_all(written.temp.store() + "/checkpoints");
   written.sample(2);
   CHECK(written.complaint() == "nothing");

@@ -42,59 +42,40 @@ class Sleeper {
   Lease lease_;
 };
 
-TEST_CASE("the lease of this process is alive") {
-  const Lease lease = Lease::of_this_process();
+TEST_CASE("the lease of this process is alive, and not one of a number that another has now") {
+  Lease lease = Lease::of_this_process();
   CHECK(lease.pid == getpid());
   CHECK(lease.process_start > 0);
-  CHECK_FALSE(lease.host.empty());
-  CHECK_FALSE(lease.boot_id.empty());
+  CHECK_FALSE((lease.host.empty() || lease.boot_id.empty()));
   CHECK(lease.alive());
-}
-
-TEST_CASE("a process id used again by another process is not taken for the old one") {
-  Lease lease = Lease::of_this_process();
-  lease.process_start -= 1;
+  CHECK_FALSE(dead_lease().alive());
+  lease.boot_id = "an earlier boot";
   CHECK_FALSE(lease.alive());
+  lease.host = "elsewhere";
+  CHECK(lease.alive());  // or may be
 }
 
 TEST_CASE("a killed process is dead at once, even before its parent has noticed") {
   Sleeper sleeper;
-  const Lease& lease = sleeper.lease();
-  CHECK(lease.alive());
+  CHECK(sleeper.lease().alive());
   sleeper.kill();
-  CHECK(comes_true([&] { return !lease.alive(); }));
+  CHECK(comes_true([&] { return !sleeper.lease().alive(); }));
 }
 
-TEST_CASE("a process before the last boot is dead, and one on another host may live") {
-  Lease lease = Lease::of_this_process();
-  lease.boot_id = "an earlier boot";
-  CHECK_FALSE(lease.alive());
-  lease.host = "elsewhere";
-  CHECK(lease.alive());
-}
-
-TEST_CASE("of a process on another host the heartbeat decides") {
+TEST_CASE("of a process on another host or in another PID namespace the heartbeat decides") {
   Lease lease = Lease::of_this_process();
   CHECK(goes_on(lease, 1e9));
-  lease.host = "elsewhere";
-  CHECK(goes_on(lease, kHeartbeatLostSeconds - 1));
-  CHECK_FALSE(goes_on(lease, kHeartbeatLostSeconds + 1));
-}
-
-TEST_CASE("of a process in another PID namespace of this host the heartbeat decides") {
-  Lease lease = Lease::of_this_process();
   const std::size_t space = lease.boot_id.find(" pid:[");
   REQUIRE(space != std::string::npos);
-  lease.boot_id = lease.boot_id.substr(0, space) + " pid:[1]";
-  lease.process_start -= 1;  // the process number belongs to another process here
-  CHECK(lease.alive());
-  CHECK(goes_on(lease, kHeartbeatLostSeconds - 1));
-  CHECK_FALSE(goes_on(lease, kHeartbeatLostSeconds + 1));
-}
-
-TEST_CASE("a lease that does not name its PID namespace is looked up as in this one") {
-  Lease lease = Lease::of_this_process();
-  lease.boot_id.resize(lease.boot_id.find(' '));
+  Lease apart = dead_lease();  // the process number belongs to another process here
+  apart.boot_id = lease.boot_id.substr(0, space) + " pid:[1]";
+  CHECK(apart.alive());
+  for (const Lease& unseen : {lease_elsewhere(), apart}) {
+    CHECK(goes_on(unseen, kHeartbeatLostSeconds - 1));
+    CHECK_FALSE(goes_on(unseen, kHeartbeatLostSeconds + 1));
+  }
+  // A lease that does not name its PID namespace is looked up as in this one.
+  lease.boot_id.resize(space);
   CHECK(lease.alive());
   CHECK(goes_on(lease, 1e9));
   lease.process_start -= 1;
@@ -102,12 +83,10 @@ TEST_CASE("a lease that does not name its PID namespace is looked up as in this 
 }
 
 TEST_CASE("the moment of a store passes when a process that executes a run is killed") {
-  const TempFolder temp;
-  const RunRecord run = make_run(1);
-  Store store = make_store(temp.store(), {run});
+  OneRun f;
   const Sleeper sleeper;
-  store.begin_attempt(run.id, sleeper.lease(), {}, {}, {});
-  const Store reader(temp.store(), Store::Access::read);
+  f.store.begin_attempt(f.run.id, sleeper.lease(), {}, {}, {});
+  const Store reader(f.temp.store(), Store::Access::read);
   const std::string alive = store_moment(reader);
   CHECK(store_moment(reader) == alive);
   sleeper.kill();
@@ -116,48 +95,35 @@ TEST_CASE("the moment of a store passes when a process that executes a run is ki
 }
 
 TEST_CASE("a living process keeps its run, and the refusal names it") {
-  TempFolder temp;
-  const RunRecord run = make_run(1);
-  Store store = make_store(temp.store(), {run});
+  OneRun f;
   const Lease mine = Lease::of_this_process();
-  begin(store, run.id);
-  CHECK_THROWS_AS(begin(store, run.id), StoreError);
-  CHECK_THROWS_WITH(begin(store, run.id), ContainsSubstring(mine.host) &&
-                                              ContainsSubstring(std::to_string(mine.pid)) &&
-                                              ContainsSubstring(run.id));
+  f.begin();
+  CHECK_THROWS_AS(f.begin(), StoreError);
+  CHECK_THROWS_WITH(f.begin(), ContainsSubstring(mine.host) &&
+                                   ContainsSubstring(std::to_string(mine.pid)) &&
+                                   ContainsSubstring(f.run.id));
 }
 
 TEST_CASE("the run of a dead process shows as interrupted and can begin again") {
-  TempFolder temp;
-  const RunRecord run = make_run(1);
-  Store store = make_store(temp.store(), {run});
-  Lease gone = Lease::of_this_process();
-  gone.process_start -= 1;
-  store.begin_attempt(run.id, gone, {}, {}, {});
-  const RunDetail dead = run_detail(store, run.id);
+  OneRun f;
+  f.begin(dead_lease());
+  const RunDetail dead = f.detail();
   CHECK(dead.summary.state == RunState::interrupted);
   CHECK_FALSE(dead.summary.finished.empty());
   CHECK(dead.attempts.at(0).outcome == "interrupted");
-  RunFilter interrupted;
+  RunFilter interrupted, where;
   interrupted.state = RunState::interrupted;
-  CHECK(list_runs(store, interrupted).size() == 1);
-  RunFilter where;
   where.where = {"state = 'interrupted'"};
-  CHECK(list_runs(store, where).size() == 1);
-
-  begin(store, run.id);
-  const RunDetail alive = run_detail(store, run.id);
+  for (const RunFilter& filter : {interrupted, where})
+    CHECK(list_runs(f.store, filter).size() == 1);
+  f.begin();
+  const RunDetail alive = f.detail();
   CHECK(alive.summary.state == RunState::running);
   REQUIRE(alive.attempts.size() == 2);
   CHECK(alive.attempts[0].outcome == "interrupted");
   CHECK_THAT(alive.attempts[0].message, ContainsSubstring("was gone"));
   CHECK(alive.attempts[1].outcome.empty());
-}
-
-TEST_CASE("a run that does not exist cannot begin") {
-  TempFolder temp;
-  Store store = make_store(temp.store(), {});
-  CHECK_THROWS_WITH(begin(store, "nope"), ContainsSubstring("no run nope"));
+  CHECK_THROWS_WITH(test::begin(f.store, "nope"), ContainsSubstring("no run nope"));
 }
 
 }  // namespace

@@ -37,13 +37,7 @@ TEST_CASE("the outline of a long series is spread evenly over it") {
 
 TEST_CASE("the outline leaves out what was superseded") {
   Story story;
-  story.begin();
-  story.steps(1, 3);
-  story.checkpoint(3);
-  story.steps(4, 6);
-  story.begin(story.from(1));
-  story.steps(4, 5);
-  story.kill();
+  story.begin_and_go_on();
   CHECK(outline(story, 100) == std::vector<double>{1001, 1002, 1003, 2004, 2005});
 }
 

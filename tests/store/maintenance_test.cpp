@@ -34,12 +34,6 @@ StoreFinding finding(const Store& store, const std::string& part) {
 
 void check_sound(const Store& store) { CHECK(texts(inspect_store(store)).empty()); }
 
-Lease dead_lease() {
-  Lease lease = Lease::of_this_process();
-  lease.process_start -= 1;
-  return lease;
-}
-
 /// A run with two checkpoints that was interrupted, and one that has finished.
 struct TwoRuns {
   TwoRuns() {
@@ -56,7 +50,7 @@ struct TwoRuns {
   }
   std::string folder() const { return temp.store(); }
 
-  TempFolder temp;
+  ScratchFolder temp;
   RunRecord a = make_run(1), b = make_run(2);
   Store store = make_store(temp.store(), {a, b});
 };
@@ -130,7 +124,7 @@ TEST_CASE("a checkpoint whose file is missing stays one, for the file may be put
 
 TEST_CASE("a file that one may not look at is not called altered, and another in its place is") {
   TwoRuns f;
-  f.store.add_verification(f.b.id, {.equal = true, .message = "", .from = {}, .environment = {}});
+  f.store.add_verification(f.b.id, verified());
   const std::string file = f.folder() + "/" + path_of(f.b.id, "one");
   const auto says = [&](const char* altered, const char* unreadable) {
     const Store store(f.folder(), Store::Access::read);
@@ -319,7 +313,7 @@ void damage_table(const std::string& folder, const std::string& table) {
 TEST_CASE("damage of the database is reported, and then nothing is repaired or deleted") {
   const std::string table =
       GENERATE("points", "attempts", "checkpoints", "runs", "artifacts", "sqlite_autoindex_runs_1");
-  TempFolder temp;
+  ScratchFolder temp;
   const RunRecord run = make_run(1);
   {
     Store store = make_store(temp.store(), {run});

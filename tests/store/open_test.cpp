@@ -5,6 +5,7 @@
 
 #include <array>
 #include <fstream>
+#include <map>
 
 #include "store/impl.hpp"
 #include "tests/catch.hpp"
@@ -16,13 +17,8 @@ namespace {
 using namespace test;
 namespace fs = std::filesystem;
 
-std::string bytes_of(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 TEST_CASE("reading a store that does not exist creates nothing") {
-  TempFolder temp;
+  ScratchFolder temp;
   CHECK_THAT(error_of(temp.store(), Store::Access::read), ContainsSubstring("acid run"));
   CHECK_FALSE(fs::exists(temp.store()));
   fs::create_directory(temp.store());
@@ -31,19 +27,21 @@ TEST_CASE("reading a store that does not exist creates nothing") {
 }
 
 TEST_CASE("a new store has the settings that keep it safe") {
-  TempFolder temp;
+  ScratchFolder temp;
   const Store store(temp.store() + "/deep/er", Store::Access::write);
   const sqlite::Connection& connection = store.impl().connection();
   CHECK(fs::is_directory(store.folder() + "/checkpoints"));
-  CHECK(connection.pragma("application_id") == kApplicationId);
-  CHECK(connection.pragma("user_version") == static_cast<std::int64_t>(migrations().size()));
-  CHECK(connection.pragma("page_size") == 8192);
-  CHECK(connection.pragma("foreign_keys") == 1);
-  CHECK(connection.pragma("trusted_schema") == 0);
-  CHECK(connection.pragma("cell_size_check") == 1);
-  CHECK(connection.pragma("synchronous") == 2);
-  CHECK(connection.pragma("wal_autocheckpoint") == 0);  // this class does it itself, under a lock
-  CHECK(connection.pragma("busy_timeout") == 60000);
+  for (const auto& [pragma, value] : std::map<const char*, std::int64_t>{
+           {"application_id", kApplicationId},
+           {"user_version", std::ssize(migrations())},
+           {"page_size", 8192},
+           {"foreign_keys", 1},
+           {"trusted_schema", 0},
+           {"cell_size_check", 1},
+           {"synchronous", 2},
+           {"wal_autocheckpoint", 0},  // this class does it itself, under a lock
+           {"busy_timeout", 60000}})
+    CHECK(connection.pragma(pragma) == value);
   sqlite::Statement journal(connection, "PRAGMA journal_mode");
   journal.step();
   CHECK(journal.text(0) == "wal");
@@ -54,7 +52,7 @@ TEST_CASE("a new store has the settings that keep it safe") {
 }
 
 TEST_CASE("the writer's commits are batched, a reader never checkpoints or writes") {
-  TempFolder temp;
+  ScratchFolder temp;
   {
     WritingConnection writer(temp.store(), WritingConnection::Durability::batched);
     CHECK(writer.get().pragma("synchronous") == 1);
@@ -69,7 +67,7 @@ TEST_CASE("the writer's commits are batched, a reader never checkpoints or write
 }
 
 TEST_CASE("the write-ahead log does not grow without bound") {
-  TempFolder temp;
+  ScratchFolder temp;
   WritingConnection writer(temp.store(), WritingConnection::Durability::batched);
   const std::string blob(100'000, 'x');
   for (int i = 0; i < 1000; ++i)
@@ -81,83 +79,66 @@ TEST_CASE("the write-ahead log does not grow without bound") {
   CHECK(fs::file_size(temp.store() + "/store.db-wal") < 30'000'000);
 }
 
-TEST_CASE("a store made by a newer acid is refused and not touched") {
-  TempFolder temp;
-  {
-    Store(temp.store(), Store::Access::write)
-        .impl()
-        .connection()
-        .execute("PRAGMA user_version = 99");
+TEST_CASE("what is no store of this acid is refused and not touched") {
+  const auto newer = [](const std::string& folder) {
+    Store(folder, Store::Access::write).impl().connection().execute("PRAGMA user_version = 99");
+  };
+  const auto of_another_program = [](const std::string& folder) {
+    fs::create_directory(folder);
+    raw_connection(folder).execute("CREATE TABLE precious (x); INSERT INTO precious VALUES (1)");
+  };
+  const auto text = [](const std::string& folder) {
+    fs::create_directory(folder);
+    std::ofstream(folder + "/store.db") << std::string(10000, 'x');
+  };
+  using Making = std::function<void(const std::string&)>;
+  using Words = std::vector<std::string>;
+  for (const auto& [make, says] :
+       {std::pair<Making, Words>{newer, {"newer acid", "99", "Update acid"}},
+        {of_another_program, {"another program"}},
+        {text, {"not a store of acid"}}}) {
+    ScratchFolder temp;
+    make(temp.store());
+    for (const auto access : {Store::Access::read, Store::Access::write}) {
+      const std::string before = content_of(temp.store() + "/store.db");
+      const std::string error = error_of(temp.store(), access);
+      for (const std::string& words : says) CHECK_THAT(error, ContainsSubstring(words));
+      CHECK(content_of(temp.store() + "/store.db") == before);
+    }
   }
-  for (const auto access : {Store::Access::read, Store::Access::write}) {
-    const std::string before = bytes_of(temp.store() + "/store.db");
-    CHECK_THAT(error_of(temp.store(), access), ContainsSubstring("newer acid") &&
-                                                   ContainsSubstring("99") &&
-                                                   ContainsSubstring("Update acid"));
-    CHECK(bytes_of(temp.store() + "/store.db") == before);
-  }
-}
-
-TEST_CASE("another program's database is refused and not touched") {
-  TempFolder temp;
-  fs::create_directory(temp.store());
-  {
-    const sqlite::Connection other(temp.store() + "/store.db", "", sqlite::Connection::Mode::write);
-    other.execute("CREATE TABLE precious (x); INSERT INTO precious VALUES (1)");
-  }
-  const std::string before = bytes_of(temp.store() + "/store.db");
-  for (const auto access : {Store::Access::read, Store::Access::write})
-    CHECK_THAT(error_of(temp.store(), access), ContainsSubstring("another program"));
-  CHECK(bytes_of(temp.store() + "/store.db") == before);
-}
-
-TEST_CASE("a file that is no database is refused and not touched") {
-  TempFolder temp;
-  fs::create_directory(temp.store());
-  std::ofstream(temp.store() + "/store.db") << std::string(10000, 'x');
-  for (const auto access : {Store::Access::read, Store::Access::write})
-    CHECK_THAT(error_of(temp.store(), access), ContainsSubstring("not a store of acid"));
-  CHECK(bytes_of(temp.store() + "/store.db") == std::string(10000, 'x'));
 }
 
 TEST_CASE("an empty store.db, left by a process killed while creating it, is filled") {
-  TempFolder temp;
+  ScratchFolder temp;
   fs::create_directory(temp.store());
   std::ofstream(temp.store() + "/store.db").flush();
   CHECK_THAT(error_of(temp.store(), Store::Access::read), ContainsSubstring("is empty"));
   CHECK(list_runs(Store(temp.store(), Store::Access::write)).empty());
 }
 
-TEST_CASE("a damaged store is reported as damaged") {
-  TempFolder temp;
+TEST_CASE("a damaged or truncated store, and a folder that cannot be made, are reported") {
+  ScratchFolder temp, cut, file;
   std::vector<RunRecord> runs;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) runs.push_back(make_run(seed));
   make_store(temp.store(), runs);
+  const std::string database = temp.store() + "/store.db";
+  const std::size_t size = fs::file_size(database);
   {
-    std::fstream file(temp.store() + "/store.db", std::ios::in | std::ios::out | std::ios::binary);
-    const auto size = static_cast<std::streamoff>(fs::file_size(temp.store() + "/store.db"));
-    file.seekp(8192);
-    for (std::streamoff at = 8192; at < size; ++at) file.put('\x5a');
+    std::fstream stream(database, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(8192);
+    stream << std::string(size - 8192, '\x5a');
   }
   CHECK_THROWS_WITH(list_runs(Store(temp.store(), Store::Access::read)),
                     ContainsSubstring("is damaged") && ContainsSubstring(".recover"));
-}
-
-TEST_CASE("a truncated store is reported as damaged") {
-  TempFolder temp;
-  make_store(temp.store(), {make_run(1)});
-  fs::resize_file(temp.store() + "/store.db", 3 * 8192);
-  CHECK_THROWS_AS(list_runs(Store(temp.store(), Store::Access::read)), StoreError);
-}
-
-TEST_CASE("a folder that cannot be made is reported") {
-  TempFolder temp;
-  std::ofstream(temp.store()) << "a file";
-  CHECK_THAT(error_of(temp.store(), Store::Access::write), ContainsSubstring("cannot create"));
+  make_store(cut.store(), {make_run(1)});
+  fs::resize_file(cut.store() + "/store.db", 3 * 8192);
+  CHECK_THROWS_AS(list_runs(Store(cut.store(), Store::Access::read)), StoreError);
+  std::ofstream(file.store()) << "a file";
+  CHECK_THAT(error_of(file.store(), Store::Access::write), ContainsSubstring("cannot create"));
 }
 
 TEST_CASE("migrations run in order, once, and together or not at all") {
-  TempFolder temp;
+  ScratchFolder temp;
   const sqlite::Connection connection(temp.path() + "/x.db", "x", sqlite::Connection::Mode::write);
   const std::array<std::string_view, 2> two{"CREATE TABLE t (a)",
                                             "ALTER TABLE t ADD b; INSERT INTO t VALUES (1, 2)"};
@@ -166,39 +147,42 @@ TEST_CASE("migrations run in order, once, and together or not at all") {
   migrate(connection, two);
   migrate(connection, two);
   CHECK(connection.pragma("user_version") == 2);
-  sqlite::Statement rows(connection, "SELECT count(*), sum(b) FROM t");
-  rows.step();
-  CHECK(rows.integer(0) == 1);
-  CHECK(rows.integer(1) == 2);
-  rows.reset();
+  const auto one = [&](const char* sql) {
+    sqlite::Statement select(connection, sql);
+    return select.step() ? select.integer(0) : -1;
+  };
+  CHECK(one("SELECT count(*) FROM t") == 1);
+  CHECK(one("SELECT sum(b) FROM t") == 2);
 
   const std::array<std::string_view, 4> broken{two[0], two[1], "CREATE TABLE u (a)", "NONSENSE"};
   CHECK_THROWS_AS(migrate(connection, broken), StoreError);
   CHECK(connection.pragma("user_version") == 2);
-  sqlite::Statement tables(connection, "SELECT count(*) FROM sqlite_schema WHERE name = 'u'");
-  tables.step();
-  CHECK(tables.integer(0) == 0);
+  CHECK(one("SELECT count(*) FROM sqlite_schema WHERE name = 'u'") == 0);
+}
+
+/// A store as an earlier acid made it, with a run and these rows.
+void make_older(const std::string& folder, std::size_t version, const std::string& rows) {
+  fs::create_directory(folder);
+  const sqlite::Connection old = raw_connection(folder);
+  migrate(old, migrations().first(version));
+  old.execute(
+      "INSERT INTO runs VALUES (1, '0123456789ab', 'd', 'g', 'ad-psgd', 7, 'virtual', 'ring', 2, "
+      "10,"
+      " '{}', '{}', '2025');" +
+      rows);
 }
 
 TEST_CASE("a store of version 1 keeps its runs and learns what later versions have") {
-  TempFolder temp;
-  fs::create_directory(temp.store());
-  {
-    const sqlite::Connection old(temp.store() + "/store.db", "x", sqlite::Connection::Mode::write);
-    migrate(old, migrations().first(1));
-    old.execute(
-        "INSERT INTO runs VALUES (1, '0123456789ab', 'd', 'g', 'ad-psgd', 7, 'virtual', 'ring', 2, "
-        "10,"
-        " '{}', '{}', '2025');"
-        "INSERT INTO attempts (id, run, number, host, boot_id, pid, process_start, started,"
-        " heartbeat, ended, outcome, valid_until_tick, environment, seeds) VALUES"
-        " (1, 1, 1, '', '', 1, 1, '2025', '2025', '2025', 'failed', 0, '{}', '{}'),"
-        " (2, 1, 2, '', '', 1, 1, '2025', '2025', '2025', 'finished', NULL, '{}', '{}');"
-        "INSERT INTO series VALUES (1, 1, -1, 'train_loss', '1', -1, 1, 1, 9, 0, 1, 9),"
-        " (2, 2, -1, 'train_loss', '1', -1, 1, 1, 4, 0, 1, 4);"
-        "INSERT INTO ticks VALUES (1, 1, 5, 1, 1, 1), (2, 1, 6, 1, 1, 1);"
-        "INSERT INTO points VALUES (1, 1, 9, 0), (2, 1, 4, 0)");
-  }
+  ScratchFolder temp;
+  make_older(temp.store(), 1,
+             "INSERT INTO attempts (id, run, number, host, boot_id, pid, process_start, started,"
+             " heartbeat, ended, outcome, valid_until_tick, environment, seeds) VALUES"
+             " (1, 1, 1, '', '', 1, 1, '2025', '2025', '2025', 'failed', 0, '{}', '{}'),"
+             " (2, 1, 2, '', '', 1, 1, '2025', '2025', '2025', 'finished', NULL, '{}', '{}');"
+             "INSERT INTO series VALUES (1, 1, -1, 'train_loss', '1', -1, 1, 1, 9, 0, 1, 9),"
+             " (2, 2, -1, 'train_loss', '1', -1, 1, 1, 4, 0, 1, 4);"
+             "INSERT INTO ticks VALUES (1, 1, 5, 1, 1, 1), (2, 1, 6, 1, 1, 1);"
+             "INSERT INTO points VALUES (1, 1, 9, 0), (2, 1, 4, 0)");
   CHECK_THAT(error_of(temp.store(), Store::Access::read),
              ContainsSubstring("older acid") &&
                  ContainsSubstring("acid doctor --store " + temp.store() + " --repair"));
@@ -219,30 +203,22 @@ TEST_CASE("a store of version 1 keeps its runs and learns what later versions ha
 }
 
 TEST_CASE("a store of version 3 gets the tensors' digests the right way round") {
-  TempFolder temp;
-  fs::create_directory(temp.store());
-  {
-    const sqlite::Connection old(temp.store() + "/store.db", "x", sqlite::Connection::Mode::write);
-    migrate(old, migrations().first(3));
-    old.execute(
-        "INSERT INTO runs VALUES (1, '0123456789ab', 'd', 'g', 'ad-psgd', 7, 'threads', 'ring', 2, "
-        "10,"
-        " '{}', '{}', '2025');"
-        "INSERT INTO attempts (id, run, number, host, boot_id, pid, process_start, started,"
-        " heartbeat, ended, outcome, environment, seeds) VALUES"
-        " (1, 1, 1, '', '', 1, 1, '2025', '2025', '2025', 'finished', '{}', '{}');"
-        "INSERT INTO results (attempt, mean_digest, exchanges_drawn, exchanges_done,"
-        " exchanges_waiting) VALUES (1, 'm', 5, 5, 0);"
-        "INSERT INTO worker_results VALUES (1, 0, 'w', 5, 0.25);"
-        "INSERT INTO artifacts VALUES (1, 0, 'final-mean', 'p', 's', 9);"
-        "INSERT INTO file_digests VALUES (1, 0, 'graph.txt', 'f');"
-        "INSERT INTO worker_spans VALUES (1, 0, X'00');"
-        "INSERT INTO checkpoints (id, attempt, number, step, gradients, bytes, last_tick,"
-        " last_chunk, path, sha256, file_bytes, created) VALUES"
-        " (3, 1, 1, 4, 4, 0, 0, 0, 'c', 's', 1, '2025');"
-        "INSERT INTO cut_digests VALUES (3, 0, 'x', X'0706050403020100FFFEFDFCFBFA0000'),"
-        " (3, 1, 'y', X'')");
-  }
+  ScratchFolder temp;
+  make_older(temp.store(), 3,
+             "INSERT INTO attempts (id, run, number, host, boot_id, pid, process_start, started,"
+             " heartbeat, ended, outcome, environment, seeds) VALUES"
+             " (1, 1, 1, '', '', 1, 1, '2025', '2025', '2025', 'finished', '{}', '{}');"
+             "INSERT INTO results (attempt, mean_digest, exchanges_drawn, exchanges_done,"
+             " exchanges_waiting) VALUES (1, 'm', 5, 5, 0);"
+             "INSERT INTO worker_results VALUES (1, 0, 'w', 5, 0.25);"
+             "INSERT INTO artifacts VALUES (1, 0, 'final-mean', 'p', 's', 9);"
+             "INSERT INTO file_digests VALUES (1, 0, 'graph.txt', 'f');"
+             "INSERT INTO worker_spans VALUES (1, 0, X'00');"
+             "INSERT INTO checkpoints (id, attempt, number, step, gradients, bytes, last_tick,"
+             " last_chunk, path, sha256, file_bytes, created) VALUES"
+             " (3, 1, 1, 4, 4, 0, 0, 0, 'c', 's', 1, '2025');"
+             "INSERT INTO cut_digests VALUES (3, 0, 'x', X'0706050403020100FFFEFDFCFBFA0000'),"
+             " (3, 1, 'y', X'')");
   const Store store(temp.store(), Store::Access::write);
   const sqlite::Connection& connection = store.impl().connection();
   const auto one = [&](const char* sql) {
@@ -265,7 +241,7 @@ TEST_CASE("a store of version 3 gets the tensors' digests the right way round") 
 }
 
 TEST_CASE("commits are synced to disk while they are asked to be, and only then") {
-  TempFolder temp;
+  ScratchFolder temp;
   for (const auto durability :
        {WritingConnection::Durability::batched, WritingConnection::Durability::every_commit}) {
     WritingConnection writer(temp.store(), durability);
@@ -279,7 +255,7 @@ TEST_CASE("commits are synced to disk while they are asked to be, and only then"
 }
 
 TEST_CASE("a store goes on working after its folder has moved") {
-  TempFolder temp;
+  ScratchFolder temp;
   const RunRecord run = make_run(1);
   {
     Store store = make_store(temp.store(), {run});
@@ -295,7 +271,7 @@ TEST_CASE("a store goes on working after its folder has moved") {
 }
 
 TEST_CASE("a store in a folder that cannot be written can be read, and says why not more") {
-  TempFolder temp;
+  ScratchFolder temp;
   const RunRecord run = make_run(1);
   make_store(temp.store(), {run});
   chmod(temp.path().c_str(), 0755);
@@ -334,7 +310,7 @@ TEST_CASE("network file systems are recognised") {
 }
 
 TEST_CASE("a journal that a killed writer left is undone before reading") {
-  TempFolder temp;
+  ScratchFolder temp;
   fs::create_directories(temp.path() + "/left");
   {
     Store(temp.store(), Store::Access::write).add_experiment(make_experiment("e"), {make_run(1)});

@@ -30,7 +30,7 @@ ExperimentRecord experiment_with_id(const std::string& id, const std::string& na
 }
 
 struct Names {
-  TempFolder temp;
+  ScratchFolder temp;
   Store store{temp.store(), Store::Access::write};
   Names() {
     store.add_experiment(experiment_with_id("eee000000000", "ring-16"),
@@ -105,8 +105,11 @@ TEST_CASE("one run is found by prefix, by an experiment of one run, and by @late
   CHECK(list_runs(names.store).front().id == "aaa222222222");
 }
 
-TEST_CASE("an empty store has no latest run, and says so") {
-  TempFolder temp;
+TEST_CASE("summaries come in the order asked for, and an empty store has no latest run") {
+  const auto runs = run_summaries(Names().store, {"bbb333333333", "aaa111111111"});
+  REQUIRE(runs.size() == 2);
+  CHECK((runs[0].id == "bbb333333333" && runs[1].id == "aaa111111111"));
+  ScratchFolder temp;
   const Store store(temp.store(), Store::Access::write);
   CHECK(list_runs(store).empty());
   CHECK_THROWS_AS(resolve_runs(store, {}), UsageError);
@@ -115,18 +118,7 @@ TEST_CASE("an empty store has no latest run, and says so") {
   CHECK(run_summaries(store, {}).empty());
 }
 
-TEST_CASE("summaries come in the order asked for") {
-  const Names names;
-  const auto runs = run_summaries(names.store, {"bbb333333333", "aaa111111111"});
-  REQUIRE(runs.size() == 2);
-  CHECK(runs[0].id == "bbb333333333");
-  CHECK(runs[1].id == "aaa111111111");
-}
-
-struct Recorded {
-  TempFolder temp;
-  RunRecord run = make_run(1);
-  Store store = make_store(temp.store(), {run});
+struct Recorded : OneRun {
   Recorded() {
     const std::int64_t attempt = store.begin_attempt(
         run.id, Lease::of_this_process(), {{"cpu", "x"}},
@@ -151,13 +143,12 @@ struct Recorded {
 
 TEST_CASE("series are read by metric, and of the whole run alone") {
   const Recorded recorded;
-  CHECK(read_series(recorded.store, recorded.run.id).size() == 2);
-  CHECK(read_series(recorded.store, recorded.run.id, "staleness").size() == 1);
-  CHECK(read_series(recorded.store, recorded.run.id, "", true).size() == 1);
-  CHECK(read_series(recorded.store, recorded.run.id, "staleness", true).empty());
+  CHECK(recorded.series().size() == 2);
+  CHECK(recorded.series("staleness").size() == 1);
+  CHECK(recorded.series("", true).size() == 1);
+  CHECK(recorded.series("staleness", true).empty());
   CHECK(read_series(recorded.store, "unknown").empty());
-  CHECK(read_series(recorded.store, recorded.run.id, "staleness")[0].points[0].position.bytes ==
-        100);
+  CHECK(recorded.series("staleness")[0].points[0].position.bytes == 100);
 }
 
 /// All rows of a query as text, fields by '|', NULL as an empty field.

@@ -29,15 +29,13 @@ struct Verified : Story {
     result.edges = {{0, 1, 0.5, 3}};
     result.worker_spans = {{{SpanKind::compute, 0, 1}}, {{SpanKind::wait, 0, 1}}};
     store.end_attempt(attempt_id(), result);
-    store.add_verification(run.id,
-                           {.equal = true, .message = "all", .from = {}, .environment = {}});
+    store.add_verification(run.id, verified("all"));
   }
   std::string altered() const { return run_detail(store, run.id).verifications.back().altered; }
   std::string altered_by(const std::string& sql) {
     execute(sql);
     return altered();
   }
-  void execute(const std::string& sql) { store.impl().connection().execute(sql); }
 };
 
 std::vector<std::string> findings_in(const Store& store,
@@ -53,32 +51,29 @@ std::vector<std::string> findings_in(const Store& store,
 TEST_CASE("a verification counts as long as nothing of what it proved has changed, and no longer") {
   Verified story;
   CHECK(story.altered().empty());
-  // Each alteration, its undoing, and the expected message.
-  for (const auto& [sql, undone, found] : {
-           std::tuple{"UPDATE points SET value = value * 2", "UPDATE points SET value = value / 2",
+  // A table, an assignment, its undoing, and what it is said to be of.
+  for (const auto& [table, change, undo, found] : {
+           std::tuple{"points", "value = value * 2", "value = value / 2",
                       "the record of its values"},
-           std::tuple{"UPDATE series SET last = last * 2, best = best * 2",
-                      "UPDATE series SET last = last / 2, best = best / 2",
-                      "the record of its values"},
-           std::tuple{"UPDATE ticks SET seconds = seconds + 1 WHERE tick = 4",
-                      "UPDATE ticks SET seconds = 0.4 WHERE tick = 4", "where its samples lie"},
-           std::tuple{"UPDATE event_chunks SET first = first + 1",
-                      "UPDATE event_chunks SET first = first - 1", "its event log"},
-           std::tuple{"UPDATE log SET text = 'fine ' || text",
-                      "UPDATE log SET text = substr(text, 6)", "its log"},
-           std::tuple{"UPDATE checkpoints SET last_tick = last_tick + 1",
-                      "UPDATE checkpoints SET last_tick = last_tick - 1", "its checkpoints"},
-           std::tuple{"UPDATE results SET exchanges_drawn = 8",
-                      "UPDATE results SET exchanges_drawn = 7", "its results"},
-           std::tuple{"UPDATE edges SET exchanges = 4", "UPDATE edges SET exchanges = 3",
-                      "its edges"},
-           std::tuple{"UPDATE worker_spans SET worker = 1 - worker + 10",
-                      "UPDATE worker_spans SET worker = 1 - worker + 10", "its workers' time"},
-           std::tuple{"UPDATE attempts SET environment = '{\"host\":\"there\"}'",
-                      "UPDATE attempts SET environment = '{\"host\":\"here\"}'", "its attempts"},
-           std::tuple{"UPDATE verifications SET message = message || ' of it'",
-                      "UPDATE verifications SET message = 'all'", "its verifications"},
+           std::tuple{"series", "last = last * 2, best = best * 2",
+                      "last = last / 2, best = best / 2", "the record of its values"},
+           std::tuple{"ticks", "seconds = seconds + 1 WHERE tick = 4",
+                      "seconds = 0.4 WHERE tick = 4", "where its samples lie"},
+           std::tuple{"event_chunks", "first = first + 1", "first = first - 1", "its event log"},
+           std::tuple{"log", "text = 'fine ' || text", "text = substr(text, 6)", "its log"},
+           std::tuple{"checkpoints", "last_tick = last_tick + 1", "last_tick = last_tick - 1",
+                      "its checkpoints"},
+           std::tuple{"results", "exchanges_drawn = 8", "exchanges_drawn = 7", "its results"},
+           std::tuple{"edges", "exchanges = 4", "exchanges = 3", "its edges"},
+           std::tuple{"worker_spans", "worker = 11 - worker", "worker = 11 - worker",
+                      "its workers' time"},
+           std::tuple{"attempts", "environment = '{\"host\":\"there\"}'",
+                      "environment = '{\"host\":\"here\"}'", "its attempts"},
+           std::tuple{"verifications", "message = message || ' of it'", "message = 'all'",
+                      "its verifications"},
        }) {
+    const std::string sql = fmt::format("UPDATE {} SET {}", table, change),
+                      undone = fmt::format("UPDATE {} SET {}", table, undo);
     INFO(sql);
     CHECK_THAT(story.altered_by(sql),
                ContainsSubstring(found) && ContainsSubstring("is not as it was written"));
@@ -103,7 +98,7 @@ TEST_CASE("what acid itself changes later leaves a verification as it is") {
   again.settings["checkpoint"] = {{"keep", 7}};  // its digest leaves this key out
   again.label = "other";
   story.store.add_experiment(make_experiment("another"), {again});
-  CHECK(run_detail(story.store, story.run.id).settings == again.settings);
+  CHECK(story.detail().settings == again.settings);
   CHECK(story.altered().empty());
   CHECK(findings_in(story.store).empty());
 }
@@ -148,7 +143,7 @@ TEST_CASE("a run that leaves an experiment, and text that moves to the next colu
         std::pair{"DELETE FROM experiments", "the list of experiments"},
         std::pair{"DELETE FROM store_seal", "the list of experiments"}}) {
     INFO(sql);
-    const TempFolder temp;
+    const ScratchFolder temp;
     RunRecord tried = make_run(2), other = make_run(3);
     tried.is_search = true;
     Store store(temp.store(), Store::Access::write);
@@ -158,7 +153,7 @@ TEST_CASE("a run that leaves an experiment, and text that moves to the next colu
     store.add_experiment(experiment, {make_run(1), other, tried});
     for (const std::string& id : {make_run(1).id, other.id, tried.id}) {
       store.end_attempt(begin(store, id), ended_as(RunState::finished));
-      store.add_verification(id, {.equal = true, .message = "", .from = {}, .environment = {}});
+      store.add_verification(id, verified());
     }
     CHECK(inspect_store(store).empty());
     store.impl().connection().execute(sql);
@@ -182,21 +177,19 @@ TEST_CASE("a run that ended and was never verified is sealed, and one that was k
   story.begin();
   story.steps(1, 2);
   story.kill();
-  const auto run_it = [&](const char* sql) { story.store.impl().connection().execute(sql); };
   CHECK(findings_in(story.store).empty());
-  run_it("UPDATE log SET text = 'x'");
+  story.execute("UPDATE log SET text = 'x'");
   CHECK(findings_in(story.store).empty());
   SECTION("by its own end") {
     story.store.end_attempt(story.attempt_id(), ended_as(RunState::interrupted));
   }
   SECTION("by the one who repairs the store") { repair_store(story.store); }
   SECTION("by the one who verifies it") {
-    story.store.add_verification(story.run.id,
-                                 {.equal = true, .message = "", .from = {}, .environment = {}});
+    story.store.add_verification(story.run.id, verified());
     repair_store(story.store);
   }
   CHECK(findings_in(story.store).empty());
-  run_it("UPDATE ticks SET seconds = seconds + 1 WHERE tick = 1");
+  story.execute("UPDATE ticks SET seconds = seconds + 1 WHERE tick = 1");
   CHECK(findings_in(story.store).size() == 1);
   CHECK_THAT(altered_words(story.store, story.run.id).at(0), ContainsSubstring("samples lie"));
 }
@@ -205,23 +198,22 @@ TEST_CASE("an attempt that was taken for gone goes on, and what it records then 
   const bool only_ends = GENERATE(false, true);
   Story story;
   story.begin();
-  const auto run_it = [&](const char* sql) { story.store.impl().connection().execute(sql); };
   // Its process cannot be seen from here, and is held up.
   const char* const held_up =
       "UPDATE attempts SET host = 'elsewhere', heartbeat = '2026-01-01T00:00:00.000Z'";
   story.steps(1, 2);
   story.writer().flush();
   SECTION("by the one who repairs the store") {
-    run_it(held_up);
+    story.execute(held_up);
     CHECK(repair_store(story.store).size() == 1);
   }
   SECTION("by the one who verifies it") {
-    run_it(held_up);
-    story.store.add_verification(story.run.id,
-                                 {.equal = true, .message = "", .from = {}, .environment = {}});
+    story.execute(held_up);
+    story.store.add_verification(story.run.id, verified());
   }
   SECTION("by its supervisor") {
-    run_it("UPDATE attempts SET process_start = process_start + 1");  // of the living process
+    story.execute(
+        "UPDATE attempts SET process_start = process_start + 1");  // of the living process
     story.store.mark_interrupted(story.run.id, dead_lease().pid, "it was gone");
   }
   CHECK(number(story.store, "SELECT count(seal) FROM attempts") == 1);
@@ -234,37 +226,36 @@ TEST_CASE("an attempt that was taken for gone goes on, and what it records then 
   story.steps(3, 4);
   story.writer().flush();
   CHECK(inspect_store(story.store).empty());
-  CHECK(run_detail(story.store, story.run.id).summary.state == RunState::running);
-  CHECK(run_detail(story.store, story.run.id).verifications.empty());
-  CHECK_THROWS_WITH(begin(story.store, story.run.id), ContainsSubstring("is being executed"));
+  CHECK(story.detail().summary.state == RunState::running);
+  CHECK(story.detail().verifications.empty());
+  CHECK_THROWS_WITH(story.begin(), ContainsSubstring("is being executed"));
   story.check({1, 1, 1, 1});
   CHECK(number(story.store, "SELECT count(*) FROM log WHERE text LIKE 'it was taken for gone%'") ==
         1);
   story.store.end_attempt(story.attempt_id(), ended_as(RunState::finished));
   story.writer().progress(at(4));
   story.writer().flush();
-  CHECK(run_detail(story.store, story.run.id).summary.state == RunState::finished);
+  CHECK(story.detail().summary.state == RunState::finished);
   CHECK(inspect_store(story.store).empty());
 }
 
 TEST_CASE("what was altered stays altered when acid changes other rows") {
   Verified story;
   story.execute("UPDATE log SET text = 'x'; UPDATE verifications SET host = 'y'");
-  story.store.add_verification(story.run.id,
-                               {.equal = true, .message = "", .from = {}, .environment = {}});
+  story.store.add_verification(story.run.id, verified());
   CHECK(findings_in(story.store, "its log").size() == 1);
   CHECK(findings_in(story.store, "its verifications").size() == 1);
 }
 
 TEST_CASE("a copy of some runs has seals of what it has, and none for what was altered before") {
-  const TempFolder temp;
+  const ScratchFolder temp;
   Store store(temp.store(), Store::Access::write);
   const std::vector<RunRecord> runs{make_run(1), make_run(2), make_run(3)};
   store.add_experiment(make_experiment("whole"), runs);
   store.add_experiment(make_experiment("part"), {runs[0]});
   for (const RunRecord& run : runs) {
     store.end_attempt(begin(store, run.id), ended_as(RunState::finished));
-    store.add_verification(run.id, {.equal = true, .message = "", .from = {}, .environment = {}});
+    store.add_verification(run.id, verified());
   }
   int copies = 0;
   const auto copied_after = [&](const char* sql) {
@@ -308,7 +299,7 @@ class StoreOfVersion8 {
   }
 
  private:
-  TempFolder temp_;
+  ScratchFolder temp_;
 };
 
 TEST_CASE("seals of an earlier acid are looked at once, when its store comes to this version") {

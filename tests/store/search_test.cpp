@@ -154,7 +154,7 @@ TEST_CASE("the best value is that of what counts") {
 }
 
 TEST_CASE("settings come in the order asked for, and an unknown run is refused") {
-  const TempFolder temp;
+  const ScratchFolder temp;
   const Store store = make_store(temp.store(), {make_run(1), make_run(2)});
   const auto settings = run_settings(store, {make_run(2).id, make_run(1).id});
   CHECK(settings.at(0).at("seed") == 2);

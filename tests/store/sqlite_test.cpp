@@ -12,7 +12,7 @@ namespace acid::sqlite {
 namespace {
 
 struct Database {
-  test::TempFolder temp;
+  test::ScratchFolder temp;
   std::string file = temp.path() + "/100% odd? #name.db";
   Connection connection{file, "here", Connection::Mode::write};
 };

@@ -39,7 +39,7 @@ AttemptResult full_result() {
 }
 
 TEST_CASE("an experiment and its runs read back as they were written") {
-  TempFolder temp;
+  ScratchFolder temp;
   ExperimentRecord experiment = make_experiment(kHostile);
   experiment.overrides = {"optimizer.learning_rate=0.1", kHostile};
   experiment.command_line = "acid run " + kHostile;
@@ -51,52 +51,41 @@ TEST_CASE("an experiment and its runs read back as they were written") {
   store.add_experiment(experiment, {run});
 
   const ExperimentRecord same = experiment_of(store, run_summaries(store, {run.id}).front());
-  CHECK(same.id == experiment.id);
-  CHECK(same.name == kHostile);
-  CHECK(same.recipe_path == experiment.recipe_path);
-  CHECK(same.recipe_text == experiment.recipe_text);
-  CHECK(same.recipe_digest == experiment.recipe_digest);
-  CHECK(same.overrides == experiment.overrides);
-  CHECK(same.command_line == experiment.command_line);
-
+  const auto facts = [](const ExperimentRecord& of) {
+    return std::tuple(of.id, of.name, of.recipe_path, of.recipe_text, of.recipe_digest,
+                      of.overrides, of.command_line);
+  };
+  CHECK(facts(same) == facts(experiment));
   const RunDetail detail = run_detail(store, run.id);
-  CHECK(detail.summary.label == run.label);
-  CHECK(detail.summary.algorithm == "a2cid2");
-  CHECK(detail.summary.seed == run.seed);
-  CHECK(detail.summary.digest == run.digest);
-  CHECK(detail.summary.group == run.group);
-  CHECK(detail.summary.experiment == experiment.id);
-  CHECK(detail.summary.experiment_name == kHostile);
-  CHECK(detail.summary.driver == "virtual");
-  CHECK(detail.summary.topology == "ring");
-  CHECK(detail.summary.workers == 4);
-  CHECK(detail.summary.budget_gradients == 1000);
-  CHECK(detail.summary.state == RunState::planned);
-  CHECK(detail.summary.started.empty());
+  const RunSummary& read = detail.summary;
+  CHECK(std::tie(read.label, read.algorithm, read.seed, read.digest, read.group, read.driver,
+                 read.topology, read.workers, read.budget_gradients) ==
+        std::tie(run.label, run.algorithm, run.seed, run.digest, run.group, run.driver,
+                 run.topology, run.workers, run.budget_gradients));
+  CHECK((read.algorithm == "a2cid2" && read.driver == "virtual" && read.workers == 4));
+  CHECK((read.experiment == experiment.id && read.experiment_name == kHostile));
+  CHECK(read.state == RunState::planned);
+  CHECK((read.started.empty() && detail.attempts.empty() && !detail.result));
   CHECK(detail.settings == run.settings);
   CHECK(detail.plan == run.plan);
-  CHECK(detail.attempts.empty());
-  CHECK_FALSE(detail.result.has_value());
 }
 
 TEST_CASE("an attempt and its result read back as they were written") {
-  TempFolder temp;
-  const RunRecord run = make_run(1);
-  Store store = make_store(temp.store(), {run});
+  OneRun f;
   const nlohmann::json environment = {{"cpu", kHostile}, {"cores", 2}};
   const nlohmann::json seeds = {{"init", {{"0", 18446744073709551615ULL}}}};
   const std::vector<std::pair<std::string, std::string>> files{{"b.bin", "1"}, {kHostile, "2"}};
   const Lease lease = Lease::of_this_process();
   const std::vector<std::vector<std::int64_t>> holdings{{3, 0, 1}, {0, 2, 2}};
-  const std::int64_t attempt = store.begin_attempt(run.id, lease, environment, seeds, files,
-                                                   std::nullopt, std::nullopt, holdings);
-  CHECK(run_detail(store, run.id).summary.state == RunState::running);
-  CHECK(run_detail(store, run.id).holdings == holdings);
-  CHECK(run_detail(store, run.id).attempts.at(0).outcome.empty());
+  const std::int64_t attempt = f.store.begin_attempt(f.run.id, lease, environment, seeds, files,
+                                                     std::nullopt, std::nullopt, holdings);
+  CHECK(f.detail().summary.state == RunState::running);
+  CHECK(f.detail().holdings == holdings);
+  CHECK(f.detail().attempts.at(0).outcome.empty());
 
   const AttemptResult wanted = full_result();
-  store.end_attempt(attempt, wanted);
-  const RunDetail detail = run_detail(store, run.id);
+  f.store.end_attempt(attempt, wanted);
+  const RunDetail detail = f.detail();
   CHECK(detail.summary.state == RunState::finished);
   CHECK(detail.summary.message == kHostile);
   CHECK(detail.summary.progress.gradients == 1234);
@@ -104,43 +93,31 @@ TEST_CASE("an attempt and its result read back as they were written") {
   CHECK(detail.seeds == seeds);
   CHECK(detail.file_digests == files);
   REQUIRE(detail.attempts.size() == 1);
-  CHECK(detail.attempts[0].number == 1);
-  CHECK(detail.attempts[0].host == lease.host);
-  CHECK(detail.attempts[0].pid == lease.pid);
-  CHECK(detail.attempts[0].environment == environment);
-  CHECK(detail.attempts[0].outcome == "finished");
-  CHECK(detail.attempts[0].wall_seconds >= 0);
+  const AttemptRow& first = detail.attempts[0];
+  CHECK((first.number == 1 && first.host == lease.host && first.pid == lease.pid));
+  CHECK(first.environment == environment);
+  CHECK((first.outcome == "finished" && first.wall_seconds >= 0));
 
   REQUIRE(detail.result.has_value());
   const AttemptResult& result = *detail.result;
-  CHECK(result.message == kHostile);
-  CHECK(result.position.normalised_time == 56.5);
-  CHECK(result.position.seconds == 7.25);
-  CHECK(result.position.bytes == 1LL << 40);
-  CHECK(result.worker_digests == wanted.worker_digests);
-  CHECK(result.mean_digest == wanted.mean_digest);
+  const auto facts = [](const AttemptResult& of) {
+    return std::tuple(of.message, of.position.normalised_time, of.position.seconds,
+                      of.position.bytes, of.worker_digests, of.mean_digest, of.realised_rate,
+                      of.realised_chi1, of.realised_chi2, of.exchanges_drawn, of.exchanges_done,
+                      of.exchanges_waiting, of.worker_gradients, of.worker_idle_seconds,
+                      of.staleness);
+  };
+  CHECK(facts(result) == facts(wanted));
   REQUIRE(result.edges.size() == 3);
-  CHECK(result.edges[2].i == 2);
-  CHECK(result.edges[2].j == 3);
-  CHECK(result.edges[2].nominal == 1e-9);
-  CHECK(result.edges[2].count == 1LL << 33);
-  CHECK(result.realised_rate == 0.99);
-  CHECK(result.realised_chi1 == 1.7);
-  CHECK_FALSE(result.realised_chi2.has_value());
-  CHECK(result.exchanges_drawn == 20);
-  CHECK(result.exchanges_done == 17);
-  CHECK(result.exchanges_waiting == 3);
-  CHECK(result.worker_gradients == wanted.worker_gradients);
-  CHECK(result.worker_idle_seconds == wanted.worker_idle_seconds);
-  CHECK(result.staleness == wanted.staleness);
-  const std::vector<std::vector<Span>> spans = read_spans(store, run.id);
+  CHECK(std::tuple(result.edges[2].i, result.edges[2].j, result.edges[2].nominal,
+                   result.edges[2].count) == std::tuple(2, 3, 1e-9, 1LL << 33));
+  const std::vector<std::vector<Span>> spans = read_spans(f.store, f.run.id);
   REQUIRE(spans.size() >= 3);
   for (std::size_t w = 0; w < spans.size(); ++w) {
     REQUIRE(spans[w].size() == (w < 3 ? wanted.worker_spans[w].size() : 0));
     for (std::size_t k = 0; k < spans[w].size(); ++k) {
-      CHECK(spans[w][k].kind == wanted.worker_spans[w][k].kind);
-      CHECK(spans[w][k].begin == wanted.worker_spans[w][k].begin);
-      CHECK(spans[w][k].end == wanted.worker_spans[w][k].end);
+      const Span &read = spans[w][k], &span = wanted.worker_spans[w][k];
+      CHECK(std::tie(read.kind, read.begin, read.end) == std::tie(span.kind, span.begin, span.end));
     }
   }
   REQUIRE(result.artifacts.size() == 2);
@@ -150,20 +127,18 @@ TEST_CASE("an attempt and its result read back as they were written") {
 }
 
 TEST_CASE("text that is not UTF-8 does not stop a run from being recorded") {
-  TempFolder temp;
-  const RunRecord run = make_run(1);
-  Store store = make_store(temp.store(), {run});
-  const std::int64_t attempt = store.begin_attempt(
-      run.id, Lease::of_this_process(), {{"PATH", "\xff\xfe/bin"}}, nullptr, {{"\xc3.bin", "1"}});
+  OneRun f;
+  const std::int64_t attempt = f.store.begin_attempt(
+      f.run.id, Lease::of_this_process(), {{"PATH", "\xff\xfe/bin"}}, nullptr, {{"\xc3.bin", "1"}});
   AttemptResult result = ended_as(RunState::failed);
   result.message = "bad byte \x80";
-  store.end_attempt(attempt, result);
-  CHECK(run_detail(store, run.id).summary.message == result.message);
-  CHECK(run_detail(store, run.id).file_digests.at(0).first == "\xc3.bin");
+  f.store.end_attempt(attempt, result);
+  CHECK(f.detail().summary.message == result.message);
+  CHECK(f.detail().file_digests.at(0).first == "\xc3.bin");
 }
 
 TEST_CASE("runs are shared between experiments by digest") {
-  TempFolder temp;
+  ScratchFolder temp;
   const RunRecord shared = make_run(1), first_only = make_run(2), second_only = make_run(3);
   Store store(temp.store(), Store::Access::write);
   store.add_experiment(make_experiment("first"), {shared, first_only});
@@ -180,7 +155,7 @@ TEST_CASE("runs are shared between experiments by digest") {
 }
 
 TEST_CASE("asking for an experiment again makes it the newest and keeps its runs' results") {
-  TempFolder temp;
+  ScratchFolder temp;
   const RunRecord run = make_run(1), other = make_run(2);
   Store store(temp.store(), Store::Access::write);
   store.add_experiment(make_experiment("first"), {run});
@@ -193,133 +168,107 @@ TEST_CASE("asking for an experiment again makes it the newest and keeps its runs
 }
 
 TEST_CASE("a run moves through the states of its attempts") {
-  TempFolder temp;
-  const RunRecord run = make_run(1);
-  Store store = make_store(temp.store(), {run});
-  const auto state = [&] { return run_summaries(store, {run.id}).at(0).state; };
+  OneRun f;
+  const auto state = [&] { return f.summary().state; };
   CHECK(state() == RunState::planned);
   for (const RunState outcome :
        {RunState::failed, RunState::diverged, RunState::interrupted, RunState::finished}) {
-    const std::int64_t attempt = begin(store, run.id);
+    const std::int64_t attempt = f.begin();
     CHECK(state() == RunState::running);
-    store.end_attempt(attempt, ended_as(outcome));
+    f.store.end_attempt(attempt, ended_as(outcome));
     CHECK(state() == outcome);
   }
-  CHECK(run_detail(store, run.id).attempts.back().number == 4);
-  CHECK_THROWS_AS(store.end_attempt(begin(store, run.id), ended_as(RunState::running)),
-                  AssertionError);
-  CHECK_THROWS_AS(store.end_attempt(12345, ended_as(RunState::finished)), AssertionError);
+  CHECK(f.detail().attempts.back().number == 4);
+  CHECK_THROWS_AS(f.store.end_attempt(f.begin(), ended_as(RunState::running)), AssertionError);
+  CHECK_THROWS_AS(f.store.end_attempt(12345, ended_as(RunState::finished)), AssertionError);
 }
 
-TEST_CASE("the supervisor marks a run interrupted only while an attempt is open") {
-  TempFolder temp;
-  const RunRecord run = make_run(1);
-  Store store = make_store(temp.store(), {run});
-  store.mark_interrupted(run.id, getpid(), "too early");
-  CHECK(run_summaries(store, {run.id}).at(0).state == RunState::planned);
-  begin(store, run.id);
-  store.mark_interrupted(run.id, getpid(), "signal 9");
-  CHECK(run_summaries(store, {run.id}).at(0).state == RunState::interrupted);
-  CHECK(run_summaries(store, {run.id}).at(0).message == "signal 9");
-  store.end_attempt(begin(store, run.id), ended_as(RunState::finished));
-  store.mark_interrupted(run.id, getpid(), "too late");
-  CHECK(run_summaries(store, {run.id}).at(0).state == RunState::finished);
-}
-
-TEST_CASE("the supervisor marks the attempt of its own worker only") {
-  TempFolder temp;
-  const RunRecord run = make_run(1);
-  Store store = make_store(temp.store(), {run});
-  const auto outcome = [&] { return run_detail(store, run.id).attempts.back().outcome; };
-  begin(store, run.id);
-  store.mark_interrupted(run.id, getpid() + 1, "another worker");
-  CHECK(outcome().empty());
-  store.mark_interrupted(run.id, getpid(), "signal 9");
-  CHECK(outcome() == "interrupted");
-  Lease elsewhere = Lease::of_this_process();
-  elsewhere.host = "elsewhere";
-  store.begin_attempt(run.id, elsewhere, {}, {}, {});
-  store.mark_interrupted(run.id, getpid(), "another host's process");
-  CHECK(outcome().empty());
+TEST_CASE(
+    "the supervisor marks a run interrupted only while an attempt of its own worker is open") {
+  OneRun f;
+  f.store.mark_interrupted(f.run.id, getpid(), "too early");
+  CHECK(f.summary().state == RunState::planned);
+  f.begin();
+  f.store.mark_interrupted(f.run.id, getpid() + 1, "another worker");
+  CHECK(f.detail().attempts.back().outcome.empty());
+  f.store.mark_interrupted(f.run.id, getpid(), "signal 9");
+  CHECK(f.summary().state == RunState::interrupted);
+  CHECK(f.summary().message == "signal 9");
+  f.store.end_attempt(f.begin(), ended_as(RunState::finished));
+  f.store.mark_interrupted(f.run.id, getpid(), "too late");
+  CHECK(f.summary().state == RunState::finished);
+  f.begin(lease_elsewhere());
+  f.store.mark_interrupted(f.run.id, getpid(), "another host's process");
+  CHECK(f.detail().attempts.back().outcome.empty());
 }
 
 TEST_CASE("the result of a run is that of its newest attempt alone") {
-  TempFolder temp;
-  const RunRecord run = make_run(1);
-  Store store = make_store(temp.store(), {run});
-  store.end_attempt(begin(store, run.id), full_result());
-  CHECK(run_detail(store, run.id).result.has_value());
-  begin(store, run.id);
-  CHECK_FALSE(run_detail(store, run.id).result.has_value());
-  store.mark_interrupted(run.id, getpid(), "signal 9");
-  CHECK_FALSE(run_detail(store, run.id).result.has_value());
-  store.end_attempt(begin(store, run.id), ended_as(RunState::failed));
-  CHECK(run_detail(store, run.id).result->worker_digests.empty());
+  OneRun f;
+  f.store.end_attempt(f.begin(), full_result());
+  CHECK(f.detail().result.has_value());
+  f.begin();
+  CHECK_FALSE(f.detail().result.has_value());
+  f.store.mark_interrupted(f.run.id, getpid(), "signal 9");
+  CHECK_FALSE(f.detail().result.has_value());
+  f.store.end_attempt(f.begin(), ended_as(RunState::failed));
+  CHECK(f.detail().result->worker_digests.empty());
 }
 
 TEST_CASE("a known run takes over edited settings, unless a living process executes it") {
-  TempFolder temp;
-  RunRecord run = make_run(1);
-  Store store = make_store(temp.store(), {run});
+  OneRun f;
   const auto ask_with = [&](int every) {
-    run.settings["checkpoint"]["every"] = every;
-    run.plan["load"] = every;
-    store.add_experiment(make_experiment(fmt::format("every {}", every)), {run});
+    f.run.settings["checkpoint"]["every"] = every;
+    f.run.plan["load"] = every;
+    f.store.add_experiment(make_experiment(fmt::format("every {}", every)), {f.run});
   };
-  const auto stored = [&] { return run_detail(store, run.id).settings["checkpoint"]["every"]; };
+  const auto stored = [&] { return f.detail().settings["checkpoint"]["every"]; };
   ask_with(10);
   CHECK(stored() == 10);
-  CHECK(run_detail(store, run.id).plan == run.plan);
-  const std::int64_t attempt = begin(store, run.id);
+  CHECK(f.detail().plan == f.run.plan);
+  const std::int64_t attempt = f.begin();
   ask_with(20);
   CHECK(stored() == 10);
-  store.end_attempt(attempt, ended_as(RunState::interrupted));
+  f.store.end_attempt(attempt, ended_as(RunState::interrupted));
   ask_with(20);
   CHECK(stored() == 20);
-  CHECK(list_runs(store).size() == 1);
+  CHECK(list_runs(f.store).size() == 1);
 }
 
 TEST_CASE("an attempt that failed without a position keeps the progress it had reported") {
-  TempFolder temp;
-  const RunRecord run = make_run(1);
-  Store store = make_store(temp.store(), {run});
-  const std::int64_t attempt = begin(store, run.id);
-  RunWriter(temp.store(), run.id, attempt).progress({70, 7, 0.5, 900});
-  store.end_attempt(attempt, ended_as(RunState::failed));
-  CHECK(run_summaries(store, {run.id}).at(0).progress.gradients == 70);
-  CHECK(run_summaries(store, {run.id}).at(0).progress.bytes == 900);
+  OneRun f;
+  const std::int64_t attempt = f.begin();
+  RunWriter(f.temp.store(), f.run.id, attempt).progress({70, 7, 0.5, 900});
+  f.store.end_attempt(attempt, ended_as(RunState::failed));
+  CHECK(f.summary().progress.gradients == 70);
+  CHECK(f.summary().progress.bytes == 900);
 }
 
 TEST_CASE("a new attempt supersedes what earlier ones recorded") {
-  TempFolder temp;
-  const RunRecord run = make_run(1);
-  Store store = make_store(temp.store(), {run});
+  OneRun f;
   for (int attempt_number = 1; attempt_number <= 3; ++attempt_number) {
-    const std::int64_t attempt = begin(store, run.id);
-    CHECK(read_series(store, run.id).empty());
-    CHECK(run_summaries(store, {run.id}).at(0).metrics.empty());
-    RunWriter writer(temp.store(), run.id, attempt);
+    const std::int64_t attempt = f.begin();
+    CHECK(f.series().empty());
+    CHECK(f.summary().metrics.empty());
+    RunWriter writer(f.temp.store(), f.run.id, attempt);
     for (int step = 1; step <= 3; ++step) {
       const Value value{"train_loss", kWholeRun, 10.0 * attempt_number + step};
       writer.sample({step, 1.0 * step, 0.1 * step, 0}, {&value, 1});
     }
     writer.flush();
-    store.end_attempt(attempt, ended_as(RunState::interrupted));
+    f.store.end_attempt(attempt, ended_as(RunState::interrupted));
   }
-  const auto series = read_series(store, run.id);
+  const auto series = f.series();
   REQUIRE(series.size() == 1);
   REQUIRE(series[0].points.size() == 3);
   CHECK(series[0].points[0].value == 31);
-  CHECK(run_summaries(store, {run.id}).at(0).metrics.at("train_loss") == 33);
+  CHECK(f.summary().metrics.at("train_loss") == 33);
 }
 
 TEST_CASE("the end of an attempt and a verification wait for a locked store, however long") {
-  TempFolder temp;
-  const RunRecord run = make_run(1);
-  Store store = make_store(temp.store(), {run});
-  const std::int64_t attempt = begin(store, run.id);
-  store.impl().connection().set_busy_timeout(0.01);
-  const sqlite::Connection other(temp.store() + "/store.db", "", sqlite::Connection::Mode::write);
+  OneRun f;
+  const std::int64_t attempt = f.begin();
+  f.store.impl().connection().set_busy_timeout(0.01);
+  const sqlite::Connection other(f.temp.store() + "/store.db", "", sqlite::Connection::Mode::write);
   const auto waits = [&](const auto& work) {
     sqlite::Transaction lock(other, sqlite::Transaction::Kind::write);
     auto done = std::async(std::launch::async, work);
@@ -327,10 +276,10 @@ TEST_CASE("the end of an attempt and a verification wait for a locked store, how
     lock.commit();
     done.get();
   };
-  waits([&] { store.end_attempt(attempt, full_result()); });
-  CHECK(run_summaries(store, {run.id}).at(0).state == RunState::finished);
-  waits([&] { store.add_verification(run.id, {}); });
-  CHECK(run_detail(store, run.id).verifications.size() == 1);
+  waits([&] { f.store.end_attempt(attempt, full_result()); });
+  CHECK(f.summary().state == RunState::finished);
+  waits([&] { f.store.add_verification(f.run.id, {}); });
+  CHECK(f.detail().verifications.size() == 1);
 }
 
 TEST_CASE("unknown states are refused with the known ones") {
@@ -341,7 +290,7 @@ TEST_CASE("unknown states are refused with the known ones") {
 
 TEST_CASE(
     "an experiment that is named keeps its name and labels when a newer one shares its runs") {
-  TempFolder temp;
+  ScratchFolder temp;
   RunRecord shared = make_run(1), first_only = make_run(2), second_only = make_run(3);
   Store store(temp.store(), Store::Access::write);
   shared.label = "theirs";
@@ -364,7 +313,7 @@ TEST_CASE(
 }
 
 TEST_CASE("an experiment named by its id is that one, also where another has the same runs") {
-  TempFolder temp;
+  ScratchFolder temp;
   const RunRecord run = make_run(1);
   Store store(temp.store(), Store::Access::write);
   ExperimentRecord plain = make_experiment("plain"), margin = make_experiment("margin");

@@ -25,16 +25,9 @@ inline CheckpointRecord record_at(int step, const std::string& mark = "") {
   return record;
 }
 
-/// The lease of a process that is gone, as after SIGKILL.
-inline Lease dead_lease() {
-  Lease lease = Lease::of_this_process();
-  lease.process_start -= 1;
-  return lease;
-}
-
 /// A run of two workers that is executed, killed and continued, step by step. Every value shows
 /// which attempt recorded it.
-class Story {
+class Story : public OneRun {
  public:
   void begin(const std::optional<Continuation>& continued = std::nullopt) {
     writer_.reset();  // everything is written, but the attempt is not ended
@@ -63,6 +56,16 @@ class Story {
     return {};
   }
   void kill() { writer_.reset(); }
+  /// Steps 1 to 3, of which a checkpoint is made, to 6, and from the checkpoint again to 5.
+  void begin_and_go_on() {
+    begin();
+    steps(1, 3);
+    checkpoint(3);
+    steps(4, 6);
+    begin(from(1));
+    steps(4, 5);
+    kill();
+  }
   RunWriter& writer() { return *writer_; }
   std::int64_t attempt_id() const { return attempt_id_; }
 
@@ -97,10 +100,6 @@ class Story {
     CHECK(number(store, "SELECT coalesce(sum(count), 0) FROM event_list") ==
           2 * static_cast<std::int64_t>(attempts.size()));
   }
-
-  TempFolder temp;
-  RunRecord run = make_run(1);
-  Store store = make_store(temp.store(), {run});
 
  private:
   int attempt_ = 0;

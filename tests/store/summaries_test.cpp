@@ -55,7 +55,7 @@ TEST_CASE("a summary that disagrees is found, also when the store is inspected")
     story.begin(story.from(1));
     story.kill();
     REQUIRE(wrong_summaries(story.store, story.run.id) == Sentences{});
-    story.store.impl().connection().execute(alteration.sql);
+    story.execute(alteration.sql);
     const Sentences wrong = wrong_summaries(story.store, story.run.id);
     INFO(alteration.sql);
     REQUIRE_FALSE(wrong.empty());

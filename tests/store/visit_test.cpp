@@ -36,7 +36,7 @@ void check_same(const std::vector<SeriesPoint>& heard, const std::vector<SeriesP
 
 TEST_CASE("a visitor hears each whole-run series that was asked for, in pieces") {
   constexpr int kSamples = 3000;
-  const TempFolder temp;
+  const ScratchFolder temp;
   const RunRecord run = make_run(1);
   Store store = make_store(temp.store(), {run});
   RunWriter writer(temp.store(), run.id, begin(store, run.id));
@@ -64,14 +64,8 @@ TEST_CASE("a visitor hears each whole-run series that was asked for, in pieces")
 
 TEST_CASE("a visitor hears a continued run attempt by attempt, superseded values left out") {
   Story story;
-  story.begin();
-  story.steps(1, 3);
-  story.checkpoint(3);
-  story.steps(4, 6);
-  story.begin(story.from(1));
-  story.steps(4, 5);
-  story.kill();
-  const auto all = read_series(story.store, story.run.id, "", true);
+  story.begin_and_go_on();
+  const auto all = story.series("", true);
   REQUIRE_FALSE(all.empty());
   Heard heard;
   visit_series(story.store, story.run.id, {all[0].metric}, heard);
@@ -80,7 +74,7 @@ TEST_CASE("a visitor hears a continued run attempt by attempt, superseded values
 }
 
 TEST_CASE("a scan calls for every row, as often as it is run, and passes on what a call throws") {
-  const TempFolder temp;
+  const ScratchFolder temp;
   const Store store = make_store(temp.store(), {make_run(1), make_run(2)});
   const sqlite::Connection& connection = store.impl().connection();
   sqlite::RowScan scan(connection, "number, NULL", "FROM runs WHERE number <= ?");

@@ -11,18 +11,14 @@ namespace {
 
 using namespace test;
 
-struct Recording {
-  TempFolder temp;
-  RunRecord run = make_run(1);
-  Store store = make_store(temp.store(), {run});
-  std::int64_t attempt = begin(store, run.id);
+struct Recording : OneRun {
+  std::int64_t attempt = begin();
 };
 
-std::int64_t count(const Store& store, const std::string& sql) {
-  sqlite::Statement statement(store.impl().connection(), sql);
-  statement.step();
-  return statement.integer(0);
-}
+/// A recording with its writer.
+struct Writing : Recording {
+  RunWriter writer{temp.store(), run.id, attempt};
+};
 
 TEST_CASE("every value comes back exactly, NaN and infinities included") {
   Recording recording;
@@ -37,7 +33,7 @@ TEST_CASE("every value comes back exactly, NaN and infinities included") {
       writer.sample({static_cast<std::int64_t>(i), x / 7, x / 3, 1LL << 50}, row);
     }
   }
-  const auto series = read_series(recording.store, recording.run.id);
+  const auto series = recording.series();
   REQUIRE(series.size() == 3);
   CHECK(series[0].metric == "an unknown metric");
   CHECK(series[0].worker == 0);
@@ -58,21 +54,20 @@ TEST_CASE("every value comes back exactly, NaN and infinities included") {
     CHECK(point.position.seconds == x / 3);
     CHECK(point.position.bytes == 1LL << 50);
   }
-  CHECK(count(recording.store, "SELECT count(*) FROM points WHERE special = 1 AND value IS NULL") ==
-        2);
-  CHECK(count(recording.store, "SELECT count(*) FROM points WHERE special IN (2, 3)") == 4);
+  CHECK(number(recording.store,
+               "SELECT count(*) FROM points WHERE special = 1 AND value IS NULL") == 2);
+  CHECK(number(recording.store, "SELECT count(*) FROM points WHERE special IN (2, 3)") == 4);
 }
 
 TEST_CASE("a series keeps its count, last and best over batches") {
-  Recording recording;
-  RunWriter writer(recording.temp.store(), recording.run.id, recording.attempt);
+  Writing recording;
   int step = 0;
   for (const double loss : {kNaN, 3.0, 1.0, 2.0, kInfinity, kNaN}) {
     const std::vector<Value> row{{"eval_loss", kWholeRun, loss},
                                  {"eval_accuracy", kWholeRun, loss},
                                  {"exchanges", kWholeRun, loss}};
-    writer.sample({++step, 0, 0, 0}, row);
-    writer.flush();
+    recording.writer.sample({++step, 0, 0, 0}, row);
+    recording.writer.flush();
   }
   sqlite::Statement series(recording.store.impl().connection(),
                            "SELECT metric, count, last, last_special, best, best_gradients"
@@ -90,8 +85,7 @@ TEST_CASE("a series keeps its count, last and best over batches") {
   CHECK(series.integer(5) == 3);
   REQUIRE(series.step());
   CHECK(series.is_null(4));
-  CHECK(
-      std::isnan(run_summaries(recording.store, {recording.run.id}).at(0).metrics.at("exchanges")));
+  CHECK(std::isnan(recording.summary().metrics.at("exchanges")));
 }
 
 TEST_CASE("several threads record at once and nothing is lost") {
@@ -112,52 +106,49 @@ TEST_CASE("several threads record at once and nothing is lost") {
       });
     for (std::thread& thread : threads) thread.join();
   }
-  const auto series = read_series(recording.store, recording.run.id, "gradient_norm");
+  const auto series = recording.series("gradient_norm");
   REQUIRE(series.size() == kThreads);
   for (const Series& one : series) {
     REQUIRE(one.points.size() == kSamples);
     for (int i = 0; i < kSamples; ++i)
       REQUIRE(one.points[static_cast<std::size_t>(i)].value == i + 1);
   }
-  CHECK(run_detail(recording.store, recording.run.id).log.size() == 5 * kThreads);
+  CHECK(recording.detail().log.size() == 5 * kThreads);
 }
 
 TEST_CASE("progress does not go back where threads tell it in another order") {
-  Recording recording;
-  RunWriter writer(recording.temp.store(), recording.run.id, recording.attempt);
+  Writing recording;
   for (const Position& here :
        {Position{10, 2, 3, 400}, Position{11, 2.2, 3.1, 380}, Position{9, 1.8, 2.9, 500}})
-    writer.progress(here);
-  writer.flush();
-  const Position told = run_summaries(recording.store, {recording.run.id}).at(0).progress;
+    recording.writer.progress(here);
+  recording.writer.flush();
+  const Position told = recording.summary().progress;
   CHECK(told.gradients == 11);
   CHECK(told.bytes == 400);
 }
 
 TEST_CASE("flush returns when everything is committed, also when there is nothing") {
-  Recording recording;
-  RunWriter writer(recording.temp.store(), recording.run.id, recording.attempt);
-  writer.flush();
+  Writing recording;
+  recording.writer.flush();
   const Value value{"train_loss", kWholeRun, 1.5};
-  writer.sample({10, 2, 3, 4}, {&value, 1});
-  writer.note(Severity::warning, "careful; \xf0\x9f\xa7\xaa");
-  writer.flush();
-  const RunDetail detail = run_detail(recording.store, recording.run.id);
+  recording.writer.sample({10, 2, 3, 4}, {&value, 1});
+  recording.writer.note(Severity::warning, "careful; \xf0\x9f\xa7\xaa");
+  recording.writer.flush();
+  const RunDetail detail = recording.detail();
   CHECK(detail.summary.metrics.at("train_loss") == 1.5);
   CHECK(detail.summary.progress.gradients == 10);
   CHECK(detail.summary.progress.bytes == 4);
   REQUIRE(detail.log.size() == 1);
   CHECK(detail.log[0].severity == Severity::warning);
   CHECK(detail.log[0].text == "careful; \xf0\x9f\xa7\xaa");
-  writer.flush();
+  recording.writer.flush();
 }
 
 TEST_CASE("progress and values become visible to others without a flush") {
-  Recording recording;
-  RunWriter writer(recording.temp.store(), recording.run.id, recording.attempt);
+  Writing recording;
   const Value value{"train_loss", kWholeRun, 1.5};
-  writer.sample({1, 0, 0, 0}, {&value, 1});
-  writer.progress({77, 8, 9, 10});
+  recording.writer.sample({1, 0, 0, 0}, {&value, 1});
+  recording.writer.progress({77, 8, 9, 10});
   const Store reader(recording.temp.store(), Store::Access::read);
   RunSummary run;
   CHECK(comes_true([&] {
@@ -195,32 +186,30 @@ TEST_CASE("recording does not wait for a locked store, and nothing is lost") {
     const auto took = std::chrono::steady_clock::now() - start;
     CHECK(took < std::chrono::seconds(sqlite::Connection::kBusySeconds / 2));
     std::this_thread::sleep_for(std::chrono::milliseconds(400));
-    CHECK(count(recording.store, "SELECT count(*) FROM points") == 0);
+    CHECK(number(recording.store, "SELECT count(*) FROM points") == 0);
     lock.commit();
     writer.flush();
   }
-  CHECK(read_series(recording.store, recording.run.id).at(0).points.size() == kSamples);
+  CHECK(recording.series().at(0).points.size() == kSamples);
 }
 
 TEST_CASE("a failure of the writer thread reaches the next flush and the next sample") {
-  Recording recording;
-  RunWriter writer(recording.temp.store(), recording.run.id, recording.attempt);
-  recording.store.impl().connection().execute("DROP TABLE points");
+  Writing recording;
+  recording.execute("DROP TABLE points");
   const Value value{"train_loss", kWholeRun, 1};
-  writer.sample({1, 0, 0, 0}, {&value, 1});
-  CHECK_THROWS_AS(writer.flush(), StoreError);
-  CHECK_THROWS_WITH(writer.sample({2, 0, 0, 0}, {&value, 1}),
+  recording.writer.sample({1, 0, 0, 0}, {&value, 1});
+  CHECK_THROWS_AS(recording.writer.flush(), StoreError);
+  CHECK_THROWS_WITH(recording.writer.sample({2, 0, 0, 0}, {&value, 1}),
                     ContainsSubstring(recording.temp.store()));
-  writer.progress({3, 0, 0, 0});
-  writer.note(Severity::error, "ignored");
+  recording.writer.progress({3, 0, 0, 0});
+  recording.writer.note(Severity::error, "ignored");
 }
 
 TEST_CASE("two values of one series in one sample are a bug that is reported") {
-  Recording recording;
-  RunWriter writer(recording.temp.store(), recording.run.id, recording.attempt);
+  Writing recording;
   const std::vector<Value> row{{"train_loss", 1, 1.0}, {"train_loss", 1, 2.0}};
-  writer.sample({1, 0, 0, 0}, row);
-  CHECK_THROWS_AS(writer.flush(), AssertionError);
+  recording.writer.sample({1, 0, 0, 0}, row);
+  CHECK_THROWS_AS(recording.writer.flush(), AssertionError);
 }
 
 TEST_CASE("a writer for an attempt of another run is refused") {
@@ -240,10 +229,10 @@ TEST_CASE("a checkpoint's file goes when the disk is too full for its row, and s
   if (full)
     fill_the_disk(recording.store, "INSERT");
   else
-    recording.store.impl().connection().execute("DROP TABLE cut_digests");
+    recording.execute("DROP TABLE cut_digests");
   CHECK_THROWS_AS(writer.checkpoint(record, 2), StoreError);
   CHECK(exists(recording.temp.store(), record.path) != full);
-  CHECK(count(recording.store, "SELECT count(*) FROM checkpoints") == 0);
+  CHECK(number(recording.store, "SELECT count(*) FROM checkpoints") == 0);
 }
 
 TEST_CASE("a full store is reported with the remedy, and what was committed stays") {
@@ -259,8 +248,8 @@ TEST_CASE("a full store is reported with the remedy, and what was committed stay
     CHECK_THAT(error.what(), ContainsSubstring("the disk is full"));
     CHECK(error.code() == Exit::store);
   }
-  CHECK(count(recording.store, "SELECT count(*) FROM runs WHERE id = '" + recording.run.id + "'") ==
-        1);
+  CHECK(number(recording.store,
+               "SELECT count(*) FROM runs WHERE id = '" + recording.run.id + "'") == 1);
 }
 
 }  // namespace
