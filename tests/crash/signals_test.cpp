@@ -16,7 +16,7 @@ using namespace acid::test;
 namespace {
 
 // The records of the plain recipe without any disturbance.
-const std::map<std::string, Kept>& undisturbed() {
+const std::map<std::string, Kept>& uninterrupted() {
   static const std::map<std::string, Kept> kept = uninterrupted(plain_recipe());
   return kept;
 }
@@ -65,7 +65,7 @@ void check_resumes(const Bench& bench) {
   INFO(resumed.err);
   REQUIRE(resumed.code == 0);
   bench.check_sound();
-  CHECK(difference(undisturbed(), bench.kept()) == "");
+  CHECK(difference(uninterrupted(), bench.kept()) == "");
 }
 
 }  // namespace
