@@ -26,12 +26,6 @@ const Node* keep_one(Checker& checker, const Node* node, std::string_view path,
   return chosen;
 }
 
-std::vector<std::string> metric_names() {
-  std::vector<std::string> names;
-  for (const Metric& metric : kMetrics) names.emplace_back(metric.name);
-  return names;
-}
-
 }  // namespace
 
 nlohmann::json check_budget(Checker& checker, const Node* node) {
@@ -73,7 +67,7 @@ nlohmann::json check_record(Checker& checker, const Node* node) {
   if (!checker.is_type(metrics, Node::Type::list, "record.metrics",
                        "\"all\" or a list of metric names"))
     return record;
-  const std::vector<std::string> known = metric_names();
+  const std::vector<std::string> known = names_of(kMetrics);
   record["metrics"] = nlohmann::json::array();
   for (const Node& metric : metrics->children) {
     if (!checker.is_type(&metric, Node::Type::text, "record.metrics", "a list of metric names"))

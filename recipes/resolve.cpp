@@ -6,6 +6,7 @@
 #include "engine/data/dataset.hpp"
 #include "engine/methods/listed.hpp"
 #include "engine/models/layout.hpp"
+#include "engine/recorder/metrics.hpp"
 #include "recipes/cadence.hpp"
 #include "recipes/digest.hpp"
 #include "recipes/execution_mpi.hpp"
@@ -270,13 +271,15 @@ void Resolver::look_at_target(bool has_accuracy) {
   const json& target = s_["budget"]["target"];
   if (!target.is_object() || !target.contains("metric")) return;
   const std::string metric = text(target, "metric");
-  if (metric.find("accuracy") != std::string::npos && !has_accuracy)
+  const Metric* const known = find_metric(metric);
+  if (known == nullptr) return;
+  if (known->of_accuracy && !has_accuracy)
     error("budget.target", "the task has no accuracy, so this target can never be reached",
           "aim at eval_loss or consensus_distance");
-  else if (metric.starts_with("validation_") && !s_["task"].contains("validation"))
+  else if (known->of == MetricOf::held_out && !s_["task"].contains("validation"))
     error("budget.target", fmt::format("{} needs examples for validation", metric),
           "add validation = 0.1 to [task]");
-  else if (metric.starts_with("worker_") && draft_.sound({"evaluation"}) &&
+  else if (known->of == MetricOf::workers && draft_.sound({"evaluation"}) &&
            s_["evaluation"]["workers"] != "always")
     error("budget.target",
           fmt::format("{} is looked at only where the workers' own models are evaluated", metric),

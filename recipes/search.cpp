@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "engine/base/names.hpp"
+#include "engine/base/static_text.hpp"
+#include "engine/recorder/metrics.hpp"
 #include "recipes/seeds.hpp"
 #include "recipes/utf8.hpp"
 #include "settings/run_settings.hpp"
@@ -13,15 +15,19 @@
 namespace acid {
 namespace {
 
+constexpr StaticText kMetricsToSearchBy =
+    StaticText()
+        .names(kMetricsIn<&Metric::search>, ", ", " or ")
+        .add("; ")
+        .names(kMetricsIn<&Metric::search_without_data>, ", ", " or ")
+        .add(" for tasks without examples");
 constexpr Fields kSearchKeys = fields<Plan>(
     {key_of<Plan>("seeds", FieldType::integers, "",
                   "to choose on, none of them among those of the runs")
          .said("whole numbers and ranges of them", "", "seeds = \"101-104\""),
      key_of<Plan>("metric", FieldType::text, "null",
                   "to choose by, its mean over the seeds: the first of these, unless said")
-         .said("validation_loss or validation_accuracy; eval_loss or train_loss_at_mean for "
-               "tasks without examples",
-               "", "metric = \"validation_accuracy\"")});
+         .said(kMetricsToSearchBy.view(), "", "metric = \"validation_accuracy\"")});
 
 // Other settings say what is trained, for how long, and how that is seen: not what to choose among.
 bool may_be_searched(std::string_view key) {
@@ -138,9 +144,9 @@ std::string search_metric(const PlannedRun& run, const SearchTable& search, Diag
               "add validation = 0.1 to [task], examples that nothing is trained on");
     return {};
   }
-  const std::vector<std::string> known =
-      has_data ? std::vector<std::string>{"validation_loss", "validation_accuracy"}
-               : std::vector<std::string>{"eval_loss", "train_loss_at_mean"};
+  const std::vector<std::string> known = has_data
+                                             ? names_of(kMetricsIn<&Metric::search>)
+                                             : names_of(kMetricsIn<&Metric::search_without_data>);
   if (search.metric.empty()) return known.front();
   if (std::ranges::find(known, search.metric) != known.end()) return search.metric;
   out.error(

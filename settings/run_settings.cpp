@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.hpp"
+#include "engine/base/static_text.hpp"
 #include "engine/data/analytic.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/models/layout.hpp"
+#include "engine/recorder/metrics.hpp"
 #include "settings/schema.hpp"
 #include "settings/sections.hpp"
 #include "settings/use.hpp"
@@ -106,12 +108,10 @@ constexpr Key<T> count(std::string_view name, std::string_view help) {
   return key_of<T>(name, FieldType::integer, "null", help, kCount);
 }
 
-// Those that every driver can check at a sample.
+constexpr StaticText kTargets = StaticText().names(kMetricsIn<&Metric::target>, ",", ",");
 constexpr Fields kTarget = fields<Budget::Target>(
     {key<&Budget::Target::metric>("metric", "", "what to watch, such as eval_accuracy")
-         .among("eval_loss,eval_accuracy,train_loss_at_mean,worker_loss,worker_loss_worst,"
-                "worker_accuracy,worker_accuracy_worst,validation_loss,validation_accuracy,"
-                "consensus_distance"),
+         .among(kTargets.view()),
      key<&Budget::Target::value>("value", "", "stop when the metric reaches it")});
 constexpr Fields kBudget = fields<Budget>(
     {positive<Budget>("epochs", "samples over all workers divided by the data set's size"),

@@ -42,16 +42,16 @@ EndsByGroup ends_by_group(const std::vector<RunSummary>& runs, bool live) {
   return ends;
 }
 
-/// Of kCurveMetrics, those that a run whose curves are shown has.
-std::vector<CurveMetric> recorded_metrics(const Store& store, const std::vector<RunSummary>& runs,
-                                          bool live) {
+/// With a curve, of a run whose curves are shown.
+std::vector<Metric> recorded_metrics(const Store& store, const std::vector<RunSummary>& runs,
+                                     bool live) {
   std::set<std::string> recorded;
   for (const RunSummary& run : runs)
     if (shows_curves(run, live))
       for (const SeriesName& series : series_names(store, run.id))
         if (series.worker == kWholeRun) recorded.insert(series.metric);
-  std::vector<CurveMetric> metrics;
-  for (const CurveMetric& metric : kCurveMetrics)
+  std::vector<Metric> metrics;
+  for (const Metric& metric : kMetricsIn<&Metric::curve>)
     if (recorded.count(std::string(metric.name)) > 0) metrics.push_back(metric);
   return metrics;
 }
@@ -87,7 +87,7 @@ ReadRun read_run(const Store& store, const RunSummary& summary, const ReportData
   run.compared = read_compared_run(store, run.detail.summary, run.detail.settings, compare);
   if (!shows_curves(summary, data.live)) return run;
   std::vector<std::string> names;
-  for (const CurveMetric& metric : data.metrics) names.emplace_back(metric.name);
+  for (const Metric& metric : data.metrics) names.emplace_back(metric.name);
   run.curves =
       read_run_curves(store, summary.id, names, ends, data.detail.cells, data.detail.seed_points);
   return run;
