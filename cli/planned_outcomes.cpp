@@ -31,7 +31,7 @@ std::optional<PlannedEnd> end_in_seconds(const Method& method, const RunSettings
                                          double gradients) {
   const VirtualOptions& model = settings.execution.simulation;
   const ComputeModel& compute = model.compute;
-  if (settings.execution.driver != DriverKind::virtual_time || !is_instant(model.network) ||
+  if (!settings.execution.entry().simulates || !is_instant(model.network) ||
       !compute.pauses.empty())
     return std::nullopt;
   if (method.has_meetings() && model.gradient_clock == GradientClock::poisson)

@@ -15,6 +15,7 @@
 #include "reports/realised_rate.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
+#include "settings/drivers.hpp"
 
 namespace acid {
 namespace {
@@ -42,13 +43,12 @@ std::string verification_text(const RunDetail& run) {
   if (!last->altered.empty())
     return fmt::format("NOT verified as it is: {} ({}); 'acid verify {}' looks again",
                        last->altered, shown_time(last->time), run.summary.id);
-  return fmt::format(
-      "verified{} {} on {}, as this store says: {}{}",
-      last->from ? fmt::format(" from checkpoint {} on", *last->from) : "", shown_time(last->time),
-      last->host, last->message,
-      last->unreadable.empty()
-          ? ""
-          : fmt::format("; its files could not be looked at: {}", last->unreadable));
+  return fmt::format("verified{} {} on {}, as this store says: {}{}",
+                     last->from ? fmt::format(" from checkpoint {} on", *last->from) : "",
+                     shown_time(last->time), last->host, last->message,
+                     last->unreadable.empty()
+                         ? ""
+                         : fmt::format("; its files could not be looked at: {}", last->unreadable));
 }
 
 void add_outcome(std::string& text, const RunDetail& run) {
@@ -73,7 +73,7 @@ void add_outcome(std::string& text, const RunDetail& run) {
              fmt::format("{} of {}", summary.progress.gradients, summary.budget_gradients));
     add_line(text, "normalised time", time);
   }
-  add_line(text, summary.driver == "virtual" ? "simulated time" : "wall time",
+  add_line(text, simulates(summary.driver) ? "simulated time" : "wall time",
            format_seconds(summary.progress.seconds));
   add_line(text, "bytes sent", format_bytes(static_cast<double>(summary.progress.bytes)));
   if (summary.state == RunState::finished || !run.verifications.empty())

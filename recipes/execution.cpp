@@ -5,6 +5,7 @@
 
 #include "recipes/execution_mpi.hpp"
 #include "recipes/sections.hpp"
+#include "settings/drivers.hpp"
 
 namespace acid {
 namespace {
@@ -90,7 +91,9 @@ json check_execution(Checker& checker, const Node* node) {
   check_durations(checker, simulated, model);
   check_mpi(checker, member(node, "mpi"), execution["mpi"]);
   // Other runs do not have it: they were digested before there was such a table.
-  if (execution["driver"] != "mpi") execution.erase("mpi");
+  for (const DriverEntry& driver : driver_catalog())
+    if (table_of("execution").find(driver.name)->added && execution["driver"] != driver.name)
+      execution.erase(std::string(driver.name));
   return execution;
 }
 

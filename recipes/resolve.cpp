@@ -186,10 +186,11 @@ void Resolver::look_at_workers() {
     error(path, fmt::format("{} names worker {} of {}", path, worker, workers_), known);
     return false;
   };
-  for (const char* driver : {"virtual", "threads", "mpi"}) {
-    if (!s_["execution"].contains(driver)) continue;
-    const std::string path = fmt::format("execution.{}.slow_workers", driver);
-    for (const auto& [worker, factor] : s_["execution"][driver]["slow_workers"].items())
+  for (const DriverEntry& driver : driver_catalog()) {
+    const std::string name(driver.name);
+    if (!s_["execution"].contains(name)) continue;
+    const std::string path = fmt::format("execution.{}.slow_workers", name);
+    for (const auto& [worker, factor] : s_["execution"][name]["slow_workers"].items())
       check(std::stoi(worker), fmt::format("{}.{}", path, worker));
   }
   if (s_["execution"].contains("mpi"))
@@ -250,7 +251,7 @@ void Resolver::look_at_gradients() {
   if (!draft_.sound({"execution"})) return;
   const std::string path = "execution.virtual.gradient_clock";
   if (s_["execution"]["virtual"]["gradient_clock"] != "none") return;
-  if (s_["execution"]["driver"] != "virtual")
+  if (!simulates(text(s_["execution"], "driver")))
     error(path,
           fmt::format("gradient_clock = \"none\" is for the virtual driver, not for {}",
                       text(s_["execution"], "driver")),
@@ -312,7 +313,7 @@ void Resolver::look_at_cadence() {
 double Resolver::known_seconds() const {
   const json& limit = s_["budget"]["seconds"];
   const double most = limit.is_null() ? 0 : limit.get<double>();
-  if (!draft_.sound({"execution"}) || s_["execution"]["driver"] != "virtual") return most;
+  if (!draft_.sound({"execution"}) || !simulates(text(s_["execution"], "driver"))) return most;
   const double simulated =
       worker_time_ / workers_ * number(s_["execution"]["virtual"]["network"], "gradient_seconds");
   return most > 0 ? std::min(most, simulated) : simulated;
@@ -322,7 +323,7 @@ double Resolver::known_seconds() const {
 void Resolver::look_at_record() {
   if (!draft_.sound({"execution", "record"})) return;
   json& events = s_["record"]["events"];
-  const bool happens_once = s_["execution"]["driver"] != "virtual";
+  const bool happens_once = !simulates(text(s_["execution"], "driver"));
   if (happens_once && events == false)
     error("record.events",
           "record.events = false: runs on threads and under MPI are proven from their events",

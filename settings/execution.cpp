@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 
+#include "engine/base/static_text.hpp"
 #include "settings/run_settings.hpp"
 #include "settings/schema.hpp"
 #include "settings/sections.hpp"
@@ -7,6 +9,19 @@
 
 namespace acid {
 namespace {
+
+constexpr std::array kDrivers = {
+    DriverEntry{.kind = DriverKind::virtual_time,
+                .name = "virtual",
+                .simulates = true,
+                .unused = "it is the virtual driver's, and another is used"},
+    DriverEntry{
+        .kind = DriverKind::threads, .name = "threads", .unused = "the driver is not threads"},
+    DriverEntry{.kind = DriverKind::mpi,
+                .name = "mpi",
+                .has_processes = true,
+                .unused = "the driver is not mpi"}};
+constexpr StaticText kDriverNames = StaticText().names(kDrivers, ",", ",");
 
 using nlohmann::json;
 using Compute = ComputeModel;
@@ -232,10 +247,13 @@ constexpr Fields kMpi = fields<MpiSettings>(
      really_slow_workers<MpiSettings>()});
 
 constexpr Fields kExecution = fields<Execution>(
-    {choice<&Execution::driver>(
-         "driver", "virtual,threads,mpi", "\"virtual\"",
-         "virtual: simulated time; threads, mpi: one thread or process per worker",
-         Values<DriverKind::virtual_time, DriverKind::threads, DriverKind::mpi>{}),
+    {key_of<Execution>("driver", FieldType::text, "\"virtual\"",
+                       "virtual: simulated time; threads, mpi: one thread or process per worker",
+                       {},
+                       [](Execution& execution, const json& value, const Field& field) {
+                         execution.driver = kDrivers.at(index_of_choice(field, value)).kind;
+                       })
+         .among(kDriverNames.view()),
      choice<&Execution::cuda>(
          "device", "cpu,cuda", "\"cpu\"",
          "where workers live and models compute; analytic tasks compute on the CPU",
@@ -257,12 +275,12 @@ constexpr Fields kExecution = fields<Execution>(
          .placement(),
      section<kVirtual, &Execution::simulation>("virtual",
                                                "simulated time: what gradients and messages take")
-         .unused(&use::without_simulation),
+         .unused(&use::without_driver<DriverKind::virtual_time>),
      section<kThreads, &Execution::threads>("threads", "a thread per worker")
-         .unused(&use::without_threads),
+         .unused(&use::without_driver<DriverKind::threads>),
      section<kMpi, &Execution::mpi>("mpi", "a process per worker")
          .added()
-         .unused(&use::without_mpi)});
+         .unused(&use::without_driver<DriverKind::mpi>)});
 
 std::vector<double> per_worker(const json& section, int workers) {
   const json& factors = section.at("slow_workers");
@@ -277,27 +295,27 @@ std::vector<double> per_worker(const json& section, int workers) {
 
 const FieldTable execution_table = table_of<kExecution>();
 
-const std::vector<double>& slow_factors(const ExecutionSettings& execution) {
-  if (execution.driver == DriverKind::virtual_time)
-    return execution.simulation.compute.slow_factors;
-  return execution.mpi ? execution.mpi->slow_factors : execution.threads.slow_factors;
-}
+std::span<const DriverEntry> driver_catalog() { return kDrivers; }
 
-std::string_view driver_name(DriverKind driver) {
-  static const std::vector<std::string> names =
-      split_choices(execution_table.find("driver")->choices);
-  return names[static_cast<std::size_t>(driver)];
+const DriverEntry& entry_of(DriverKind kind) { return kDrivers.at(static_cast<std::size_t>(kind)); }
+
+bool simulates(std::string_view driver) {
+  const auto* const entry = std::ranges::find(kDrivers, driver, &DriverEntry::name);
+  return entry != kDrivers.end() && entry->simulates;
 }
 
 ExecutionSettings execution_of(const json& section, int workers) {
   ExecutionSettings execution;
   kExecution.fill(execution, section);
-  execution.simulation.compute.slow_factors = per_worker(section.at("virtual"), workers);
-  execution.threads.slow_factors = per_worker(section.at("threads"), workers);
-  if (execution.driver != DriverKind::mpi)
-    execution.mpi.reset();
-  else
-    execution.mpi->slow_factors = per_worker(section.at("mpi"), workers);
+  for (const DriverEntry& driver : kDrivers) {
+    const bool chosen = driver.kind == execution.driver;
+    if (!chosen && !section.contains(driver.name)) continue;
+    std::vector<double> factors = per_worker(section.at(driver.name), workers);
+    if (chosen) execution.slow_factors = std::move(factors);
+  }
+  if (!execution.entry().has_processes) execution.mpi.reset();
+  if (execution.entry().simulates)
+    execution.simulation.compute.slow_factors = execution.slow_factors;
   return execution;
 }
 

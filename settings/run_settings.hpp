@@ -15,6 +15,7 @@
 #include "engine/run/run_spec.hpp"
 #include "engine/transport/mpi_runtime.hpp"
 #include "engine/worker/optimizer.hpp"
+#include "settings/drivers.hpp"
 
 namespace acid {
 
@@ -54,7 +55,6 @@ struct RecordSettings {
 };
 
 struct ThreadsSettings {
-  std::vector<double> slow_factors;     // by worker; empty: all 1
   std::optional<int> exchange_threads;  // absent: chosen from cores and workers
 };
 
@@ -67,7 +67,6 @@ struct MpiSettings {
   std::optional<double> start_seconds;  // absent in runs of an earlier acid
   bool go_on = false;                   // without processes that are lost, where the method can
   bool library_sum = false;             // all-reduce by the MPI library: not reproducible
-  std::vector<double> slow_factors;     // by worker; empty: all 1
   MpiTransportOptions transport;
 };
 
@@ -80,11 +79,12 @@ struct ExecutionSettings {
   VirtualOptions simulation;  // but for its threads, which are no setting
   ThreadsSettings threads;
   std::optional<MpiSettings> mpi;  // there for that driver, and for no other
-};
+  /// How many times longer each worker takes over a gradient, as its driver's section says; empty:
+  /// all alike.
+  std::vector<double> slow_factors;
 
-/// How many times longer each worker takes over a gradient, as its driver's section says; empty:
-/// all alike.
-const std::vector<double>& slow_factors(const ExecutionSettings& execution);
+  const DriverEntry& entry() const { return entry_of(driver); }
+};
 
 struct RunSettings {
   int workers = 1;
@@ -119,8 +119,6 @@ TaskSettings task_from(const nlohmann::json& resolved);
 
 /// What a run's graph is called, by its topology: "any" where it reads none.
 std::string graph_name(const nlohmann::json& topology);
-/// execution.driver of recipes.
-std::string_view driver_name(DriverKind driver);
 
 /// Whether a run under MPI goes on without processes that are lost: asynchronous methods can.
 bool goes_on_without_lost(const RunSettings& settings);

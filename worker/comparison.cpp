@@ -28,7 +28,7 @@ bool Comparison::same_value(double a, double b) {
 Comparison::Comparison(const Recording& recording, int from, std::function<void()> enough,
                        std::function<void(const Position&)> progress)
     : recording_(recording),
-      simulated_(recording.settings.execution.driver == DriverKind::virtual_time),
+      simulated_(recording.settings.execution.entry().simulates),
       finished_(recording.run.summary.state == RunState::finished),
       diverged_(recording.run.summary.state == RunState::diverged),
       from_(from),

@@ -12,6 +12,7 @@
 #include "reports/html/run_curves.hpp"
 #include "reports/parallel_reader.hpp"
 #include "reports/point_readings.hpp"
+#include "settings/drivers.hpp"
 #include "store/measurements.hpp"
 
 namespace acid {
@@ -208,7 +209,7 @@ ReportData read_report(const Store& store, const AskedRuns& asked, const ReportO
   EndsByGroup ends = ends_by_group(summaries, data.live);
   data.metrics = recorded_metrics(store, summaries, data.live);
   data.axes = axes_of(ends, std::ranges::all_of(summaries, [](const RunSummary& run) {
-                        return run.driver == "virtual";
+                        return simulates(run.driver);
                       }));
   data.detail = curve_detail(summaries.size(), ends.size(), data.metrics.size(), data.axes.size(),
                              !page_script().script.empty());
