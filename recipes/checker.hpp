@@ -40,16 +40,14 @@ class Checker {
   /// table's, and nullptr stands for a table that is left out.
   nlohmann::json member(const Node* table, std::string_view path, const Field& field);
   /// A table, also of a kind. `node` may be nullptr: every key takes its fallback. The keys that
-  /// are checked apart are left to the caller.
+  /// are checked apart are left to the caller. Of the keys of a group (Field::either) the one that
+  /// was given last holds; without the others, and those that are not given and may be absent.
   nlohmann::json table(const Node* node, std::string_view path, const FieldTable& table);
   /// A table with "kind", or its bare name. Keys of other kinds are told apart from unknown ones;
   /// those that an earlier Origin than the kind's gave are dropped, so that a swept kind starts
   /// from its own defaults. Without `fallback` the kind is required.
   nlohmann::json kinded(const Node* node, std::string_view path, std::span<const Kind> kinds,
                         std::string_view fallback, std::span<const Field> common);
-  /// Of keys that exclude each other, the one that was given last; nullptr when none was.
-  const Node* only_one(const Node* node, std::string_view path,
-                       std::span<const std::string_view> keys);
   /// Reports an unknown name, with the nearest known one or all of them.
   /// "unknown WHAT 'NAME'WHERE".
   void unknown(const Place& place, std::string_view what, std::string_view name,
@@ -60,6 +58,8 @@ class Checker {
  private:
   void fill(nlohmann::json& out, const Node* node, std::string_view path,
             std::span<const Field> fields, const Place& where, bool usable = true);
+  void keep_one_of_each_group(nlohmann::json& out, const Node* node, std::string_view path,
+                              std::span<const Field> fields);
   void wrong_type(const Node& node, const Field& field, std::string_view path,
                   std::string_view expected);
   std::optional<nlohmann::json> number(const Node& node, const Field& field, std::string_view path,

@@ -31,8 +31,25 @@ constexpr Fields kSearchKeys = fields<Plan>(
 
 // Other settings say what is trained, for how long, and how that is seen: not what to choose among.
 bool may_be_searched(std::string_view key) {
-  return key.starts_with("optimizer.") || key.starts_with("topology") || key == "task.batch_size" ||
-         key.starts_with("task.model");
+  const FieldTable* table = &run_table();
+  for (const std::string& name : split_path(key)) {
+    const Field* const field = table == nullptr ? nullptr : table->find(name);
+    if (field == nullptr || field->searched) return field != nullptr;
+    table = field->table;
+  }
+  return false;
+}
+
+std::string searched_in(const FieldTable& table, const std::string& path) {
+  std::string names;
+  for (const Field& field : table.fields) {
+    const std::string name = path + std::string(field.name);
+    if (field.searched)
+      names += name + ", ";
+    else if (field.table != nullptr)
+      names += searched_in(*field.table, name + ".");
+  }
+  return names;
 }
 
 std::vector<std::uint64_t> search_seeds(const Node* seeds, const Place& place,
@@ -120,11 +137,11 @@ std::vector<std::string> apply_search_point(Node& settings, Node& algorithm,
     const bool of_section = std::ranges::find(sections, first) != sections.end();
     const bool is_name = first == "kind" || first == "label" || first == "set" || first == "search";
     if (is_name || (of_section && !may_be_searched(one.key)))
-      out.error(place,
-                fmt::format("'{}' cannot be searched: runs that differ in it do not compare",
-                            clip(one.key, 60)),
-                "search keys of optimizer, topology, task.model, task.batch_size, or the "
-                "algorithm's own");
+      out.error(
+          place,
+          fmt::format("'{}' cannot be searched: runs that differ in it do not compare",
+                      clip(one.key, 60)),
+          fmt::format("search keys of {}or the algorithm's own", searched_in(run_table(), "")));
     if (std::ranges::any_of(own, [&](const Assignment& each) { return each.key == one.key; }))
       out.error(place, fmt::format("'{}' is set for an algorithm, and searched", clip(one.key, 60)),
                 "take it out of the algorithm's set, or give the algorithm a search of its own");

@@ -17,14 +17,9 @@ struct Check {
   json (*check)(Checker& checker, const Node* node);
 };
 constexpr std::array kChecks = {
-    Check{"task", &check_task},
-    Check{"optimizer", &check_optimizer},
-    Check{"budget", &check_budget},
-    Check{"execution", &check_execution},
-    Check{"evaluation", &check_evaluation},
-    Check{"checkpoint", &check_checkpoint},
-    Check{"record", &check_record},
-    Check{"algorithm", &check_algorithm},
+    Check{"task", &check_task},     Check{"optimizer", &check_optimizer},
+    Check{"budget", &check_budget}, Check{"execution", &check_execution},
+    Check{"record", &check_record}, Check{"algorithm", &check_algorithm},
 };
 
 // The recipe's, else the listing's own; settings of messages that travel as they are have none.

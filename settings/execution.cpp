@@ -127,6 +127,7 @@ constexpr Fields kNetwork = fields<Virtual>(
 
 // Finer buckets than this cost more to simulate than they can tell.
 constexpr Bounds kBucketBytes = at_least(1024).at_most(1e15);
+constexpr std::uint8_t kSize = 1, kFirstSize = 2, kHosts = 1;  // Field::either
 constexpr Fields kCost = fields<CostModel>(
     {key<&CostModel::forward_share>(
          "forward_share", "0.3333333333333333",
@@ -142,14 +143,17 @@ constexpr Fields kCost = fields<CostModel>(
          "size of the pieces in which exchanges overlap the backward pass (PyTorch: 25 MiB)",
          kBucketBytes)
          .as(FieldType::integer)
-         .added(),
+         .added()
+         .either(kSize),
      key<&CostModel::first_bucket_bytes>(
          "first_bucket_bytes", "null",
          "size of the first of them; absent: 1 MiB (as PyTorch), at most bucket_bytes",
          kBucketBytes)
-         .as(FieldType::integer),
+         .as(FieldType::integer)
+         .either(kFirstSize),
      key<&CostModel::buckets>("buckets", "null", "as many equal pieces instead",
                               at_least(1).at_most(1e6))
+         .either(kSize | kFirstSize)
          .unused(&use::without_buckets)});
 
 // Read where the number of workers is known.
@@ -203,6 +207,7 @@ constexpr Fields kMpi = fields<MpiSettings>(
          .placement(),
      key<&MpiSettings::hostfile>("hostfile", "null",
                                  "mpirun's file of hosts and slots; looked for when the run starts")
+         .either(kHosts)
          .placement(),
      key<&MpiSettings::processes_per_host>("processes_per_host", "null",
                                            "workers on one host; absent: as even as can be",
@@ -236,6 +241,7 @@ constexpr Fields kMpi = fields<MpiSettings>(
          .unused(&use::on_loss),
      key<&MpiSettings::hosts>("hosts", "[]", "where the processes run; else here")
          .apart()
+         .either(kHosts)
          .said("", "", "hosts = [\"node1\", \"node2\"]")
          .ranked(-1)
          .placement(),
