@@ -31,7 +31,7 @@ std::vector<RunRecord> run_records(const std::vector<PlannedRun>& runs, bool of_
                        .digest = run.digest,
                        .group = run.group,
                        .settings = run.settings,
-                       .driver = std::string(driver_name(settings.execution.driver)),
+                       .driver = std::string(settings.execution.entry().name),
                        .topology = run.graph.kind,
                        .workers = run.workers,
                        .budget_gradients = run.budget_gradients,

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "engine/methods/listed.hpp"
-#include "engine/recorder/outcomes.hpp"
+#include "engine/recorder/metrics.hpp"
 #include "recipes/comparison.hpp"
 #include "reports/realised_rate.hpp"
 #include "settings/run_settings.hpp"
@@ -31,7 +31,7 @@ std::optional<PlannedEnd> end_in_seconds(const Method& method, const RunSettings
                                          double gradients) {
   const VirtualOptions& model = settings.execution.simulation;
   const ComputeModel& compute = model.compute;
-  if (settings.execution.driver != DriverKind::virtual_time || !is_instant(model.network) ||
+  if (!settings.execution.entry().simulates || !is_instant(model.network) ||
       !compute.pauses.empty())
     return std::nullopt;
   if (method.has_meetings() && model.gradient_clock == GradientClock::poisson)
@@ -101,8 +101,8 @@ PlannedCourse course_of(const PlannedRun& run) {
 std::set<std::string, std::less<>> lacking(const PlannedRun& run) {
   std::set<std::string, std::less<>> names;
   const auto& kept = settings_from(run.settings).record.metrics;
-  for (const OutcomeMetric& outcome : kOutcomes) {
-    const bool has = outcome.name != "eval_accuracy" || run.examples;
+  for (const Metric& outcome : kOutcomes) {
+    const bool has = !outcome.of_accuracy || run.examples;
     if (!has || (kept && !kept->contains(recorded_for(outcome.name)))) names.emplace(outcome.name);
   }
   return names;

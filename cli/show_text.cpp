@@ -15,6 +15,7 @@
 #include "reports/realised_rate.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
+#include "settings/drivers.hpp"
 
 namespace acid {
 namespace {
@@ -72,7 +73,7 @@ void add_outcome(std::string& text, const RunDetail& run) {
              fmt::format("{} of {}", summary.progress.gradients, summary.budget_gradients));
     add_line(text, "normalised time", time);
   }
-  add_line(text, summary.driver == "virtual" ? "simulated time" : "wall time",
+  add_line(text, simulates(summary.driver) ? "simulated time" : "wall time",
            format_seconds(summary.progress.seconds));
   add_line(text, "bytes sent", format_bytes(static_cast<double>(summary.progress.bytes)));
   if (summary.state == RunState::finished || !run.verifications.empty())

@@ -83,7 +83,7 @@ void size_job(SlurmJob& job, const Plan& plan) {
       refuse_placement(*execution.mpi);
       job.tasks = std::max(job.tasks, run.workers);
       job.tasks_per_node = execution.mpi->processes_per_host.value_or(job.tasks_per_node);
-    } else if (execution.driver == DriverKind::threads) {
+    } else if (!execution.entry().simulates) {
       cores *= run.workers;
     }
     job.cores_per_task = std::max(job.cores_per_task, cores);

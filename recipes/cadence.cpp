@@ -129,7 +129,7 @@ void resolve_evaluation(json& evaluation, const Pace& pace, double end, double s
   if (const auto every = take(evaluation, "every_seconds")) {
     check_fineness(*every, seconds, "evaluation.every_seconds", "seconds", report);
     evaluation["every_seconds"] = *every;
-    evaluation["every_time"] = nullptr;
+    evaluation["every_time"] = evaluation["consensus_every_time"] = nullptr;
     return;
   }
   const bool by_time = evaluation.contains("every_time");

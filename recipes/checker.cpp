@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "engine/base/names.hpp"
 #include "recipes/utf8.hpp"
@@ -72,6 +73,7 @@ nlohmann::json Checker::table(const Node* node, std::string_view path, const Fie
         unknown(child.key_place, "key", child.key, names_of(table.fields),
                 fmt::format(" in {}", path));
   fill(out, node, path, table.fields, node == nullptr ? Place{} : node->place, usable);
+  keep_one_of_each_group(out, node, path, table.fields);
   return out;
 }
 
@@ -139,20 +141,36 @@ void Checker::check_kind_keys(const Node& table, std::string_view path, std::spa
   }
 }
 
-const Node* Checker::only_one(const Node* node, std::string_view path,
-                              std::span<const std::string_view> keys) {
-  const Node* chosen = nullptr;
-  if (node == nullptr) return nullptr;
-  for (const Node& child : node->children) {
-    if (std::find(keys.begin(), keys.end(), child.key) == keys.end()) continue;
-    if (chosen != nullptr && chosen->origin == child.origin)
-      diagnostics_->error(
-          child.key_place,
-          fmt::format("{}.{} and {}.{} exclude each other", path, chosen->key, path, child.key),
-          "keep one of the two");
-    if (chosen == nullptr || child.origin >= chosen->origin) chosen = &child;
+void Checker::keep_one_of_each_group(nlohmann::json& out, const Node* node, std::string_view path,
+                                     std::span<const Field> fields) {
+  std::array<const Node*, 8> chosen = {};  // by group
+  const auto is_in = [&](std::string_view key, std::size_t group) {
+    const Field* const field = find_field(fields, key);
+    return field != nullptr && (field->either >> group & 1) != 0;
+  };
+  for (std::size_t g = 0; node != nullptr && g < chosen.size(); ++g)
+    for (const Node& child : node->children) {
+      if (!is_in(child.key, g)) continue;
+      if (chosen[g] != nullptr && chosen[g]->origin == child.origin)
+        diagnostics_->error(child.key_place,
+                            fmt::format("{}.{} and {}.{} exclude each other", path, chosen[g]->key,
+                                        path, child.key),
+                            "keep one of the two");
+      if (chosen[g] == nullptr || child.origin >= chosen[g]->origin) chosen[g] = &child;
+    }
+  const auto holds = [&](const Node& child) {
+    for (std::size_t g = 0; g < chosen.size(); ++g)
+      if (is_in(child.key, g) && chosen[g] != &child) return false;
+    return true;
+  };
+  for (const Field& field : fields) {
+    const bool given = node != nullptr && node->find(field.name) != nullptr;
+    bool lost = field.either != 0 && !given && field.fallback == "null";
+    for (std::size_t g = 0; g < chosen.size(); ++g)
+      lost = lost || (is_in(field.name, g) && chosen[g] != nullptr &&
+                      chosen[g]->key != field.name && holds(*chosen[g]));
+    if (lost) out.erase(std::string(field.name));
   }
-  return chosen;
 }
 
 }  // namespace acid

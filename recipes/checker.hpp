@@ -40,16 +40,14 @@ class Checker {
   /// `path`: of the table.
   nlohmann::json member(const Node* table, std::string_view path, const Field& field);
   /// A table, with or without a kind. `node` nullptr: every key takes its fallback. Keys that are
-  /// checked apart are left to the caller.
+  /// checked apart are left to the caller. Of the keys of a group (Field::either) only the one that
+  /// was given last stays, and without any those that have a fallback.
   nlohmann::json table(const Node* node, std::string_view path, const FieldTable& table);
   /// A table with "kind", or its bare name. A key of another kind is reported as such, or dropped
   /// if its Origin is earlier than the kind's, so that a swept kind starts from its own defaults.
   /// Without `fallback` the kind is required.
   nlohmann::json kinded(const Node* node, std::string_view path, std::span<const Kind> kinds,
                         std::string_view fallback, std::span<const Field> common);
-  /// The one that was given last of keys that exclude each other; nullptr: none was given.
-  const Node* only_one(const Node* node, std::string_view path,
-                       std::span<const std::string_view> keys);
   /// Reports "unknown WHAT 'NAME'WHERE", with the nearest known name or all of them.
   void unknown(const Place& place, std::string_view what, std::string_view name,
                std::span<const std::string> known, std::string_view where = {});
@@ -59,6 +57,8 @@ class Checker {
  private:
   void fill(nlohmann::json& out, const Node* node, std::string_view path,
             std::span<const Field> fields, const Place& where, bool usable = true);
+  void keep_one_of_each_group(nlohmann::json& out, const Node* node, std::string_view path,
+                              std::span<const Field> fields);
   void wrong_type(const Node& node, const Field& field, std::string_view path,
                   std::string_view expected);
   std::optional<nlohmann::json> number(const Node& node, const Field& field, std::string_view path,

@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "engine/base/names.hpp"
+#include "engine/base/static_text.hpp"
 #include "engine/methods/method.hpp"
 #include "engine/recorder/metrics.hpp"
-#include "engine/recorder/outcomes.hpp"
 #include "recipes/utf8.hpp"
 #include "settings/run_settings.hpp"
 #include "settings/schema.hpp"
@@ -17,14 +17,18 @@
 namespace acid {
 namespace {
 
+constexpr StaticText kPrimary =
+    StaticText()
+        .add("what the verdict is about: ")
+        .names(kOutcomes, ", ", ", ")
+        .add(" or, with budget.target, ")
+        .names(kWaysToTarget, ", ", " or ")
+        .add(". Unless said the task decides: with budget.target ")
+        .add(kWaysToTarget.front().name)
+        .add(", else accuracy where it has one, else the loss; without gradients ")
+        .add(kMidConsensus);
 constexpr Fields kComparisonKeys = fields<Plan>(
-    {key_of<Plan>(
-         "primary", FieldType::text, "null",
-         "what the verdict is about: eval_accuracy, eval_loss, train_loss_at_mean, "
-         "consensus_distance_mid or, with budget.target, gradients_to_target, time_to_target, "
-         "seconds_to_target or bytes_to_target. Unless said the task decides: with "
-         "budget.target gradients_to_target, else accuracy where it has one, else the loss; "
-         "without gradients consensus_distance_mid")
+    {key_of<Plan>("primary", FieldType::text, "null", kPrimary.view())
          .said("the name of an outcome", "", "primary = \"eval_loss\""),
      key_of<Plan>("margin", FieldType::table, "{}",
                   "a difference that does not matter, by outcome, in its own unit or as a share of "
@@ -35,13 +39,6 @@ constexpr Fields kComparisonKeys = fields<Plan>(
                   "the algorithm that consensus distances are tested against; else the first of "
                   "pairwise exchanges by rate")
          .said("a label or a method", "", "consensus_baseline = \"AD-PSGD, rate 2\"")});
-
-std::vector<std::string> outcome_names() {
-  std::vector<std::string> names;
-  for (const OutcomeMetric& outcome : kOutcomes) names.emplace_back(outcome.name);
-  for (const OutcomeMetric& way : kWaysToTarget) names.emplace_back(way.name);
-  return names;
-}
 
 /// All that will be compared; with a search, one value of each cell.
 const std::vector<PlannedRun>& compared_runs(const Plan& plan) {
@@ -68,7 +65,7 @@ std::optional<Problem> no_outcome(const PlannedRun& run, const std::string& metr
                                "is the target's",
                                recorded_for(metric)),
                    fmt::format("compare by {}", kWaysToTarget[has_gradients ? 0 : 1].name)};
-  if (metric.find("accuracy") != std::string::npos && !run.examples)
+  if (of_accuracy(metric) && !run.examples)
     return Problem{"the task has no accuracy", "compare by eval_loss"};
   if (metric != kMidConsensus && !has_gradients)
     return Problem{fmt::format("exchanges alone change no loss, and the runs of {} have nothing "
@@ -85,7 +82,8 @@ std::optional<Problem> no_outcome(const PlannedRun& run, const std::string& metr
 /// A name among those of outcomes, which every run has; nothing after reporting why not.
 bool check_outcome(const Place& place, std::string_view what, const std::string& metric,
                    const Plan& plan, Checker& checker) {
-  std::vector<std::string> known = outcome_names();
+  std::vector<std::string> known = names_of(kOutcomes);
+  for (const Metric& way : kWaysToTarget) known.emplace_back(way.name);
   if (std::ranges::find(known, metric) == known.end()) {
     std::erase_if(known, [&](const std::string& outcome) {
       return std::ranges::any_of(compared_runs(plan), [&](const PlannedRun& run) {
@@ -129,7 +127,7 @@ std::optional<double> percentage(std::string text) {
 /// Why every difference would be within the margin; empty: not so.
 std::string too_wide(const std::string& metric, double value, bool relative) {
   if (relative) return value >= 1 ? "a margin of the baseline's whole value holds everything" : "";
-  return metric.ends_with("accuracy") && value >= 1
+  return of_accuracy(metric) && value >= 1
              ? "accuracies are shares from 0 to 1, of which none differ by more"
              : "";
 }

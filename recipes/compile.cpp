@@ -12,6 +12,7 @@
 #include "recipes/comparison.hpp"
 #include "recipes/methods.hpp"
 #include "recipes/parse.hpp"
+#include "recipes/reference.hpp"
 #include "recipes/resolve.hpp"
 #include "recipes/search.hpp"
 #include "recipes/sections.hpp"
@@ -94,8 +95,8 @@ void Compiler::warn_of_unused_methods(const Node& root, const Plan& plan) {
 }
 
 void Compiler::check_top(const Node& root) {
-  std::vector<std::string> known = {"name",   "seeds", "algorithms", "methods",
-                                    "search", "sweep", "comparison"};
+  std::vector<std::string> known = names_of(top_keys().fields);
+  known.emplace_back("algorithms");
   known.insert(known.end(), sections_.begin(), sections_.end());
   for (const Node& child : root.children)
     if (std::find(known.begin(), known.end(), child.key) == known.end())

@@ -1,18 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "recipes/execution_mpi.hpp"
 #include "recipes/sections.hpp"
+#include "settings/drivers.hpp"
 
 namespace acid {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 2> kEqualOrSized = {"buckets", "bucket_bytes"};
-constexpr std::array<std::string_view, 2> kEqualOrFirst = {"buckets", "first_bucket_bytes"};
 constexpr std::int64_t kFirstBucketBytes = 1 << 20;
 
 const Node* member(const Node* node, std::string_view name) {
@@ -41,15 +39,9 @@ void check_links(Checker& checker, const Node* node, json& network) {
   if (network.contains("hubs")) fill_link(network["hubs"], network);
 }
 
-// Equal buckets and bucket sizes exclude each other: the key that was given last holds.
-void check_cost(Checker& checker, const Node* node, json& cost) {
-  const std::string path = "execution.virtual.cost";
-  const Node* const size = checker.only_one(node, path, kEqualOrSized);
-  const Node* const first = checker.only_one(node, path, kEqualOrFirst);
-  const auto given = [](const Node* chosen) { return chosen != nullptr; };
-  const bool equal =
-      given(size) && given(first) && size->key == "buckets" && first->key == "buckets";
-  if (equal) {
+// Either equal buckets or sizes.
+void complete_cost(json& cost) {
+  if (cost.contains("buckets")) {
     cost["bucket_bytes"] = cost["first_bucket_bytes"] = nullptr;
     return;
   }
@@ -86,11 +78,13 @@ json check_execution(Checker& checker, const Node* node) {
   const Node* const simulated = member(node, "virtual");
   json& model = execution["virtual"];
   check_links(checker, member(simulated, "network"), model["network"]);
-  check_cost(checker, member(simulated, "cost"), model["cost"]);
+  complete_cost(model["cost"]);
   check_durations(checker, simulated, model);
   check_mpi(checker, member(node, "mpi"), execution["mpi"]);
   // Other runs do not have it: they were digested before there was such a table.
-  if (execution["driver"] != "mpi") execution.erase("mpi");
+  for (const DriverEntry& driver : driver_catalog())
+    if (table_of("execution").find(driver.name)->added && execution["driver"] != driver.name)
+      execution.erase(std::string(driver.name));
   return execution;
 }
 

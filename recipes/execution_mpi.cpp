@@ -17,8 +17,6 @@ using nlohmann::json;
 
 constexpr const char* kPath = "execution.mpi";
 
-constexpr std::array<std::string_view, 2> kHosts = {"hosts", "hostfile"};
-
 // A key that only some launchers support, and what to do instead.
 struct Obedience {
   std::string_view key;
@@ -124,12 +122,13 @@ void check_mpi(Checker& checker, const Node* node, json& section) {
     return table == nullptr ? nullptr : table->find(name);
   };
   section["hosts"] = hosts_of(checker, member("hosts"));
+  if (section.contains("hostfile"))
+    section["hosts"] = json::array();
+  else
+    section["hostfile"] = nullptr;
   section["arguments"] = texts_of(checker, member("arguments"), fmt::format("{}.arguments", kPath),
                                   "[\"--mca\", \"btl\", \"tcp,self\"]");
   if (table == nullptr) return;
-  if (const Node* kept = checker.only_one(table, kPath, kHosts))
-    section[kept->key == "hosts" ? "hostfile" : "hosts"] =
-        kept->key == "hosts" ? json() : json::array();
   check_texts(checker, *table, section);
   check_obedience(checker, *table, section);
 }

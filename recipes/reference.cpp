@@ -152,20 +152,21 @@ void add(std::vector<RecipeTable>& tables, const std::string& path, std::string_
 
 }  // namespace
 
+const FieldTable& top_keys() { return kTableOf<kTop>; }
+
 std::vector<RecipeTable> recipe_reference() {
   std::vector<RecipeTable> tables;
   add(tables, "", "the experiment", kTableOf<kTop>);
-  const auto add_sections = [&](std::initializer_list<const char*> names) {
-    for (const char* name : names) {
-      const Field& section = *run_table().find(name);
-      add(tables, section.name == "algorithm" ? "algorithms" : name, section.help, *section.table);
+  // [search] and [comparison] stand between what is compared and how it is executed.
+  for (bool above_0 = false; const Field& section : ranked(run_table().fields)) {
+    if (section.rank > 0 && !std::exchange(above_0, true)) {
+      add(tables, "search", "what each algorithm chooses before it is compared", search_keys());
+      add(tables, "comparison", "how the runs are compared; no run depends on it, and no id",
+          comparison_keys());
     }
-  };
-  add_sections({"task", "optimizer", "workers", "topology", "budget", "algorithm"});
-  add(tables, "search", "what each algorithm chooses before it is compared", search_keys());
-  add(tables, "comparison", "how the runs are compared; no run depends on it, and no id",
-      comparison_keys());
-  add_sections({"evaluation", "execution", "checkpoint", "record", "streams"});
+    add(tables, section.name == "algorithm" ? "algorithms" : std::string(section.name),
+        section.help, *section.table);
+  }
   return tables;
 }
 

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/fields.hpp"
+
 namespace acid {
 
 /// The reference of recipes, for docs/RECIPE.md and `acid explain`, made from the declarations that
@@ -33,6 +35,8 @@ struct RecipeTable {
   std::vector<RecipeKind> kinds = {};
 };
 
+/// Outside of tables, but for [[algorithms]].
+const FieldTable& top_keys();
 /// In the order of a recipe.
 std::vector<RecipeTable> recipe_reference();
 

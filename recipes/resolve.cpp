@@ -6,6 +6,7 @@
 #include "engine/data/dataset.hpp"
 #include "engine/methods/listed.hpp"
 #include "engine/models/layout.hpp"
+#include "engine/recorder/metrics.hpp"
 #include "recipes/cadence.hpp"
 #include "recipes/digest.hpp"
 #include "recipes/execution_mpi.hpp"
@@ -186,10 +187,11 @@ void Resolver::look_at_workers() {
     error(path, fmt::format("{} names worker {} of {}", path, worker, workers_), known);
     return false;
   };
-  for (const char* driver : {"virtual", "threads", "mpi"}) {
-    if (!s_["execution"].contains(driver)) continue;
-    const std::string path = fmt::format("execution.{}.slow_workers", driver);
-    for (const auto& [worker, factor] : s_["execution"][driver]["slow_workers"].items())
+  for (const DriverEntry& driver : driver_catalog()) {
+    const std::string name(driver.name);
+    if (!s_["execution"].contains(name)) continue;
+    const std::string path = fmt::format("execution.{}.slow_workers", name);
+    for (const auto& [worker, factor] : s_["execution"][name]["slow_workers"].items())
       check(std::stoi(worker), fmt::format("{}.{}", path, worker));
   }
   if (s_["execution"].contains("mpi"))
@@ -250,7 +252,7 @@ void Resolver::look_at_gradients() {
   if (!draft_.sound({"execution"})) return;
   const std::string path = "execution.virtual.gradient_clock";
   if (s_["execution"]["virtual"]["gradient_clock"] != "none") return;
-  if (s_["execution"]["driver"] != "virtual")
+  if (!simulates(text(s_["execution"], "driver")))
     error(path,
           fmt::format("gradient_clock = \"none\" is for the virtual driver, not for {}",
                       text(s_["execution"], "driver")),
@@ -271,13 +273,15 @@ void Resolver::look_at_target(bool has_accuracy) {
   const json& target = s_["budget"]["target"];
   if (!target.is_object() || !target.contains("metric")) return;
   const std::string metric = text(target, "metric");
-  if (metric.find("accuracy") != std::string::npos && !has_accuracy)
+  const Metric* const known = find_metric(metric);
+  if (known == nullptr) return;
+  if (known->of_accuracy && !has_accuracy)
     error("budget.target", "the task has no accuracy, so this target can never be reached",
           "aim at eval_loss or consensus_distance");
-  else if (metric.starts_with("validation_") && !s_["task"].contains("validation"))
+  else if (known->of == MetricOf::held_out && !s_["task"].contains("validation"))
     error("budget.target", fmt::format("{} needs examples for validation", metric),
           "add validation = 0.1 to [task]");
-  else if (metric.starts_with("worker_") && draft_.sound({"evaluation"}) &&
+  else if (known->of == MetricOf::workers && draft_.sound({"evaluation"}) &&
            s_["evaluation"]["workers"] != "always")
     error("budget.target",
           fmt::format("{} is looked at only where the workers' own models are evaluated", metric),
@@ -310,7 +314,7 @@ void Resolver::look_at_cadence() {
 double Resolver::known_seconds() const {
   const json& limit = s_["budget"]["seconds"];
   const double most = limit.is_null() ? 0 : limit.get<double>();
-  if (!draft_.sound({"execution"}) || s_["execution"]["driver"] != "virtual") return most;
+  if (!draft_.sound({"execution"}) || !simulates(text(s_["execution"], "driver"))) return most;
   const double simulated =
       worker_time_ / workers_ * number(s_["execution"]["virtual"]["network"], "gradient_seconds");
   return most > 0 ? std::min(most, simulated) : simulated;
@@ -321,7 +325,7 @@ double Resolver::known_seconds() const {
 void Resolver::look_at_record() {
   if (!draft_.sound({"execution", "record"})) return;
   json& events = s_["record"]["events"];
-  const bool happens_once = s_["execution"]["driver"] != "virtual";
+  const bool happens_once = !simulates(text(s_["execution"], "driver"));
   if (happens_once && events == false)
     error("record.events",
           "record.events = false: runs on threads and under MPI are proven from their events",

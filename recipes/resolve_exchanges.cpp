@@ -43,7 +43,7 @@ void Resolver::look_at_exchanges(const Method& method) {
     plan_.chi1 = nominal.chi1;
     plan_.chi2 = nominal.chi2;
   }
-  const bool simulated = settings_.execution.driver == DriverKind::virtual_time;
+  const bool simulated = settings_.execution.entry().simulates;
   const VirtualOptions& model = settings_.execution.simulation;
   plan_.bytes = bytes_per_gradient(method, *topology_, bytes,
                                    simulated ? model.network.all_reduce : AllReduceKind::ring) *

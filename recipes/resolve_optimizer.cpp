@@ -126,7 +126,7 @@ void Resolver::look_at_schedule(const Pace& pace) {
   for (const char* key : {"warmup", "milestones"})
     if (by_time && schedule.contains(key) && schedule[key].is_object() && entry_ != nullptr &&
         meets(entry_->peers) && draft_.sound({"execution"}) &&
-        s_["execution"]["driver"] == "virtual" &&
+        simulates(text(s_["execution"], "driver")) &&
         s_["execution"]["virtual"]["gradient_clock"] == "poisson")
       return error(fmt::format("optimizer.schedule.{}", key),
                    fmt::format("optimizer.schedule.{} = {} counts gradients, and they come at "

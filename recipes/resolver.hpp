@@ -47,7 +47,7 @@ class Resolver {
     settings_ = settings_from(s_);
     Method method = method_of(*entry_, settings_.algorithm, nullptr);
     ask("algorithm", "correct the method's parameters, or make no worker that slow", [&] {
-      method.set_pace(slow_factors(settings_.execution));
+      method.set_pace(settings_.execution.slow_factors);
       return true;
     });
     if (method.has_meetings() && method.rate == 0 && workers_ > 1 && label.empty())

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "engine/base/names.hpp"
+#include "engine/base/static_text.hpp"
+#include "engine/recorder/metrics.hpp"
 #include "recipes/seeds.hpp"
 #include "recipes/utf8.hpp"
 #include "settings/run_settings.hpp"
@@ -13,20 +15,41 @@
 namespace acid {
 namespace {
 
+constexpr StaticText kMetricsToSearchBy =
+    StaticText()
+        .names(kMetricsIn<&Metric::search>, ", ", " or ")
+        .add("; ")
+        .names(kMetricsIn<&Metric::search_without_data>, ", ", " or ")
+        .add(" for tasks without examples");
 constexpr Fields kSearchKeys = fields<Plan>(
     {key_of<Plan>("seeds", FieldType::integers, "",
                   "seeds to choose on, none of them a seed of the runs")
          .said("whole numbers and ranges of them", "", "seeds = \"101-104\""),
      key_of<Plan>("metric", FieldType::text, "null",
                   "to choose by, its mean over the seeds: the first of these, unless said")
-         .said("validation_loss or validation_accuracy; eval_loss or train_loss_at_mean for "
-               "tasks without examples",
-               "", "metric = \"validation_accuracy\"")});
+         .said(kMetricsToSearchBy.view(), "", "metric = \"validation_accuracy\"")});
 
 // Other settings say what is trained, for how long, and what is measured; those must be equal.
 bool may_be_searched(std::string_view key) {
-  return key.starts_with("optimizer.") || key.starts_with("topology") || key == "task.batch_size" ||
-         key.starts_with("task.model");
+  const FieldTable* table = &run_table();
+  for (const std::string& name : split_path(key)) {
+    const Field* const field = table == nullptr ? nullptr : table->find(name);
+    if (field == nullptr || field->searched) return field != nullptr;
+    table = field->table;
+  }
+  return false;
+}
+
+std::string searched_in(const FieldTable& table, const std::string& path) {
+  std::string names;
+  for (const Field& field : table.fields) {
+    const std::string name = path + std::string(field.name);
+    if (field.searched)
+      names += name + ", ";
+    else if (field.table != nullptr)
+      names += searched_in(*field.table, name + ".");
+  }
+  return names;
 }
 
 std::vector<std::uint64_t> search_seeds(const Node* seeds, const Place& place,
@@ -114,11 +137,11 @@ std::vector<std::string> apply_search_point(Node& settings, Node& algorithm,
     const bool of_section = std::ranges::find(sections, first) != sections.end();
     const bool is_name = first == "kind" || first == "label" || first == "set" || first == "search";
     if (is_name || (of_section && !may_be_searched(one.key)))
-      out.error(place,
-                fmt::format("'{}' cannot be searched: runs that differ in it do not compare",
-                            clip(one.key, 60)),
-                "search keys of optimizer, topology, task.model, task.batch_size, or the "
-                "algorithm's own");
+      out.error(
+          place,
+          fmt::format("'{}' cannot be searched: runs that differ in it do not compare",
+                      clip(one.key, 60)),
+          fmt::format("search keys of {}or the algorithm's own", searched_in(run_table(), "")));
     if (std::ranges::any_of(own, [&](const Assignment& each) { return each.key == one.key; }))
       out.error(place, fmt::format("'{}' is set for an algorithm, and searched", clip(one.key, 60)),
                 "take it out of the algorithm's set, or give the algorithm a search of its own");
@@ -138,9 +161,9 @@ std::string search_metric(const PlannedRun& run, const SearchTable& search, Diag
               "add validation = 0.1 to [task], examples that nothing is trained on");
     return {};
   }
-  const std::vector<std::string> known =
-      has_data ? std::vector<std::string>{"validation_loss", "validation_accuracy"}
-               : std::vector<std::string>{"eval_loss", "train_loss_at_mean"};
+  const std::vector<std::string> known = has_data
+                                             ? names_of(kMetricsIn<&Metric::search>)
+                                             : names_of(kMetricsIn<&Metric::search_without_data>);
   if (search.metric.empty()) return known.front();
   if (std::ranges::find(known, search.metric) != known.end()) return search.metric;
   out.error(

@@ -17,22 +17,16 @@ struct Check {
   json (*check)(Checker& checker, const Node* node);
 };
 constexpr std::array kChecks = {
-    Check{"task", &check_task},
-    Check{"optimizer", &check_optimizer},
-    Check{"budget", &check_budget},
-    Check{"execution", &check_execution},
-    Check{"evaluation", &check_evaluation},
-    Check{"checkpoint", &check_checkpoint},
-    Check{"record", &check_record},
-    Check{"algorithm", &check_algorithm},
+    Check{"task", &check_task},     Check{"optimizer", &check_optimizer},
+    Check{"budget", &check_budget}, Check{"execution", &check_execution},
+    Check{"record", &check_record}, Check{"algorithm", &check_algorithm},
 };
 
 // Sets the recipe's codec, or else the listing's; no key for "none".
 void check_codec(Checker& checker, const Node* node, const AlgorithmEntry& entry, json& algorithm) {
   const Node* const given = node->is_table() ? node->find("codec") : nullptr;
   json codec = checker.member(node, "algorithm", *table_of("algorithm").find("codec"));
-  if (given == nullptr && entry.listing->codec.is_object())
-    codec = entry.listing->codec;
+  if (given == nullptr && entry.listing->codec.is_object()) codec = entry.listing->codec;
   if (!codec.contains("kind") || codec["kind"] == "none") return;
   algorithm["codec"] = std::move(codec);
 }

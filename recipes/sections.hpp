@@ -23,10 +23,7 @@ nlohmann::json check_task(Checker& checker, const Node* node);
 nlohmann::json check_optimizer(Checker& checker, const Node* node);
 nlohmann::json check_algorithm(Checker& checker, const Node* node);
 nlohmann::json check_execution(Checker& checker, const Node* node);
-/// The next three keep the cadence as given; resolve() turns it into gradients and times.
 nlohmann::json check_budget(Checker& checker, const Node* node);
-nlohmann::json check_evaluation(Checker& checker, const Node* node);
-nlohmann::json check_checkpoint(Checker& checker, const Node* node);
 nlohmann::json check_record(Checker& checker, const Node* node);
 
 /// Settings with every section completed, not yet checked against each other.

@@ -47,7 +47,7 @@ double expected_mean_share(const ComputeModel& model, double draws) {
 
 std::optional<Problem> tail_doubt(const ExecutionSettings& execution, double gradients) {
   constexpr double kFew = 100;  // of which every kind's mean is far off by chance
-  if (execution.driver != DriverKind::virtual_time ||
+  if (!execution.entry().simulates ||
       execution.simulation.gradient_clock != GradientClock::duration || gradients < kFew)
     return std::nullopt;
   const double share = expected_mean_share(execution.simulation.compute, gradients);

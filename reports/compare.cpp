@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 #include <span>
@@ -25,25 +24,6 @@
 
 namespace acid {
 namespace {
-
-constexpr std::array<std::string_view, 14> kDefaultMetrics{"eval_accuracy",
-                                                           "eval_loss",
-                                                           "train_loss_at_mean",
-                                                           "worker_accuracy_worst",
-                                                           "consensus_distance",
-                                                           "consensus_distance_mid",
-                                                           "gradients_to_target",
-                                                           "time_to_target",
-                                                           "seconds_to_target",
-                                                           "bytes_to_target",
-                                                           "gradients",
-                                                           "seconds",
-                                                           "bytes",
-                                                           "gradients_per_second"};
-constexpr std::array<std::string_view, 9> kFurtherMetrics{
-    "worker_accuracy",     "worker_loss",       "worker_loss_worst",
-    "train_loss",          "validation_loss",   "validation_accuracy",
-    "exchanges_to_target", "auc_eval_accuracy", "auc_eval_loss"};
 
 /// Of runs with an outcome.
 std::vector<std::string> recorded_metrics(const Comparison& comparison,
@@ -82,17 +62,16 @@ void choose_metrics(Comparison& comparison, const std::vector<ComparedRun>& runs
   }
   if (!options.metrics.empty()) {
     if (!options.target) return;
-    for (const std::string_view name : kDefaultMetrics)
-      if (is_to_target(name) &&
-          std::ranges::find(comparison.metrics, name) == comparison.metrics.end())
-        comparison.metrics.emplace_back(name);
+    for (const Metric& metric : kWaysToTarget)
+      if (std::ranges::find(comparison.metrics, metric.name) == comparison.metrics.end())
+        comparison.metrics.emplace_back(metric.name);
     return;
   }
-  for (const std::string_view name : kDefaultMetrics)
-    if (is_known(name)) comparison.metrics.emplace_back(name);
+  for (const Metric& metric : kMetricsIn<&Metric::column>)
+    if (is_known(metric.name)) comparison.metrics.emplace_back(metric.name);
   if (!options.derive_all) return;
-  for (const std::string_view name : kFurtherMetrics)
-    if (is_known(name)) comparison.metrics.emplace_back(name);
+  for (const Metric& metric : kMetricsIn<&Metric::further>)
+    if (is_known(metric.name)) comparison.metrics.emplace_back(metric.name);
 }
 
 /// The primary outcome where all have come equally far.

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -22,7 +21,6 @@ namespace acid {
 namespace {
 
 constexpr std::string_view kAreaPrefix = "auc_";
-constexpr std::array<std::string_view, 2> kAreaMetrics{"eval_accuracy", "eval_loss"};
 
 bool is_wanted(const CompareOptions& options, std::string_view metric) {
   return std::ranges::find(options.metrics, metric) != options.metrics.end();
@@ -111,10 +109,10 @@ class AreaVisitor final : public SeriesVisitor {
 void add_areas(const Store& store, RunSummary& run, const CompareOptions& options,
                const ReadAt& at) {
   std::vector<std::string> metrics;
-  for (const std::string_view metric : kAreaMetrics)
-    if ((options.derive_all && options.metrics.empty()) ||
-        is_wanted(options, fmt::format("{}{}", kAreaPrefix, metric)))
-      metrics.emplace_back(metric);
+  for (const Metric& metric : kDerivedMetrics)
+    if (metric.name.starts_with(kAreaPrefix) &&
+        ((options.derive_all && options.metrics.empty()) || is_wanted(options, metric.name)))
+      metrics.emplace_back(metric.from);
   const double whole = coordinate(run.progress, at.axis);
   const double end = at.kind == ReadAt::Kind::coordinate ? at.value : whole;
   if (metrics.empty() || whole < end) return;

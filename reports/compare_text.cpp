@@ -220,13 +220,12 @@ std::string totals_block(const Comparison& comparison, const Groups& groups,
 }  // namespace
 
 std::string format_metric_value(const std::string& metric, double value) {
-  if (metric.starts_with("bytes")) return format_bytes(value);
-  return metric.starts_with("seconds") ? format_seconds(value) : format_number(value);
+  if (!has_unit(metric)) return format_number(value);
+  return known_metric(metric)->unit == "s" ? format_seconds(value) : format_bytes(value);
 }
 
 std::string format_metric(const std::string& metric, const Estimate& estimate) {
-  const bool unit = metric.starts_with("bytes") || metric.starts_with("seconds");
-  if (estimate.n == 0 || !unit) return format_estimate(estimate);
+  if (estimate.n == 0 || !has_unit(metric)) return format_estimate(estimate);
   const std::string mean = format_metric_value(metric, estimate.mean);
   if (!estimate.ci_high) return mean + " ± n/a";
   return fmt::format("{} ± {}", mean,

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "engine/base/error.hpp"
-#include "engine/recorder/outcomes.hpp"
+#include "engine/recorder/metrics.hpp"
 #include "reports/numbers.hpp"
 #include "store/queries.hpp"
 

@@ -85,7 +85,7 @@ void take(EqualPlace& place, std::size_t g, ComparedGroup& group,
 
 std::vector<std::string_view> outcomes_at_equal() {
   std::vector<std::string_view> names;
-  for (const OutcomeMetric& outcome : kOutcomes)  // Of these the last value says how a run went.
+  for (const Metric& outcome : kOutcomes)  // Of these the last value says how a run went.
     if (outcome.name != kMidConsensus) names.push_back(outcome.name);
   return names;
 }

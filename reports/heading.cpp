@@ -11,6 +11,7 @@
 #include "reports/compare.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
+#include "settings/drivers.hpp"
 
 namespace acid {
 namespace {
@@ -138,7 +139,7 @@ std::string heading_of(const std::vector<ComparedRun>& runs) {
     add_once(data, sized(settings, "task.dataset", "dimension"));
     add_once(models, sized(settings, "task.model", "hidden"));
     add_once(graphs, summary.topology);
-    add_once(drivers, summary.driver == "virtual" ? "virtual (simulated seconds)" : summary.driver);
+    add_once(drivers, summary.driver + (simulates(summary.driver) ? " (simulated seconds)" : ""));
     add_new(slow, stragglers(settings, summary.driver));
     add_new(networks, network_of(settings, summary.driver));
     workers.insert(summary.workers);

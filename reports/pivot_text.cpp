@@ -32,8 +32,7 @@ PivotNumbers means_alone(const Pivot& pivot, const Comparison& comparison) {
       largest = std::max(largest, size);
       if (size != 0) smallest = std::min(smallest, size);
     }
-  const bool has_unit = pivot.metric.starts_with("bytes") || pivot.metric.starts_with("seconds");
-  if (has_unit || !(largest < 1e4) || !(smallest >= 1e-3)) return {.interval = false};
+  if (has_unit(pivot.metric) || !(largest < 1e4) || !(smallest >= 1e-3)) return {.interval = false};
   return {.interval = false,
           .decimals = largest < 1 ? 4 : 3 - static_cast<int>(std::floor(std::log10(largest)))};
 }

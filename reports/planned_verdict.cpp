@@ -24,11 +24,11 @@ void make_up_outcomes(ComparedRun& run, const PlannedOutcome& planned, bool any_
   const double value = std::stod(run.summary.id);
   std::map<std::string, double>& metrics = run.summary.metrics;
   const auto has = [&](std::string_view outcome) { return !planned.lacks.contains(outcome); };
-  for (const OutcomeMetric& outcome : kOutcomes)
+  for (const Metric& outcome : kOutcomes)
     if (has(outcome.name)) metrics[std::string(outcome.name)] = value;
   if (planned.always_agrees && has(kMidConsensus)) metrics[kMidConsensus] = 0;
   if (any_target)
-    for (const OutcomeMetric& way : kWaysToTarget) metrics[std::string(way.name)] = value;
+    for (const Metric& way : kWaysToTarget) metrics[std::string(way.name)] = value;
 }
 
 /// A finished run.

@@ -153,7 +153,7 @@ void add_target(const Store& store, ComparedRun& compared, const Target& target)
 /// Of outcomes and of the target's metric, for the scale that rounding has.
 void read_starts(const Store& store, ComparedRun& run, const std::optional<Target>& target) {
   std::vector<std::string_view> metrics;
-  for (const OutcomeMetric& outcome : kOutcomes) metrics.push_back(outcome.name);
+  for (const Metric& outcome : kOutcomes) metrics.push_back(outcome.name);
   if (target) metrics.emplace_back(target->metric);
   for (const auto& [metric, around] :
        samples_around(store, run.summary.id, PositionAxis::normalised_time, 0, metrics)) {
@@ -219,7 +219,7 @@ void gather_mid_spans(Comparison& comparison, const std::vector<ComparedRun>& ru
 
 std::size_t reached(const ComparedGroup& group) {
   return static_cast<std::size_t>(std::ranges::count_if(group.runs, [](const RunSummary& run) {
-    return std::ranges::any_of(kWaysToTarget, [&](const OutcomeMetric& way) {
+    return std::ranges::any_of(kWaysToTarget, [&](const Metric& way) {
       return run.metrics.contains(std::string(way.name));
     });
   }));

@@ -46,7 +46,7 @@ std::string outcome_of_task(const Comparison& comparison, const std::vector<Comp
   if (!stopped.empty() && has_ways(comparison))
     return std::string(kWaysToTarget[no_gradients ? 1 : 0].name);
   if (no_gradients) return kMidConsensus;
-  for (const OutcomeMetric& outcome : kOutcomes)
+  for (const Metric& outcome : kOutcomes)
     if (outcome.name != kMidConsensus && has_metric(comparison, outcome.name) &&
         !stopped.contains(std::string(outcome.name)))
       return std::string(outcome.name);
@@ -57,9 +57,9 @@ std::string outcome_of_task(const Comparison& comparison, const std::vector<Comp
 std::string outcome_named(const Comparison& comparison) {
   const std::set<std::string> stopped = stopped_by(comparison);
   if (!stopped.empty() && has_ways(comparison))
-    for (const OutcomeMetric& way : kWaysToTarget)
+    for (const Metric& way : kWaysToTarget)
       if (has_metric(comparison, way.name)) return std::string(way.name);
-  for (const OutcomeMetric& outcome : kOutcomes)
+  for (const Metric& outcome : kOutcomes)
     if (has_metric(comparison, outcome.name) && !stopped.contains(std::string(outcome.name)))
       return std::string(outcome.name);
   return {};
@@ -162,17 +162,17 @@ bool has_verdict(const Comparison& comparison, std::string_view metric) {
 }
 
 std::string words_of(std::string_view metric) {
-  const auto* const outcome = std::ranges::find(kOutcomes, metric, &OutcomeMetric::name);
-  if (outcome != kOutcomes.end()) return std::string(outcome->words);
-  const auto* const way = std::ranges::find(kWaysToTarget, metric, &OutcomeMetric::name);
-  if (way != kWaysToTarget.end()) return fmt::format("{} to the target", way->words);
+  const auto* const outcome = std::ranges::find(kOutcomes, metric, &Metric::name);
+  if (outcome != kOutcomes.end()) return std::string(outcome->outcome.words);
+  const auto* const way = std::ranges::find(kWaysToTarget, metric, &Metric::name);
+  if (way != kWaysToTarget.end()) return fmt::format("{} to the target", way->way.words);
   return metric == kConsensus ? "consensus distance" : std::string(metric);
 }
 
 std::string words_of(const ComparedGroup& group, std::string_view metric) {
-  const auto* const way = std::ranges::find(kWaysToTarget, metric, &OutcomeMetric::name);
+  const auto* const way = std::ranges::find(kWaysToTarget, metric, &Metric::name);
   if (way == kWaysToTarget.end() || !group.target) return words_of(metric);
-  return fmt::format("{} to {}", way->words, target_text(*group.target));
+  return fmt::format("{} to {}", way->way.words, target_text(*group.target));
 }
 
 }  // namespace acid

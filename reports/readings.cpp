@@ -26,8 +26,7 @@ std::optional<PositionAxis> axis_of(const Comparison& comparison, const std::str
 }
 
 std::string resolution_of(const std::string& metric, double value) {
-  const bool unit = metric.starts_with("bytes") || metric.starts_with("seconds");
-  return unit ? format_metric_value(metric, value) : format_number(value, 2);
+  return has_unit(metric) ? format_metric_value(metric, value) : format_number(value, 2);
 }
 
 }  // namespace

@@ -185,7 +185,7 @@ std::string metric_to_choose_by(const Comparison& all) {
     });
   };
   if (everywhere(kValidationMetric)) return kValidationMetric;
-  for (const OutcomeMetric& outcome : kOutcomes)
+  for (const Metric& outcome : kOutcomes)
     if (everywhere(outcome.name)) return std::string(outcome.name);
   throw UsageError("--best-over: no metric to choose by is in all runs: name one with --best-on");
 }

@@ -11,7 +11,7 @@ namespace {
 
 bool exchanges_happen_at_once(const ExecutionSettings& execution) {
   const NetworkModel& network = execution.simulation.network;
-  return execution.driver == DriverKind::virtual_time && network.link.latency_seconds == 0 &&
+  return execution.entry().simulates && network.link.latency_seconds == 0 &&
          network.link.bytes_per_second == 0 && network.edges.empty();
 }
 

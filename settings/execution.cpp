@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 
+#include "engine/base/static_text.hpp"
 #include "settings/run_settings.hpp"
 #include "settings/schema.hpp"
 #include "settings/sections.hpp"
@@ -7,6 +9,19 @@
 
 namespace acid {
 namespace {
+
+constexpr std::array kDrivers = {
+    DriverEntry{.kind = DriverKind::virtual_time,
+                .name = "virtual",
+                .simulates = true,
+                .unused = "it is the virtual driver's, and another is used"},
+    DriverEntry{
+        .kind = DriverKind::threads, .name = "threads", .unused = "the driver is not threads"},
+    DriverEntry{.kind = DriverKind::mpi,
+                .name = "mpi",
+                .has_processes = true,
+                .unused = "the driver is not mpi"}};
+constexpr StaticText kDriverNames = StaticText().names(kDrivers, ",", ",");
 
 using nlohmann::json;
 using Compute = ComputeModel;
@@ -110,6 +125,7 @@ constexpr Fields kNetwork = fields<Virtual>(
 
 // Finer buckets take long to simulate and change little.
 constexpr Bounds kBucketBytes = at_least(1024).at_most(1e15);
+constexpr std::uint8_t kSize = 1, kFirstSize = 2, kHosts = 1;  // Field::either
 constexpr Fields kCost = fields<CostModel>(
     {key<&CostModel::forward_share>(
          "forward_share", "0.3333333333333333",
@@ -125,14 +141,17 @@ constexpr Fields kCost = fields<CostModel>(
          "size of the pieces in which exchanges overlap the backward pass (PyTorch: 25 MiB)",
          kBucketBytes)
          .as(FieldType::integer)
-         .added(),
+         .added()
+         .either(kSize),
      key<&CostModel::first_bucket_bytes>(
          "first_bucket_bytes", "null",
          "size of the first of them; absent: 1 MiB (as PyTorch), at most bucket_bytes",
          kBucketBytes)
-         .as(FieldType::integer),
+         .as(FieldType::integer)
+         .either(kFirstSize),
      key<&CostModel::buckets>("buckets", "null", "number of equal pieces instead",
                               at_least(1).at_most(1e6))
+         .either(kSize | kFirstSize)
          .unused(&use::without_buckets)});
 
 // Read separately, once the number of workers is known.
@@ -186,6 +205,7 @@ constexpr Fields kMpi = fields<MpiSettings>(
          .placement(),
      key<&MpiSettings::hostfile>("hostfile", "null",
                                  "mpirun's file of hosts and slots; looked for when the run starts")
+         .either(kHosts)
          .placement(),
      key<&MpiSettings::processes_per_host>("processes_per_host", "null",
                                            "workers on one host; absent: as even as can be",
@@ -219,6 +239,7 @@ constexpr Fields kMpi = fields<MpiSettings>(
          .unused(&use::on_loss),
      key<&MpiSettings::hosts>("hosts", "[]", "hosts of the processes; default: this host")
          .apart()
+         .either(kHosts)
          .said("", "", "hosts = [\"node1\", \"node2\"]")
          .ranked(-1)
          .placement(),
@@ -230,10 +251,13 @@ constexpr Fields kMpi = fields<MpiSettings>(
      really_slow_workers<MpiSettings>()});
 
 constexpr Fields kExecution = fields<Execution>(
-    {choice<&Execution::driver>(
-         "driver", "virtual,threads,mpi", "\"virtual\"",
-         "virtual: simulated time; threads, mpi: one thread or process per worker",
-         Values<DriverKind::virtual_time, DriverKind::threads, DriverKind::mpi>{}),
+    {key_of<Execution>("driver", FieldType::text, "\"virtual\"",
+                       "virtual: simulated time; threads, mpi: one thread or process per worker",
+                       {},
+                       [](Execution& execution, const json& value, const Field& field) {
+                         execution.driver = kDrivers.at(index_of_choice(field, value)).kind;
+                       })
+         .among(kDriverNames.view()),
      choice<&Execution::cuda>(
          "device", "cpu,cuda", "\"cpu\"",
          "where workers live and models compute; analytic tasks compute on the CPU",
@@ -255,12 +279,12 @@ constexpr Fields kExecution = fields<Execution>(
          .placement(),
      section<kVirtual, &Execution::simulation>("virtual",
                                                "simulated time: what gradients and messages take")
-         .unused(&use::without_simulation),
+         .unused(&use::without_driver<DriverKind::virtual_time>),
      section<kThreads, &Execution::threads>("threads", "a thread per worker")
-         .unused(&use::without_threads),
+         .unused(&use::without_driver<DriverKind::threads>),
      section<kMpi, &Execution::mpi>("mpi", "a process per worker")
          .added()
-         .unused(&use::without_mpi)});
+         .unused(&use::without_driver<DriverKind::mpi>)});
 
 std::vector<double> per_worker(const json& section, int workers) {
   const json& factors = section.at("slow_workers");
@@ -275,27 +299,27 @@ std::vector<double> per_worker(const json& section, int workers) {
 
 const FieldTable execution_table = table_of<kExecution>();
 
-const std::vector<double>& slow_factors(const ExecutionSettings& execution) {
-  if (execution.driver == DriverKind::virtual_time)
-    return execution.simulation.compute.slow_factors;
-  return execution.mpi ? execution.mpi->slow_factors : execution.threads.slow_factors;
-}
+std::span<const DriverEntry> driver_catalog() { return kDrivers; }
 
-std::string_view driver_name(DriverKind driver) {
-  static const std::vector<std::string> names =
-      split_choices(execution_table.find("driver")->choices);
-  return names[static_cast<std::size_t>(driver)];
+const DriverEntry& entry_of(DriverKind kind) { return kDrivers.at(static_cast<std::size_t>(kind)); }
+
+bool simulates(std::string_view driver) {
+  const auto* const entry = std::ranges::find(kDrivers, driver, &DriverEntry::name);
+  return entry != kDrivers.end() && entry->simulates;
 }
 
 ExecutionSettings execution_of(const json& section, int workers) {
   ExecutionSettings execution;
   kExecution.fill(execution, section);
-  execution.simulation.compute.slow_factors = per_worker(section.at("virtual"), workers);
-  execution.threads.slow_factors = per_worker(section.at("threads"), workers);
-  if (execution.driver != DriverKind::mpi)
-    execution.mpi.reset();
-  else
-    execution.mpi->slow_factors = per_worker(section.at("mpi"), workers);
+  for (const DriverEntry& driver : kDrivers) {
+    const bool chosen = driver.kind == execution.driver;
+    if (!chosen && !section.contains(driver.name)) continue;
+    std::vector<double> factors = per_worker(section.at(driver.name), workers);
+    if (chosen) execution.slow_factors = std::move(factors);
+  }
+  if (!execution.entry().has_processes) execution.mpi.reset();
+  if (execution.entry().simulates)
+    execution.simulation.compute.slow_factors = execution.slow_factors;
   return execution;
 }
 

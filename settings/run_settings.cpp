@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.hpp"
+#include "engine/base/static_text.hpp"
 #include "engine/data/analytic.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/models/layout.hpp"
+#include "engine/recorder/metrics.hpp"
 #include "settings/schema.hpp"
 #include "settings/sections.hpp"
 #include "settings/use.hpp"
@@ -48,10 +50,12 @@ constexpr Fields kTask = fields<Task>(
          .apart(),
      entry<&Task::model>("model", "the network; analytic tasks (quadratic, logistic) have none",
                          kModel)
-         .apart(),
+         .apart()
+         .searched(),
      key<&Task::batch_size>("batch_size", "32", "examples per gradient and worker",
                             at_least(1).at_most(1e9))
          .apart()
+         .searched()
          .ranked(1)
          .unused(&use::without_gradients),
      entry<&Task::partition>("partition", "how the examples are divided among the workers",
@@ -108,17 +112,19 @@ constexpr Key<T> count(std::string_view name, std::string_view help) {
   return key_of<T>(name, FieldType::integer, "null", help, kCount);
 }
 
-// Those that every driver can check at a sample.
+constexpr StaticText kTargets = StaticText().names(kMetricsIn<&Metric::target>, ",", ",");
 constexpr Fields kTarget = fields<Budget::Target>(
     {key<&Budget::Target::metric>("metric", "", "what to watch, such as eval_accuracy")
-         .among("eval_loss,eval_accuracy,train_loss_at_mean,worker_loss,worker_loss_worst,"
-                "worker_accuracy,worker_accuracy_worst,validation_loss,validation_accuracy,"
-                "consensus_distance"),
+         .among(kTargets.view()),
      key<&Budget::Target::value>("value", "", "stop when the metric reaches it")});
+constexpr std::uint8_t kLength = 1, kCadence = 1, kClock = 2;  // Field::either
 constexpr Fields kBudget = fields<Budget>(
-    {positive<Budget>("epochs", "samples over all workers divided by the data set's size"),
-     key<&Budget::gradients>("gradients", "null", "gradients in total, over all workers", kCount),
-     key<&Budget::normalised_time>("normalised_time", "null", "gradients per worker", above(0)),
+    {positive<Budget>("epochs", "samples over all workers divided by the data set's size")
+         .either(kLength),
+     key<&Budget::gradients>("gradients", "null", "gradients in total, over all workers", kCount)
+         .either(kLength),
+     key<&Budget::normalised_time>("normalised_time", "null", "gradients per worker", above(0))
+         .either(kLength),
      key<&Budget::seconds>("seconds", "null",
                            "stop after this time, wall clock or simulated, if it comes first",
                            above(0)),
@@ -128,16 +134,21 @@ constexpr Fields kBudget = fields<Budget>(
                                        "null")});
 
 constexpr Fields kEvaluation = fields<Cadence>(
-    {positive<Cadence>("every_epochs", "evaluate loss and accuracy once per this many epochs"),
-     count<Cadence>("every_gradients", "evaluate once per this many gradients in total"),
+    {positive<Cadence>("every_epochs", "evaluate loss and accuracy once per this many epochs")
+         .either(kCadence),
+     count<Cadence>("every_gradients", "evaluate once per this many gradients in total")
+         .either(kCadence),
      key<&Cadence::evaluate_every>("every_time", "null",
-                                   "evaluate once per this much normalised time", above(0)),
+                                   "evaluate once per this much normalised time", above(0))
+         .either(kCadence),
      key<&Cadence::every_seconds>("every_seconds", "null",
                                   "evaluate once per this many seconds, wall clock or simulated",
                                   above(0))
-         .added(),
+         .added()
+         .either(kCadence | kClock),  // by the clock every sample evaluates, and no log says which
      key<&Cadence::consensus_every>("consensus_every_time", "null",
-                                    "sample the consensus distance, normalised time", above(0)),
+                                    "sample the consensus distance, normalised time", above(0))
+         .either(kClock),
      choice<&Cadence::workers>(
          "workers", "end,always,never", "\"end\"",
          "when to evaluate each worker's own model too, which costs as much as the mean each; "
@@ -149,15 +160,19 @@ constexpr Fields kEvaluation = fields<Cadence>(
   " (default: as often as costs at most 2 % of the time, and at an interruption)"
 constexpr Fields kCheckpoint = fields<Checkpoint>(
     {positive<Checkpoint>("every_epochs",
-                          "checkpoint once per this many epochs" ACID_UNLESS_CADENCE),
+                          "checkpoint once per this many epochs" ACID_UNLESS_CADENCE)
+         .either(kCadence),
      count<Checkpoint>("every_gradients",
-                       "checkpoint once per this many gradients in total" ACID_UNLESS_CADENCE),
+                       "checkpoint once per this many gradients in total" ACID_UNLESS_CADENCE)
+         .either(kCadence),
      key<&Checkpoint::every_time>(
          "every_time", "null", "checkpoint once per this much normalised time" ACID_UNLESS_CADENCE,
-         above(0)),
+         above(0))
+         .either(kCadence),
      key<&Checkpoint::every_seconds>(
          "every_seconds", "null",
-         "checkpoint once per this many wall-clock seconds" ACID_UNLESS_CADENCE, above(0)),
+         "checkpoint once per this many wall-clock seconds" ACID_UNLESS_CADENCE, above(0))
+         .either(kCadence),
 #undef ACID_UNLESS_CADENCE
      key<&Checkpoint::keep>("keep", "2", "how many checkpoints of a run to keep",
                             at_least(1).at_most(1e6))});
@@ -213,21 +228,28 @@ constexpr Fields kRun = fields<Run>(
      key_of<Run>("optimizer", FieldType::section, "",
                  "how a gradient becomes a step, of every algorithm alike", {}, &read_optimizer)
          .of(optimizer_table)
+         .searched()
          .unused(&use::without_gradients),
      section<kWorkers>("workers", "how many workers train"),
      entry<&Run::topology>("topology", "which workers may talk to each other", kTopology)
+         .searched()
          .unused(&use::topology),
      section<kBudget, &Run::budget>(
          "budget",
          "how long a run is: epochs, gradients or normalised_time; seconds, bytes and target end "
          "it earlier"),
-     section<kStreams, &Run::streams>("streams", "seeds held fixed while those of the runs vary"),
+     section<kStreams, &Run::streams>("streams", "seeds held fixed while those of the runs vary")
+         .ranked(3),
      key_of<Run>("execution", FieldType::section, "", "where and how a run is executed")
-         .of(execution_table),
+         .of(execution_table)
+         .ranked(2),
      section<kEvaluation, &Run::cadence>("evaluation",
-                                         "when metrics are sampled: one of the cadences"),
-     section<kCheckpoint, &Run::checkpoint>("checkpoint", "when a run is saved").placement(),
-     section<kRecord, &Run::record>("record", "what is kept besides the curves"),
+                                         "when metrics are sampled: one of the cadences")
+         .ranked(1),
+     section<kCheckpoint, &Run::checkpoint>("checkpoint", "when a run is saved")
+         .placement()
+         .ranked(2),
+     section<kRecord, &Run::record>("record", "what is kept besides the curves").ranked(2),
      entry<&Run::algorithm>("algorithm", "what is compared: a table [[algorithms]] for each",
                             kAlgorithm)});
 

@@ -15,6 +15,7 @@
 #include "engine/run/run_spec.hpp"
 #include "engine/transport/mpi_runtime.hpp"
 #include "engine/worker/optimizer.hpp"
+#include "settings/drivers.hpp"
 
 namespace acid {
 
@@ -53,7 +54,6 @@ struct RecordSettings {
 };
 
 struct ThreadsSettings {
-  std::vector<double> slow_factors;     // by worker; empty: all 1
   std::optional<int> exchange_threads;  // absent: chosen from cores and workers
 };
 
@@ -66,7 +66,6 @@ struct MpiSettings {
   std::optional<double> start_seconds;  // absent in runs of an earlier acid
   bool go_on = false;                   // without lost processes, if the method can
   bool library_sum = false;             // all-reduce by the MPI library: not reproducible
-  std::vector<double> slow_factors;     // by worker; empty: all 1
   MpiTransportOptions transport;
 };
 
@@ -79,11 +78,12 @@ struct ExecutionSettings {
   VirtualOptions simulation;  // but for its threads, which are no setting
   ThreadsSettings threads;
   std::optional<MpiSettings> mpi;  // there for that driver, and for no other
-};
+  /// How many times longer each worker takes over a gradient, as its driver's section says; empty:
+  /// all alike.
+  std::vector<double> slow_factors;
 
-/// How many times longer each worker takes over a gradient, as its driver's section says; empty:
-/// all alike.
-const std::vector<double>& slow_factors(const ExecutionSettings& execution);
+  const DriverEntry& entry() const { return entry_of(driver); }
+};
 
 struct RunSettings {
   int workers = 1;
@@ -117,8 +117,6 @@ TaskSettings task_from(const nlohmann::json& resolved);
 
 /// The name of a run's graph; "any" if the run reads none.
 std::string graph_name(const nlohmann::json& topology);
-/// execution.driver of recipes.
-std::string_view driver_name(DriverKind driver);
 
 /// Whether a run under MPI goes on without lost processes; only asynchronous methods can.
 bool goes_on_without_lost(const RunSettings& settings);

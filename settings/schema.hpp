@@ -51,6 +51,8 @@ struct Key {
   constexpr Key apart() const { return with(&Field::apart, true); }
   constexpr Key among(std::string_view choices) const { return with(&Field::choices, choices); }
   constexpr Key of(const FieldTable& table) const { return with(&Field::table, &table); }
+  constexpr Key either(std::uint8_t groups) const { return with(&Field::either, groups); }
+  constexpr Key searched() const { return with(&Field::searched, true); }
   constexpr Key placement() const { return with(&Field::placement, true); }
   constexpr Key unused(const char* (*why)(const RunInUse& run)) const {
     return with(&Field::unused, why);

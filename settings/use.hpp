@@ -26,11 +26,8 @@ inline constexpr const char* kAlone = "one worker has no other to talk to";
 inline constexpr const char* kInstant = "messages take no time";
 inline constexpr const char* kServed = "workers talk to a server, and no graph has a part in it";
 
-inline bool has_driver(const Run& run, DriverKind driver) {
-  return run.settings.execution.driver == driver;
-}
 inline const VirtualOptions& simulated(const Run& run) { return run.settings.execution.simulation; }
-inline bool simulates(const Run& run) { return has_driver(run, DriverKind::virtual_time); }
+inline bool simulates(const Run& run) { return run.settings.execution.entry().simulates; }
 inline bool pairwise(const Run& run) { return run.method.has_meetings(); }
 inline bool alone(const Run& run) { return run.settings.workers == 1; }
 inline bool has_gradients(const Run& run) {
@@ -107,14 +104,9 @@ inline const char* max_backlog(const Run& run) {
   return gossips(run) ? unless(!simulates(run) || !is_instant(run), kInstant)
                       : without_exchanges(run);
 }
-inline const char* without_simulation(const Run& run) {
-  return unless(simulates(run), "it is the virtual driver's, and another is used");
-}
-inline const char* without_threads(const Run& run) {
-  return unless(has_driver(run, DriverKind::threads), "the driver is not threads");
-}
-inline const char* without_mpi(const Run& run) {
-  return unless(has_driver(run, DriverKind::mpi), "the driver is not mpi");
+template <DriverKind driver>
+const char* without_driver(const Run& run) {
+  return unless(run.settings.execution.driver == driver, entry_of(driver).unused);
 }
 inline const char* gradient_clock(const Run& run) {
   return unless(pairwise(run), "the rounds of a synchronous method have durations");

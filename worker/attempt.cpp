@@ -47,18 +47,18 @@ void note_uneven_pace(Recorder& recorder, const ComposedRun& run, const Outcome&
   const ExecutionSettings& execution = run.settings.execution;
   const bool some_lost =
       std::ranges::find(outcome.worker_digests, "") != outcome.worker_digests.end();
-  if (run.driver() == DriverKind::virtual_time || outcome.worker_gradients.size() < 2 ||
-      !slow_factors(execution).empty() || some_lost)
+  if (execution.entry().simulates || outcome.worker_gradients.size() < 2 ||
+      !execution.slow_factors.empty() || some_lost)
     return;
   const auto [least, most] =
       std::minmax_element(outcome.worker_gradients.begin(), outcome.worker_gradients.end());
   if (*most <= 2 * *least) return;
-  recorder.note(
-      Severity::warning,
-      fmt::format("workers committed between {} and {} gradients: {} {} shared their "
-                  "cores unevenly; use fewer workers, larger gradients or the virtual "
-                  "driver",
-                  *least, *most, run.spec.workers, execution.mpi ? "processes" : "threads"));
+  recorder.note(Severity::warning,
+                fmt::format("workers committed between {} and {} gradients: {} {} shared their "
+                            "cores unevenly; use fewer workers, larger gradients or the virtual "
+                            "driver",
+                            *least, *most, run.spec.workers,
+                            execution.entry().has_processes ? "processes" : "threads"));
 }
 
 void note_skipped(Recorder& recorder, const AttemptResult& result) {
@@ -170,7 +170,7 @@ Exit Attempt::execute(const Drive& drive) {
 
 AttemptResult Attempt::drive_to_end(const Drive& drive) {
   RunWriter writer(options_.store_folder, options_.run_id, id_,
-                   /*bounded=*/run_.driver() != DriverKind::mpi);
+                   /*bounded=*/!run_.settings.execution.entry().has_processes);
   for (const std::string& remark : remarks_) writer.note(Severity::warning, remark);
   try {
     return drive_and_save(drive, writer);
@@ -200,7 +200,7 @@ AttemptResult Attempt::drive_and_save(const Drive& drive, RunWriter& writer) {
   AttemptResult result = result_of(outcome, run_.spec);
   // In virtual time, and between rounds, nothing comes too late.
   const bool against_the_clock =
-      run_.driver() != DriverKind::virtual_time && run_.spec.method.is_asynchronous();
+      !run_.settings.execution.entry().simulates && run_.spec.method.is_asynchronous();
   result.checkpoints_skipped = against_the_clock ? checkpoints.skipped(outcome.position) : 0;
   note_skipped(writer, result);
   writer.flush();

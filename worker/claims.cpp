@@ -27,7 +27,7 @@ void check_columns(const RunSummary& run, const RunSettings& settings, Claims& c
   claims.expect(settings.seed, run.seed, "the seed");
   claims.expect(text(settings.algorithm, "kind"), run.algorithm, "the algorithm");
   claims.expect(graph_name(settings.topology), run.topology, "the topology");
-  claims.expect(driver_name(settings.execution.driver), run.driver, "the driver");
+  claims.expect(settings.execution.entry().name, run.driver, "the driver");
   claims.expect(settings.workers, run.workers, "the number of workers");
   claims.expect(settings.budget.gradients, run.budget_gradients, "the budget of gradients");
 }

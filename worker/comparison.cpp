@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <utility>
 
 #include "engine/base/names.hpp"
+#include "engine/recorder/metrics.hpp"
 #include "worker/checkpoints.hpp"
 
 namespace acid {
@@ -28,7 +28,7 @@ bool Comparison::same_value(double a, double b) {
 Comparison::Comparison(const Recording& recording, int from, std::function<void()> enough,
                        std::function<void(const Position&)> progress)
     : recording_(recording),
-      simulated_(recording.settings.execution.driver == DriverKind::virtual_time),
+      simulated_(recording.settings.execution.entry().simulates),
       finished_(recording.run.summary.state == RunState::finished),
       diverged_(recording.run.summary.state == RunState::diverged),
       from_(from),
@@ -43,7 +43,8 @@ void Comparison::depart_at(double time, std::string what, int worker) {
 }
 
 bool Comparison::of_the_clock(std::string_view metric) const {
-  return metric == "idle_share" && !simulated_;
+  const Metric* const known = find_metric(metric);
+  return known != nullptr && known->of_the_clock && !simulated_;
 }
 
 bool Comparison::wanted(std::string_view metric) const {
@@ -123,11 +124,9 @@ void Comparison::compare_value(const Position& position, const Value& value) {
   const auto series = std::find_if(
       recording_.series.begin(), recording_.series.end(),
       [&](const Series& s) { return s.metric == value.metric && s.worker == value.worker; });
-  // An acid with event version 1 did not measure these.
-  constexpr std::array<std::string_view, 4> kSinceVersion2{
-      "train_loss_at_mean", "worker_loss", "worker_loss_worst", "worker_accuracy_worst"};
-  if (series == recording_.series.end() && recording_.event_version() < 2 &&
-      std::ranges::find(kSinceVersion2, value.metric) != kSinceVersion2.end())
+  const Metric* const known = find_metric(value.metric);
+  if (series == recording_.series.end() && known != nullptr &&
+      recording_.event_version() < known->since)
     return;
   if (series == recording_.series.end())
     return depart_at(time, fmt::format("{} was not recorded", value.metric), value.worker);
@@ -224,11 +223,10 @@ std::size_t Comparison::accounted_for(const Series& series) const {
   auto left = std::ranges::find_if(
       series.points, [&](const SeriesPoint& point) { return before(start, point.position); });
   // A replay's first sample has no values of gradients, and it may also be its last sample.
-  constexpr std::array<std::string_view, 4> kOfGradients{"train_loss", "staleness", "gradient_norm",
-                                                         "learning_rate"};
+  const Metric* const known = find_metric(series.metric);
   const bool is_replay = !simulated_ && !recording_.events.empty();
-  if (is_replay && left != series.points.end() &&
-      std::ranges::find(kOfGradients, series.metric) != kOfGradients.end())
+  if (is_replay && left != series.points.end() && known != nullptr &&
+      known->of == MetricOf::gradients)
     ++left;
   return static_cast<std::size_t>(left - series.points.begin());
 }

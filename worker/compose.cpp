@@ -28,7 +28,7 @@ bool cheap(const AnalyticEntry& entry, const AnalyticEntry::Info& info, int batc
 
 int lanes_of(const ComposedRun& run, std::optional<int> rank) {
   if (rank) return *rank == 0 ? 2 : 1;  // only rank 0 evaluates
-  if (run.driver() != DriverKind::virtual_time) return run.spec.workers + 1;
+  if (!run.settings.execution.entry().simulates) return run.spec.workers + 1;
   return std::max(1, run.options.virtual_time.threads);
 }
 
@@ -40,7 +40,7 @@ std::string device_name(const ComposedRun& run) {
 // Whether a core is idle and can gather minibatches. Under MPI this assumes that all workers share
 // this host.
 bool spare_core(const ComposedRun& run, int cores) {
-  const int computing = run.driver() == DriverKind::virtual_time ? run.options.virtual_time.threads
+  const int computing = run.settings.execution.entry().simulates ? run.options.virtual_time.threads
                                                                  : run.spec.workers;
   return computing * run.spec.threads_per_worker < cores;
 }
@@ -127,7 +127,7 @@ std::unique_ptr<ComposedRun> compose(RunSettings settings, int cores, std::optio
                                                   : Topology::complete(asked.workers));
   spec.topology = run->topology.get();
   spec.method = method_of(algorithm_of(asked.algorithm), asked.algorithm, nullptr);
-  spec.method.set_pace(slow_factors(execution));
+  spec.method.set_pace(execution.slow_factors);
   spec.optimizer = asked.optimizer;
   spec.schedule = asked.schedule;
   spec.budget = asked.budget;
@@ -139,7 +139,7 @@ std::unique_ptr<ComposedRun> compose(RunSettings settings, int cores, std::optio
   spec.average_buffers = asked.task.average_buffers;
   run->options.virtual_time = execution.simulation;
   // Where cores are idle, half as many exchanges as workers can be in flight at once.
-  run->options.threads = {execution.threads.slow_factors,
+  run->options.threads = {execution.slow_factors,
                           execution.threads.exchange_threads.value_or(
                               std::clamp(cores - spec.workers, 0, spec.workers / 2))};
   if (execution.cuda) compose_cuda(*run, rank);

@@ -268,7 +268,7 @@ class MpiRun {
   Outcome drive(Recorder& recorder, const Checkpointing& checkpointing) {
     auto transport = connect();
     MpiOptions options{.transport = transport.get(), .goes_on = goes_on()};
-    if (const auto& factors = asked().slow_factors; !factors.empty())
+    if (const auto& factors = composed_->settings.execution.slow_factors; !factors.empty())
       options.slow_factor = factors[static_cast<std::size_t>(mpi_.rank())];
     if (asked().library_sum)
       options.library_sum = [this](std::span<float> values) {

@@ -80,8 +80,7 @@ Recording read_recording(const Store& store, const std::string& run_id) {
   }
   recording.events = read_events(store, run_id);
   // Under the other drivers a log is always kept.
-  if (recording.settings.execution.driver == DriverKind::virtual_time &&
-      !recording.run.attempts.empty() &&
+  if (recording.settings.execution.entry().simulates && !recording.run.attempts.empty() &&
       !kept_events(recording.run.attempts.back(), recording.events))
     recording.events.clear();
   recording.series = read_series(store, run_id);

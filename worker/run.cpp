@@ -29,7 +29,7 @@ Exit execute_run(const ExecuteOptions& options, std::stop_token stop) {
     // Another process may have been asked for the same run, and have finished it.
     if (run.summary.state == RunState::finished && !options.fresh) return Exit::ok;
     const RunSettings settings = stored_settings(run);
-    if (settings.execution.mpi)
+    if (settings.execution.entry().has_processes)
       throw UsageError(
           fmt::format("run {} has one process per worker: 'acid run' starts them", options.run_id));
     refuse_altered_settings(run);

@@ -86,7 +86,7 @@ void refuse_other_events(const Recording& recording, const ComposedRun& run, int
   const RunSummary& summary = recording.run.summary;
   const json& environment = recording.run.attempts.back().environment;
   const int version = recording.event_version();
-  const bool is_virtual = summary.driver == "virtual", has_server = run.spec.method.has_server();
+  const bool is_virtual = simulates(summary.driver), has_server = run.spec.method.has_server();
   if (version < 2 && is_virtual)
     throw UsageError(fmt::format(
         "run {} was simulated by acid {}, whose simulated seconds were others than those of this "
@@ -132,9 +132,9 @@ std::vector<std::int64_t> samples_of(const Recording& recording) {
 }
 
 /// The event log as a script for a replay. Throws DamagedEvent at the first altered event.
-ReplayScript script_of(const Recording& recording, int from, DriverKind driver) {
+ReplayScript script_of(const Recording& recording, int from) {
   ReplayScript script;
-  script.shared_clock = driver != DriverKind::mpi;
+  script.shared_clock = !recording.settings.execution.entry().has_processes;
   script.marks_before = from + 1;
   for (std::size_t w = 0; w < recording.events.size(); ++w) {
     auto& events = script.workers.emplace_back();
@@ -209,10 +209,10 @@ class Reexecution {
     spec.keep_events = !recording_.events.empty();
     const Run run{
         spec, *run_.objective, comparison_, {&comparison_, file_.get()}, enough_.get_token()};
-    if (run_.driver() == DriverKind::virtual_time)
+    if (run_.settings.execution.entry().simulates)
       return run_virtual(run, run_.options.virtual_time);
     if (spec.method.is_asynchronous())
-      return run_replay(run, script_of(recording_, from_, run_.driver()), ended(),
+      return run_replay(run, script_of(recording_, from_), ended(),
                         std::min(usable_cores(), spec.workers));
     // Rounds are determined by the settings, whether their workers are threads or processes; the
     // clock decides only where they end.

@@ -7,6 +7,7 @@
 #include "cli/terminal/session.hpp"
 #include "cli/terminal/table.hpp"
 #include "engine/methods/method.hpp"
+#include "reports/known_metrics.hpp"
 
 namespace acid {
 namespace {
@@ -184,8 +185,8 @@ std::string shown_name(const std::string& algorithm, const std::string& label) {
 
 std::string key_metric(const RunSummary& run) {
   if (run.budget_time) return "consensus_distance";  // without gradients there is no loss
-  for (const char* name : {"eval_accuracy", "eval_loss", "train_loss", "consensus_distance"})
-    if (run.metrics.contains(name)) return name;
+  for (const Metric& metric : kMetricsIn<&Metric::key>)
+    if (run.metrics.contains(std::string(metric.name))) return std::string(metric.name);
   return {};
 }
 

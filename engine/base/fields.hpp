@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
@@ -48,8 +49,10 @@ struct Field {
   /// The key was added when its table had runs already: at its fallback it is left out of settings,
   /// so that these runs keep their digests.
   bool later = false;
-  bool added = false;  // settings that an earlier acid stored may lack it
-  bool apart = false;  // checked by the code of its table: other keys decide what it is
+  bool added = false;       // settings that an earlier acid stored may lack it
+  bool apart = false;       // checked by the code of its table: other keys decide what it is
+  bool searched = false;    // a [search] may choose its value, or those of the keys in it
+  std::uint8_t either = 0;  // groups of its table, as bits: of the keys of a group a recipe has one
   const FieldTable* table = nullptr;  // of a section
   /// Why a run does not look at it, though its recipe has it; nullptr: it does.
   const char* (*unused)(const RunInUse& run) = nullptr;

@@ -18,8 +18,8 @@ namespace acid {
 /// The values of one sample while it is put together.
 struct Sampler::Values {
   std::vector<Value> list;
-  void add(std::string_view metric, double value, int worker = kWholeRun) {
-    list.push_back({metric, worker, value});
+  void add(MetricName metric, double value, int worker = kWholeRun) {
+    list.push_back({metric.name, worker, value});
   }
 };
 
@@ -161,7 +161,8 @@ void Sampler::evaluate_mean(Values& values, const MeanModel& mean) {
   if (!can_be_loss(test.loss))
     diverge(fmt::format("the mean's loss on the test set is {}", test.loss));
   if (objective_.has_accuracy()) values.add("eval_accuracy", test.accuracy);
-  for (std::size_t k = 0; k < named_.size(); ++k) values.add(named_[k].first, test.named[k]);
+  for (std::size_t k = 0; k < named_.size(); ++k)
+    values.list.push_back({named_[k].first, kWholeRun, test.named[k]});
   const double training = evaluate(objective_, EvaluationSet::training, mean, parallel_for_).loss;
   values.add("train_loss_at_mean", training);
   if (!can_be_loss(training)) diverge(fmt::format("the mean's training loss is {}", training));
@@ -171,7 +172,8 @@ void Sampler::evaluate_mean(Values& values, const MeanModel& mean) {
   if (!can_be_loss(held_out.loss))
     diverge(fmt::format("the mean's validation loss is {}", held_out.loss));
   if (objective_.has_accuracy()) values.add("validation_accuracy", held_out.accuracy);
-  for (std::size_t k = 0; k < named_.size(); ++k) values.add(named_[k].second, held_out.named[k]);
+  for (std::size_t k = 0; k < named_.size(); ++k)
+    values.list.push_back({named_[k].second, kWholeRun, held_out.named[k]});
 }
 
 void Sampler::evaluate_workers(Values& values, const std::vector<Model>& models) {

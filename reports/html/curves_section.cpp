@@ -98,9 +98,9 @@ std::string point_curves(const ReportData& data, const std::vector<CurveChart>& 
 
 PageFigure draw_curves(const ReportData& data, const CurveChart& curves, std::size_t a) {
   const CurveAxis& axis = data.axes[a];
-  const CurveMetric& metric = data.metrics[curves.metric];
+  const Metric& metric = data.metrics[curves.metric];
   LineChart chart{fmt::format("{}-{}", curves.id, axis.key),
-                  std::string(metric.title),
+                  std::string(metric.curve.words),
                   std::string(axis.label),
                   ticks_of(axis),
                   metric.logarithmic,

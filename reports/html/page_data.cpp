@@ -81,14 +81,14 @@ Json bound_json(const ReportData& data, const ChartBound& bound) {
 }
 
 Json chart_json(const ReportData& data, const CurveChart& chart) {
-  const CurveMetric& metric = data.metrics[chart.metric];
+  const Metric& metric = data.metrics[chart.metric];
   Json groups = Json::array(), bounds = Json::array();
   for (const std::size_t g : chart.groups) groups.push_back(group_json(data, g, chart.metric));
   for (const ChartBound& bound : chart.bounds) bounds.push_back(bound_json(data, bound));
   return {{"id", chart.id},
           {"point", chart.point},
           {"metric", metric.name},
-          {"title", metric.title},
+          {"title", metric.curve.words},
           {"logarithmic", metric.logarithmic},
           {"folded", metric.folded},
           {"groups", std::move(groups)},

@@ -13,6 +13,7 @@
 #include "reports/html/run_curves.hpp"
 #include "reports/parallel_reader.hpp"
 #include "reports/point_readings.hpp"
+#include "settings/drivers.hpp"
 #include "store/measurements.hpp"
 
 namespace acid {
@@ -43,16 +44,16 @@ EndsByGroup ends_by_group(const std::vector<RunSummary>& runs, bool live) {
   return ends;
 }
 
-/// Of kCurveMetrics, those that a run whose curves are shown has.
-std::vector<CurveMetric> recorded_metrics(const Store& store, const std::vector<RunSummary>& runs,
-                                          bool live) {
+/// With a curve, of a run whose curves are shown.
+std::vector<Metric> recorded_metrics(const Store& store, const std::vector<RunSummary>& runs,
+                                     bool live) {
   std::set<std::string> recorded;
   for (const RunSummary& run : runs)
     if (shows_curves(run, live))
       for (const SeriesName& series : series_names(store, run.id))
         if (series.worker == kWholeRun) recorded.insert(series.metric);
-  std::vector<CurveMetric> metrics;
-  for (const CurveMetric& metric : kCurveMetrics)
+  std::vector<Metric> metrics;
+  for (const Metric& metric : kMetricsIn<&Metric::curve>)
     if (recorded.count(std::string(metric.name)) > 0) metrics.push_back(metric);
   return metrics;
 }
@@ -88,7 +89,7 @@ ReadRun read_run(const Store& store, const RunSummary& summary, const ReportData
   run.compared = read_compared_run(store, run.detail.summary, run.detail.settings, compare);
   if (!shows_curves(summary, data.live)) return run;
   std::vector<std::string> names;
-  for (const CurveMetric& metric : data.metrics) names.emplace_back(metric.name);
+  for (const Metric& metric : data.metrics) names.emplace_back(metric.name);
   run.curves =
       read_run_curves(store, summary.id, names, ends, data.detail.cells, data.detail.seed_points);
   return run;
@@ -209,7 +210,7 @@ ReportData read_report(const Store& store, const AskedRuns& asked, const ReportO
   EndsByGroup ends = ends_by_group(summaries, data.live);
   data.metrics = recorded_metrics(store, summaries, data.live);
   data.axes = axes_of(ends, std::ranges::all_of(summaries, [](const RunSummary& run) {
-                        return run.driver == "virtual";
+                        return simulates(run.driver);
                       }));
   data.detail = curve_detail(summaries.size(), ends.size(), data.metrics.size(), data.axes.size(),
                              !page_script().script.empty());

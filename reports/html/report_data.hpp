@@ -1,11 +1,11 @@
 #pragma once
 
-#include <array>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/recorder/metrics.hpp"
 #include "reports/comparison.hpp"
 #include "reports/curves.hpp"
 #include "reports/html.hpp"
@@ -13,32 +13,6 @@
 #include "reports/html/page_budget.hpp"
 
 namespace acid {
-
-/// The curves a report can show, in the order shown.
-struct CurveMetric {
-  std::string_view name;
-  std::string_view title;
-  bool logarithmic;
-  bool folded;  // under "More curves", and only where some run's value changes
-};
-inline constexpr std::array kCurveMetrics{
-    CurveMetric{"eval_loss", "Evaluation loss", false, false},
-    CurveMetric{"eval_accuracy", "Evaluation accuracy", false, false},
-    CurveMetric{"train_loss_at_mean", "Training loss of the mean", false, false},
-    CurveMetric{"train_loss", "Minibatch loss of the workers, each at its own model", false, false},
-    CurveMetric{"consensus_distance", "Consensus distance", true, false},
-    CurveMetric{"validation_loss", "Validation loss", false, true},
-    CurveMetric{"validation_accuracy", "Validation accuracy", false, true},
-    CurveMetric{"worker_loss", "Loss of the workers’ own models", false, true},
-    CurveMetric{"worker_loss_worst", "Loss of the worst worker’s own model", false, true},
-    CurveMetric{"worker_accuracy", "Accuracy of the workers’ own models", false, true},
-    CurveMetric{"worker_accuracy_worst", "Accuracy of the worst worker’s own model", false, true},
-    CurveMetric{"worker_accuracy_spread", "Spread of the workers’ accuracies", false, true},
-    CurveMetric{"staleness", "Staleness", false, true},
-    CurveMetric{"idle_share", "Share of time spent waiting", false, true},
-    CurveMetric{"gradient_norm", "Gradient norm", false, true},
-    CurveMetric{"learning_rate", "Learning rate", false, true},
-};
 
 /// What curves are drawn against: an axis of the store, or epochs, which are gradients in another
 /// unit.
@@ -81,7 +55,7 @@ struct ReportData {
   ExperimentRecord experiment;
   Comparison comparison;
   std::vector<RunDetail> runs;                   // as asked for
-  std::vector<CurveMetric> metrics;              // of kCurveMetrics, those recorded
+  std::vector<Metric> metrics;                   // that have a curve, those recorded
   std::vector<CurveAxis> axes;                   // those that some run moves along
   CurveDetail detail;                            // of `curves`
   std::vector<std::vector<GroupCurves>> curves;  // [group][metric of `metrics`]

@@ -13,6 +13,7 @@
 #include "reports/html/style.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
+#include "settings/drivers.hpp"
 
 namespace acid {
 namespace {
@@ -133,7 +134,7 @@ std::string runtime_table(const ReportData& data, const std::vector<Runtime>& ru
 
 bool all_simulated(const ReportData& data) {
   return std::all_of(data.runs.begin(), data.runs.end(),
-                     [](const RunDetail& run) { return run.summary.driver == "virtual"; });
+                     [](const RunDetail& run) { return simulates(run.summary.driver); });
 }
 
 /// By sweep point, under a heading each where there are several.

@@ -12,6 +12,7 @@
 #include "reports/html/scale.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/numbers.hpp"
+#include "settings/drivers.hpp"
 
 namespace acid {
 namespace {
@@ -124,7 +125,7 @@ std::vector<TimelineData> timelines(const ReportData& data) {
     timeline.id = fmt::format("timeline-{}", result.size());
     timeline.label = full_label(data, g);
     const RunSummary& run = data.comparison.groups[g].runs.front();
-    timeline.unit = run.driver == "virtual" ? "simulated s" : "s";
+    timeline.unit = simulates(run.driver) ? "simulated s" : "s";
     timeline.style = data.styles[g];
     timeline.workers = run.workers;
     result.push_back(std::move(timeline));

@@ -143,7 +143,7 @@ PageFigure ratio_forest(const ReportData& data) {
 
 std::string verdict_forests(const ReportData& data) {
   std::string out;
-  for (const OutcomeMetric& metric : kOutcomes)
+  for (const Metric& metric : kOutcomes)
     if (metric.name != kMidConsensus || data.comparison.primary == kMidConsensus)
       out += difference_forest(data, std::string(metric.name)).html();
   if (is_way_to_target(data.comparison.primary))

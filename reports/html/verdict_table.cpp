@@ -18,22 +18,10 @@
 namespace acid {
 namespace {
 
-struct VerdictColumn {
-  std::string_view metric, head;
-};
-constexpr std::array kVerdictColumns{
-    VerdictColumn{"eval_accuracy", "accuracy"},
-    VerdictColumn{"eval_loss", "evaluation loss"},
-    VerdictColumn{"train_loss_at_mean", "training loss, mean model"},
-    VerdictColumn{"consensus_distance_mid", "consensus, mid-run"},
-    VerdictColumn{"gradients_to_target", "gradients to target"},
-    VerdictColumn{"seconds_to_target", "time to target"},
-    VerdictColumn{"time_to_target", "normalised time to target"},
-    VerdictColumn{"bytes_to_target", "sent to target"},
-    VerdictColumn{"gradients", "gradients"},
-    VerdictColumn{"seconds", "time"},
-    VerdictColumn{"bytes", "sent"},
-    VerdictColumn{"gradients_per_second", "gradients/s"}};
+bool is_compared(const Comparison& comparison, std::string_view metric) {
+  return std::find(comparison.metrics.begin(), comparison.metrics.end(), metric) !=
+         comparison.metrics.end();
+}
 
 /// How many of its runs reached the target, where not all did.
 std::string reached_text(const ComparedGroup& group, const std::string& metric) {
@@ -149,11 +137,11 @@ std::string verdict_table(const ReportData& data) {
   table.head = group_heads(comparison);
   table.first_number = table.head.size() - 1;
   std::vector<std::string> metrics;
-  for (const VerdictColumn& column : kVerdictColumns)
-    if (std::ranges::find(comparison.metrics, column.metric) != comparison.metrics.end()) {
-      metrics.emplace_back(column.metric);
-      table.head.push_back(with_target(std::string(column.head), targets_of(comparison)));
-      if (column.metric == comparison.primary) table.head.emplace_back("against the baseline");
+  for (const Metric& metric : kMetricsIn<&Metric::verdict>)
+    if (is_compared(comparison, metric.name)) {
+      metrics.emplace_back(metric.name);
+      table.head.push_back(with_target(std::string(metric.verdict.words), targets_of(comparison)));
+      if (metric.name == comparison.primary) table.head.emplace_back("against the baseline");
     }
   for (const ComparedPoint& point : comparison.points)
     for (const std::size_t g : point.groups) {

@@ -107,7 +107,7 @@ TEST_CASE("the table of the mpi driver is there for that driver alone") {
   CHECK(mpi.hostfile.empty());
   CHECK(mpi.processes_per_host == 2);
   CHECK(mpi.start_seconds == 7);
-  CHECK(mpi.slow_factors == std::vector{1.0, 3.0, 1.0, 1.0});
+  CHECK(settings.execution.slow_factors == std::vector{1.0, 3.0, 1.0, 1.0});
   CHECK_FALSE(mpi.library_sum);
   CHECK(mpi.transport.ports.empty());
   const RunSettings threads = settings_from(resolved("[execution]\ndriver = \"threads\"\n"));
@@ -182,10 +182,10 @@ TEST_CASE("every setting but those of catalog entries is read: another form of i
 }
 
 TEST_CASE("every driver has the name that recipes call it by") {
-  for (const DriverKind kind : {DriverKind::virtual_time, DriverKind::threads, DriverKind::mpi}) {
-    const json settings =
-        resolved(fmt::format("[execution]\ndriver = \"{}\"\n", driver_name(kind)));
-    CHECK(settings_from(settings).execution.driver == kind);
+  for (const DriverEntry& driver : driver_catalog()) {
+    const json settings = resolved(fmt::format("[execution]\ndriver = \"{}\"\n", driver.name));
+    CHECK(settings_from(settings).execution.driver == driver.kind);
+    CHECK(&entry_of(driver.kind) == &driver);
   }
 }
 

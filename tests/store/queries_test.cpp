@@ -1,6 +1,8 @@
 // Finding runs by name, and the views for users' own queries.
 #include "store/queries.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -166,13 +168,15 @@ std::string rows(const Store& store, const std::string& columns, const std::stri
 TEST_CASE("SCHEMA.md says what every metric is") {
   std::ifstream file(SOURCE_ROOT "/store/SCHEMA.md");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const std::size_t begin = text.find("**Metrics.**"), end = text.find("**State.**");
-  REQUIRE(begin < end);
-  for (const Metric& metric : kMetrics) {
-    const std::size_t at = text.find("`" + std::string(metric.name) + "`", begin);
-    INFO(metric.name);
-    CHECK(at < end);
-  }
+  std::string table = "| metric | unit | better | what |\n|---|---|---|---|\n";
+  for (const Metric& metric : kMetrics)
+    table += fmt::format("| `{}` | {} | {} | {} |\n", metric.name, metric.unit,
+                         metric.better > 0   ? "higher"
+                         : metric.better < 0 ? "lower"
+                                             : "–",
+                         metric.meaning);
+  INFO("between **Metrics.** and **State.**:\n" << table);
+  CHECK(text.find("\n" + table + "\n") != std::string::npos);
 }
 
 TEST_CASE("the views of SCHEMA.md answer with friendly names") {
