@@ -8,11 +8,11 @@
 
 #include "bench/commands.hpp"
 #include "bench/engine_run.hpp"
+#include "bench/pair.hpp"
 #include "bench/repeat.hpp"
 #include "engine/base/error.hpp"
 #include "engine/cuda/runtime.hpp"
 #include "engine/environment/environment.hpp"
-#include "engine/worker/arena.hpp"
 #include "recipes/plan.hpp"
 
 namespace acid::bench {
@@ -34,22 +34,17 @@ Sample bandwidth_of(double seconds, double bytes, const std::function<void()>& p
 }
 
 void measure_kernels(Bench& bench, const Backend& backend, std::size_t size) {
-  constexpr float kC = 1e-4f, kStep = 1e-4f;
-  Arena<float> x(size, backend), x_tilde(size, backend), y(size, backend), y_tilde(size, backend),
-      out(size, backend);
-  const kernels::Table<float>& table = backend.kernels<float>();
-  const kernels::Mixed<float> i{x.data(), x_tilde.data(), kC}, j{y.data(), y_tilde.data(), kC};
-  const kernels::SgdStep<float> sgd{y.data(), y_tilde.data(), kStep, 0.9f, 0.0f, false};
+  Arena<float> x(size, backend), out(size, backend);
+  Pair pair(size, backend);
   const auto moving = [&](int vectors, const std::function<void()>& pass) -> Bench::Side {
     const double bytes = 4.0 * static_cast<double>(size) * vectors;
     return [&bench, bytes, pass] { return bandwidth_of(bench.seconds(0.2), bytes, pass); };
   };
   const auto samples = bench.interleave(
       "kernels on the device, " + parameters_text(size),
-      {moving(2, [&] { table.copy(x.data(), out.data(), size); }),
-       moving(6, [&] { table.mix_and_apply(i, y.data(), y_tilde.data(), kStep, kStep, size); }),
-       moving(8, [&] { table.exchange(i, j, kStep, kStep, size); }),
-       moving(8, [&] { table.mix_and_sgd(i, sgd, out.data(), size); })});
+      {moving(2, [&] { backend.kernels<float>().copy(x.data(), out.data(), size); }),
+       moving(6, [&] { pair.apply(); }), moving(8, [&] { pair.exchange(); }),
+       moving(8, [&] { pair.step(true); })});
   constexpr const char* kNames[] = {"", "mix and apply", "average of two workers",
                                     "mix and SGD with momentum, and snapshot"};
   for (std::size_t k = 1; k < samples.size(); ++k)

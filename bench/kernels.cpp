@@ -1,5 +1,5 @@
-// Measures the fused kernels against bare loops with the same traffic, and against the same
-// mathematics as tensor operations.
+// Measures the events of A²CiD²'s workers against bare loops with the same traffic, and against the
+// same mathematics as tensor operations.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -13,16 +13,17 @@
 #include <vector>
 
 #include "bench/commands.hpp"
+#include "bench/pair.hpp"
 #include "bench/repeat.hpp"
 #include "bench/torch_kernels.hpp"
 #include "engine/base/every_processor.hpp"
 #include "engine/base/module.hpp"
-#include "engine/worker/backend.hpp"
+#include "engine/language/compiled_pass.hpp"
 
 namespace acid::bench {
 namespace {
 
-constexpr float kC = 1e-4f, kStep = 1e-4f;  // so small that nothing overflows
+constexpr float kStep = 1e-4f;  // so small that nothing overflows
 
 /// Vectors of one length. Each begins at a different distance from the start of a page: vectors at
 /// the same distance take twice as long to read together.
@@ -111,36 +112,30 @@ void read_two_write_two_and_copy(float* __restrict a, float* __restrict b, float
   }
 }
 
-/// A kernel, the loop with its traffic and the tensor operations with its mathematics.
+/// An event, the loop with its traffic and the tensor operations with its mathematics.
 struct Contest {
   const char* what;
   int vectors_moved;  // reads and writes, in vectors
-  std::function<void()> kernel, loop;
+  std::function<void()> event, loop;
   TorchKernels::Operation* tensors;  // absent: not compared
   bool wanted;                       // has a budget
 };
 
-std::vector<Contest> contests(Vectors& v, std::size_t size, const TorchKernels& torch) {
-  const kernels::Table<float>& k = cpu_backend().kernels<float>();
-  const kernels::Mixed<float> i{v[0], v[1], kC}, j{v[2], v[3], kC};
-  const kernels::SgdStep<float> sgd{v[2], v[3], kStep, 0.9f, 5e-4f, false};
-  const kernels::AdamStep<float> adam{v[2],  v[3], v[4], kStep, 0.9f, 0.999f,
-                                      1e-8f, 0.0f, 0.1f, 0.01f, false};
+std::vector<Contest> contests(Vectors& v, Pair& pair, Pair& adam, std::size_t size,
+                              const TorchKernels& torch) {
   return {
-      {"mix and apply", 6,
-       [&k, &v, i, size] { k.mix_and_apply(i, v[2], v[3], kStep, kStep, size); },
+      {"mix and apply", 6, [&pair] { pair.apply(); },
        [&v, size] { read_four_write_two(v[0], v[1], v[2], v[3], size); }, torch.mix_and_apply,
        true},
-      {"average of two workers", 8, [&k, i, j, size] { k.exchange(i, j, kStep, kStep, size); },
+      {"average of two workers", 8, [&pair] { pair.exchange(); },
        [&v, size] { read_four_write_four(v[0], v[1], v[2], v[3], size); }, torch.exchange, true},
-      {"mix and SGD with momentum, and snapshot", 8,
-       [&k, &v, i, sgd, size] { k.mix_and_sgd(i, sgd, v[5], size); },
+      {"mix and SGD with momentum, and snapshot", 8, [&pair] { pair.step(true); },
        [&v, size] { read_four_write_three_and_copy(v[0], v[1], v[2], v[3], v[5], size); },
        torch.mix_and_sgd, true},
-      {"mix and Adam", 9, [&k, i, adam, size] { k.mix_and_adam(i, adam, nullptr, size); },
+      {"mix and Adam", 9, [&adam] { adam.step(false); },
        [&v, size] { read_five_write_four(v[0], v[1], v[2], v[3], v[4], size); }, torch.mix_and_adam,
        false},
-      {"mix and offer", 5, [&k, &v, i, size] { k.mix_and_copy(i, v[2], size); },
+      {"mix and offer", 5, [&pair] { pair.offer(); },
        [&v, size] { read_two_write_two_and_copy(v[0], v[1], v[2], size); }, nullptr, false},
   };
 }
@@ -156,7 +151,7 @@ void measure(Bench& bench, const Contest& contest, std::size_t size, Vectors& ve
     };
   };
   const std::string what = fmt::format("{}, {}", contest.what, parameters_text(size));
-  std::vector<Bench::Side> sides{speed(contest.kernel), speed(contest.loop)};
+  std::vector<Bench::Side> sides{speed(contest.event), speed(contest.loop)};
   if (contest.tensors != nullptr)
     sides.push_back(speed([&] { contest.tensors(vectors.all().data(), size); }));
   const auto samples = bench.interleave(what, sides);
@@ -191,9 +186,12 @@ Measure prepare_kernels(CLI::App& app) {
   return [sizes](Bench& bench) {
     const TorchKernels torch = load_torch_kernels(bench);
     bench.note(fmt::format("the engine's kernels are {}.", cpu_backend().name()));
+    if (const std::string_view why = why_interpreted(cpu_backend()); !why.empty())
+      bench.note(fmt::format("methods are interpreted: {}.", why));
     for (const std::size_t size : *sizes) {
       Vectors vectors(size);
-      for (const Contest& contest : contests(vectors, size, torch))
+      Pair pair(size, cpu_backend()), adam(size, cpu_backend(), OptimizerKind::adam);
+      for (const Contest& contest : contests(vectors, pair, adam, size, torch))
         measure(bench, contest, size, vectors);
     }
   };

@@ -101,12 +101,9 @@ json document_of_method(const AlgorithmEntry& entry) {
                 {"parameters", parameters_of(entry)},
                 {"vectors_per_message", method.message().vectors},
                 {"numbers_per_message", method.message().scalars},
-                {"has_kernel", entry.listing == nullptr}};
-  if (const auto listing = listing_of(entry)) {
-    document["listing"] = canonical(*listing);
-    document["recursion"] = listing->about.recursion;
-    document["differs"] = listing->about.differs;
-  }
+                {"listing", canonical(*entry.listing)},
+                {"recursion", entry.listing->about.recursion},
+                {"differs", entry.listing->about.differs}};
   return document;
 }
 
@@ -172,7 +169,7 @@ std::string text_of_notation(const std::vector<std::string>& symbols) {
 
 std::string text_of_method(const AlgorithmEntry& entry) {
   const Method method = made_of(entry);
-  const auto listing = listing_of(entry);
+  const Listing& listing = *entry.listing;
   std::string text =
       fmt::format("{}: {}\n\n  source       {}\n", entry.label, entry.summary, entry.source);
   const auto line = [&](const char* what, const std::string& said) {
@@ -181,35 +178,31 @@ std::string text_of_method(const AlgorithmEntry& entry) {
       text +=
           "  " + wrapped(fmt::format("{:<13}{}", what, said), kWidth, std::string(kAt, ' ')) + "\n";
   };
-  if (listing) line("recursion", listing->about.recursion);
-  if (listing) text += text_of_notation(notation_of(entry, *listing));
-  if (listing) line("differs", listing->about.differs);
+  line("recursion", listing.about.recursion);
+  text += text_of_notation(notation_of(entry, listing));
+  line("differs", listing.about.differs);
   if (method.has_meetings()) {
     text += fmt::format("  when         {} exchanges of drawn pairs per worker and gradient\n",
                         method.rate);
   } else {
     const std::string overlap = overlap_of(method.round);
-    text +=
-        fmt::format("  when         {}\n", listing ? written_round(listing->round) : "in rounds");
+    text += fmt::format("  when         {}\n", written_round(listing.round));
     text += fmt::format("  meanwhile    {}\n", overlap.empty()
                                                    ? "nothing is computed while messages travel"
                                                    : overlap + " computed while messages travel");
   }
   text += fmt::format("  sends        {}\n", counted_messages(method));
   text += fmt::format("  optimizer    {}\n", optimizers_name(entry.optimizers));
-  if (listing) {
-    text += turns_of(*listing);
-    for (const PartUse& use : uses_of(*listing))
-      text += fmt::format("  {:<12} reads {}; assigns {}\n", use.part, words(use.reads),
-                          words(use.assigns));
-    const Rules& rules = method.rules;
-    if (!method.reduces_gradients && !method.has_server()) {
-      const ExchangeFacts facts = measure_exchange(*listing, rules);
-      if (facts.is_finite)
-        text += fmt::format(
-            "  measured     of random workers: an exchange {} linear, and {} the mean of x\n",
-            facts.is_linear ? "is" : "is not", facts.conserves_mean ? "conserves" : "moves");
-    }
+  text += turns_of(listing);
+  for (const PartUse& use : uses_of(listing))
+    text += fmt::format("  {:<12} reads {}; assigns {}\n", use.part, words(use.reads),
+                        words(use.assigns));
+  if (!method.reduces_gradients && !method.has_server()) {
+    const ExchangeFacts facts = measure_exchange(listing, method.rules);
+    if (facts.is_finite)
+      text += fmt::format(
+          "  measured     of random workers: an exchange {} linear, and {} the mean of x\n",
+          facts.is_linear ? "is" : "is not", facts.conserves_mean ? "conserves" : "moves");
   }
   if (!entry.fields.empty()) {
     constexpr std::size_t kNameWidth = 20, kDefaultWidth = 14;
@@ -222,11 +215,7 @@ std::string text_of_method(const AlgorithmEntry& entry) {
                       kHelpWidth, std::string(2 + kNameWidth + kDefaultWidth, ' ')) +
               "\n";
   }
-  if (!listing_text(entry.name).empty())
-    text += fmt::format(
-        "\n{}{}",
-        entry.listing == nullptr ? "As a listing, which gives the bits of its own kernel:\n\n" : "",
-        listing_text(entry.name));
+  if (!listing_text(entry.name).empty()) text += fmt::format("\n{}", listing_text(entry.name));
   return text;
 }
 

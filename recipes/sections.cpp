@@ -31,7 +31,7 @@ constexpr std::array kChecks = {
 void check_codec(Checker& checker, const Node* node, const AlgorithmEntry& entry, json& algorithm) {
   const Node* const given = node->is_table() ? node->find("codec") : nullptr;
   json codec = checker.member(node, "algorithm", *table_of("algorithm").find("codec"));
-  if (given == nullptr && entry.listing != nullptr && entry.listing->codec.is_object())
+  if (given == nullptr && entry.listing->codec.is_object())
     codec = entry.listing->codec;
   if (!codec.contains("kind") || codec["kind"] == "none") return;
   algorithm["codec"] = std::move(codec);
@@ -67,7 +67,7 @@ json check_algorithm(Checker& checker, const Node* node) {
   const AlgorithmEntry* entry = find_algorithm(kind);
   for (const AlgorithmEntry* own : checker.algorithms())
     if (own->name == kind) entry = own;
-  if (entry->listing != nullptr) algorithm["listing"] = canonical(*entry->listing);
+  if (!entry->by_name) algorithm["listing"] = canonical(*entry->listing);
   check_codec(checker, node, *entry, algorithm);
   return algorithm;
 }

@@ -13,11 +13,6 @@
 namespace acid::cuda {
 namespace {
 
-using kernels::AdamFactors;
-using kernels::AdamStep;
-using kernels::Mixed;
-using kernels::SgdStep;
-
 template <class T, int width>
 struct alignas(width * sizeof(T)) Pack {
   T values[width];
@@ -56,142 +51,77 @@ void run(const Operation& operation, std::size_t size, const void* const (&vecto
   wait_for_stream(what);
 }
 
-/// A worker's event: mixes x and x̃, applies `change` to one element, and writes both vectors back.
+/// sum (+)= weight·(x − own).
 template <class T>
-struct Event {
-  Mixed<T> w;
-
-  template <int width, class Change>
-  __device__ __forceinline__ void at(std::size_t k, const Change& change) const {
-    Pack<T, width> x = load<width>(w.x + k), x_tilde{};
-    if (w.x_tilde != nullptr) x_tilde = load<width>(w.x_tilde + k);
-    const bool mixes = w.x_tilde != nullptr && w.c != 0;
-    for (int e = 0; e < width; ++e) {
-      if (mixes) kernels::mix_element(x.values[e], x_tilde.values[e], w.c);
-      change(e, x.values[e], x_tilde.values[e]);
-    }
-    store(w.x + k, x);
-    if (w.x_tilde != nullptr) store(w.x_tilde + k, x_tilde);
-  }
-};
-
-template <class T>
-struct MixAndCopy {
-  Mixed<T> w;
-  T* out;  // null: only mix
+struct Pull {
+  const T* own;
+  const T* x;
+  T weight;
+  bool adds;
+  T* sum;
 
   template <int width>
   __device__ __forceinline__ void at(std::size_t k) const {
-    Pack<T, width> copy;
-    Event<T>{w}.template at<width>(k, [&](int e, T& x, T&) { copy.values[e] = x; });
-    if (out != nullptr) store(out + k, copy);
+    const Pack<T, width> mine = load<width>(own + k), theirs = load<width>(x + k);
+    Pack<T, width> pulled{};
+    if (adds) pulled = load<width>(sum + k);
+    for (int e = 0; e < width; ++e) {
+      const T one = kernels::pull_element(mine.values[e], theirs.values[e], weight);
+      pulled.values[e] = adds ? pulled.values[e] + one : one;
+    }
+    store(sum + k, pulled);
   }
 };
 
+/// sum ← own + sum.
 template <class T>
-struct CopyMixed {
-  const T* x;
-  const T* x_tilde;  // null: no mixing
-  T c;
+struct AddPulled {
+  const T* own;
+  T* sum;
+
+  template <int width>
+  __device__ __forceinline__ void at(std::size_t k) const {
+    const Pack<T, width> mine = load<width>(own + k);
+    Pack<T, width> pulled = load<width>(sum + k);
+    for (int e = 0; e < width; ++e) pulled.values[e] = mine.values[e] + pulled.values[e];
+    store(sum + k, pulled);
+  }
+};
+
+/// The mean of `count` vectors, in double.
+template <class T>
+struct Mean {
+  const T* const* vectors;  // in memory that the device can use
+  std::size_t count, first;
   T* out;
 
   template <int width>
   __device__ __forceinline__ void at(std::size_t k) const {
-    Pack<T, width> copy = load<width>(x + k);
-    if (x_tilde != nullptr) {
-      const Pack<T, width> tilde = load<width>(x_tilde + k);
-      for (int e = 0; e < width; ++e)
-        copy.values[e] = kernels::mixed_element(copy.values[e], tilde.values[e], c);
+    Pack<T, width> mean;
+    for (int e = 0; e < width; ++e) {
+      double sum = 0;
+      for (std::size_t i = 0; i < count; ++i)
+        sum += static_cast<double>(vectors[i][first + k + e]);
+      mean.values[e] = static_cast<T>(sum / static_cast<double>(count));
     }
-    store(out + k, copy);
+    store(out + k, mean);
   }
 };
 
 template <class T>
-struct MixAndApply {
-  Mixed<T> w;
-  const T* own;
-  const T* partner;
-  T a, a_tilde;
+struct Scale {
+  const T* x;
+  T weight;
+  T* out;
 
   template <int width>
   __device__ __forceinline__ void at(std::size_t k) const {
-    const Pack<T, width> ours = load<width>(own + k), theirs = load<width>(partner + k);
-    Event<T>{w}.template at<width>(k, [&](int e, T& x, T& x_tilde) {
-      kernels::apply_element(x, x_tilde, ours.values[e], theirs.values[e], a, a_tilde);
-    });
+    Pack<T, width> pack = load<width>(x + k);
+    for (int e = 0; e < width; ++e)
+      pack.values[e] = kernels::scaled_element(pack.values[e], weight);
+    store(out + k, pack);
   }
 };
-
-template <class T>
-struct Exchange {
-  Mixed<T> i, j;
-  T a, a_tilde;
-
-  template <int width>
-  __device__ __forceinline__ void at(std::size_t k) const {
-    Pack<T, width> xj = load<width>(j.x + k), yj{};
-    if (j.x_tilde != nullptr) yj = load<width>(j.x_tilde + k);
-    const bool mixes_j = j.x_tilde != nullptr && j.c != 0;
-    Event<T>{i}.template at<width>(k, [&](int e, T& xi, T& yi) {
-      if (mixes_j) kernels::mix_element(xj.values[e], yj.values[e], j.c);
-      kernels::exchange_element(xi, yi, xj.values[e], yj.values[e], a, a_tilde);
-    });
-    store(j.x + k, xj);
-    if (j.x_tilde != nullptr) store(j.x_tilde + k, yj);
-  }
-};
-
-template <class T>
-struct MixAndSgd {
-  Mixed<T> w;
-  SgdStep<T> s;
-  T* snapshot;
-
-  template <int width>
-  __device__ __forceinline__ void at(std::size_t k) const {
-    const Pack<T, width> g = load<width>(s.g + k);
-    Pack<T, width> m{}, copy;
-    if (s.m != nullptr) m = load<width>(s.m + k);
-    Event<T>{w}.template at<width>(k, [&](int e, T& x, T& x_tilde) {
-      if (s.m == nullptr)
-        kernels::sgd_element<false, false>(x, x_tilde, g.values[e], m.values[e], s);
-      else if (s.nesterov)
-        kernels::sgd_element<true, true>(x, x_tilde, g.values[e], m.values[e], s);
-      else
-        kernels::sgd_element<true, false>(x, x_tilde, g.values[e], m.values[e], s);
-      copy.values[e] = x;
-    });
-    if (s.m != nullptr) store(s.m + k, m);
-    if (snapshot != nullptr) store(snapshot + k, copy);
-  }
-};
-
-template <class T>
-struct MixAndAdam {
-  Mixed<T> w;
-  AdamStep<T> s;
-  AdamFactors<T> factors;
-  T* snapshot;
-
-  template <int width>
-  __device__ __forceinline__ void at(std::size_t k) const {
-    const Pack<T, width> g = load<width>(s.g + k);
-    Pack<T, width> m = load<width>(s.m + k), v = load<width>(s.v + k), copy;
-    Event<T>{w}.template at<width>(k, [&](int e, T& x, T& x_tilde) {
-      if (s.decoupled)
-        kernels::adam_element<true>(x, x_tilde, g.values[e], m.values[e], v.values[e], s, factors);
-      else
-        kernels::adam_element<false>(x, x_tilde, g.values[e], m.values[e], v.values[e], s, factors);
-      copy.values[e] = x;
-    });
-    store(s.m + k, m);
-    store(s.v + k, v);
-    if (snapshot != nullptr) store(snapshot + k, copy);
-  }
-};
-
-#include "engine/cuda/sums.inc"
 
 // The driver's own copy is as fast as a kernel, and accepts memory of any kind.
 template <class T>
@@ -201,65 +131,6 @@ void copy(const T* x, T* out, std::size_t size) {
   use_device();
   check(cudaMemcpyAsync(out, x, size * sizeof(T), cudaMemcpyDefault, cudaStreamPerThread), what);
   wait_for_stream(what);
-}
-
-template <class T>
-void mix(Mixed<T> w, std::size_t size) {
-  if (w.x_tilde == nullptr || w.c == 0) return;
-  run<T>(MixAndCopy<T>{w, nullptr}, size, {w.x, w.x_tilde}, "mix a worker's vectors");
-}
-
-template <class T>
-void mix_and_copy(Mixed<T> w, T* out, std::size_t size) {
-  run<T>(MixAndCopy<T>{w, out}, size, {w.x, w.x_tilde, out}, "offer a worker's vector");
-}
-
-template <class T>
-void copy_mixed_on_device(const T* x, const T* x_tilde, T c, T* out, std::size_t size) {
-  run<T>(CopyMixed<T>{x, x_tilde, c, out}, size, {x, x_tilde, out}, "read a worker's vector");
-}
-
-template <class T>
-void copy_mixed(const T* x, const T* x_tilde, T c, T* out, std::size_t size) {
-  if (x_tilde == nullptr || c == 0) return copy(x, out, size);
-  use_device();
-  if (!is_plain_host_memory(out)) return copy_mixed_on_device(x, x_tilde, c, out, size);
-  T* const bounce = static_cast<T*>(bounce_buffer());
-  constexpr std::size_t kMost = kBounceBytes / sizeof(T);
-  for (std::size_t first = 0; first < size; first += kMost) {
-    const std::size_t count = size - first < kMost ? size - first : kMost;
-    copy_mixed_on_device(x + first, x_tilde + first, c, bounce, count);
-    std::memcpy(out + first, bounce, count * sizeof(T));
-  }
-}
-
-template <class T>
-void mix_and_apply(Mixed<T> w, const T* own, const T* partner, T a, T a_tilde, std::size_t size) {
-  run<T>(MixAndApply<T>{w, own, partner, a, a_tilde}, size, {w.x, w.x_tilde, own, partner},
-         "apply an exchange");
-}
-
-template <class T>
-void exchange(Mixed<T> i, Mixed<T> j, T a, T a_tilde, std::size_t size) {
-  run<T>(Exchange<T>{i, j, a, a_tilde}, size, {i.x, i.x_tilde, j.x, j.x_tilde},
-         "exchange two workers' vectors");
-}
-
-template <class T>
-void mix_and_sgd(Mixed<T> w, const SgdStep<T>& s, T* snapshot, std::size_t size) {
-  run<T>(MixAndSgd<T>{w, s, snapshot}, size, {w.x, w.x_tilde, s.g, s.m, snapshot},
-         "commit a gradient");
-}
-
-template <class T>
-void mix_and_adam(Mixed<T> w, const AdamStep<T>& s, T* snapshot, std::size_t size) {
-  run<T>(MixAndAdam<T>{w, s, kernels::adam_factors(s), snapshot}, size,
-         {w.x, w.x_tilde, s.g, s.m, s.v, snapshot}, "commit a gradient");
-}
-
-template <class T>
-void add_scaled(const T* x, T weight, T* out, std::size_t size) {
-  run<T>(AddScaled<T>{x, weight, out}, size, {x, out}, "add vectors");
 }
 
 constexpr const char* kTakeMean = "take a mean";
@@ -307,14 +178,6 @@ __global__ void pick(const float* x, Positions positions, std::size_t count, flo
 template <class T>
 constexpr kernels::Table<T> table() {
   return {.copy = copy<T>,
-          .mix = mix<T>,
-          .mix_and_copy = mix_and_copy<T>,
-          .copy_mixed = copy_mixed<T>,
-          .mix_and_apply = mix_and_apply<T>,
-          .exchange = exchange<T>,
-          .mix_and_sgd = mix_and_sgd<T>,
-          .mix_and_adam = mix_and_adam<T>,
-          .add_scaled = add_scaled<T>,
           .scale = scale<T>,
           .weighted_mean = weighted_mean<T>,
           .mean = mean<T>};

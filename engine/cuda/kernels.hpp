@@ -8,7 +8,7 @@ namespace acid::cuda {
 
 /// The kernels of engine/worker on the chosen device; the work is complete when a call returns.
 /// Calls from several threads run side by side: each thread has a stream of its own. Vectors must
-/// be memory of the backend; the arguments of copy and the `out` of copy_mixed may be any memory.
+/// be memory of the backend; the arguments of copy may be any memory.
 extern const kernels::Table<float> floats;
 extern const kernels::Table<double> doubles;
 

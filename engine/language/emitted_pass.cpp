@@ -48,9 +48,25 @@ class EmittedPass::Execution {
     float* places[kMostPlaces];
     for (std::size_t k = 0; k < pass_.places_.size(); ++k)
       places[k] = place(pass_.places_[k], first, size);
-    const std::size_t whole = size / kWidth * kWidth;
+    const std::size_t head = std::min(size, unaligned(places));
+    if (head > 0) pass_.is_wide_ ? call(places, head) : run_few(places, 0, head);
+    for (std::size_t k = 0; head > 0 && k < pass_.places_.size(); ++k) places[k] += head;
+    if (pass_.is_wide_) {
+      if (head < size) call(places, size - head);
+      return;
+    }
+    const std::size_t whole = (size - head) / kWidth * kWidth;
     if (whole > 0) call(places, whole);
-    if (whole < size) run_tail(places, whole, size - whole);
+    if (head + whole < size) run_few(places, whole, size - head - whole);
+  }
+
+  // How many elements there are before those that can be written past the caches.
+  std::size_t unaligned(float* const* places) const {
+    const std::size_t bytes = static_cast<std::size_t>(pass_.width()) * sizeof(float);
+    for (std::size_t k = 0; pass_.streams_ && k < pass_.places_.size(); ++k)
+      if (pass_.places_[k].is_copy())
+        return -reinterpret_cast<std::uintptr_t>(places[k]) % bytes / sizeof(float);
+    return 0;
   }
 
   // The code writes only where the pass stores.
@@ -72,7 +88,7 @@ class EmittedPass::Execution {
   }
 
   // Handles fewer elements than the code takes at a time: on padded copies.
-  void run_tail(float* const* places, std::size_t first, std::size_t size) {
+  void run_few(float* const* places, std::size_t first, std::size_t size) {
     alignas(kWidth * sizeof(float)) float copies[kMostPlaces][kWidth];
     float* at[kMostPlaces];
     const std::vector<double> lanes = lanes_;
@@ -111,15 +127,60 @@ class EmittedPass::Execution {
   float heard_[kMostTaken][kReductionBlock];
 };
 
+// What events of short vectors need, in as few steps as possible.
+void EmittedPass::run_whole(const PassMemory<float>& memory, std::span<const double> numbers,
+                            double decay, std::size_t first, std::size_t size) const {
+  float constants[kMostConstants];
+  float* places[kMostPlaces];
+  for (std::size_t k = 0; k < sources_; ++k)
+    constants[k] = static_cast<float>(memory.heard->sources[k].weight);
+  float* constant = constants + sources_;
+  for (const std::uint16_t number : constants_)
+    *constant++ = static_cast<float>(
+        has_decay_ && number == static_cast<std::uint16_t>(HiddenNumber::decay) ? decay
+                                                                                : numbers[number]);
+  float** to = places;
+  for (const Place& place : places_) {
+    const float* at = memory.source(place.operand, first);
+    if (at == nullptr)
+      at = memory.heard->sources[place.source].x + place.operand.index * memory.dimension + first;
+    *to++ = const_cast<float*>(at);
+  }
+  reinterpret_cast<Function>(memory_)(places, constants, nullptr, size * sizeof(float));
+}
+
 void EmittedPass::run(const PassMemory<float>& memory, std::span<const double> numbers,
                       std::span<const DecayRange> decay, std::size_t first, std::size_t last,
                       std::span<std::vector<double>> sums) const {
+  if (first == last) return;
+  const std::size_t size = last - first;
+  if (is_plain_ && (!has_decay_ || decay.size() == 1) && (is_wide_ || size % 8 == 0))
+    return run_whole(memory, numbers, has_decay_ ? decay[0].decay : 0, first, size);
   Execution execution(*this, memory, numbers, sums);
   if (!has_decay_) return execution.run(first, last);
   for_each_range(decay, first, last, [&](double value, std::size_t begin, std::size_t end) {
     execution.set_decay(value);
     execution.run(begin, end);
   });
+}
+
+bool EmittedPass::run_pair(float* const* i, float* const* j, double drift, double partner_drift,
+                           std::span<const double> literals, std::size_t size) const {
+  if (!is_plain_ || (!is_wide_ && size % 8 != 0)) return false;
+  float constants[kMostConstants];
+  float* places[kMostPlaces];
+  float* constant = constants;
+  for (const std::uint16_t number : constants_)
+    *constant++ = static_cast<float>(
+        number == static_cast<std::uint16_t>(HiddenNumber::drift)           ? drift
+        : number == static_cast<std::uint16_t>(HiddenNumber::partner_drift) ? partner_drift
+                                                                            : literals[number]);
+  float** to = places;
+  for (const Place& place : places_)
+    *to++ = (place.operand.kind == Operand::Kind::state ? i : j)[place.operand.index];
+  if (size > 0)
+    reinterpret_cast<Function>(memory_)(places, constants, nullptr, size * sizeof(float));
+  return true;
 }
 
 #if defined(ACID_WITH_ASMJIT)
@@ -164,7 +225,8 @@ std::string_view obstacle() { return "this build has no asmjit for x86-64"; }
 
 std::string_view why_interpreted(const Backend& backend) {
   static const std::string_view why = obstacle();
-  if (&backend == cpu_backend("baseline")) return "the kernels are those of all processors";
+  static const Backend* const baseline = cpu_backend("baseline");
+  if (&backend == baseline) return "the kernels are those of all processors";
   if (backend.is_host_memory()) return why;
   if (backend.compiler() == nullptr) return "the vectors are not in the host's memory";
   return backend.compiler()->obstacle();

@@ -11,8 +11,9 @@
 
 namespace acid {
 
-/// The machine code of a pass, for x86-64 with AVX2: eight elements at a time. docs/PERFORMANCE.md
-/// has its speed. Its memory is first writable, then executable, and never both.
+/// The machine code of a pass, for x86-64: eight elements at a time with AVX2, sixteen with
+/// AVX-512. docs/PERFORMANCE.md has its speed. Its memory is first writable, then executable, and
+/// never both.
 class EmittedPass final : public CompiledPass {
  public:
   /// Null when interpret() must execute the pass: the system makes no memory executable, this build
@@ -20,18 +21,20 @@ class EmittedPass final : public CompiledPass {
   ///
   /// `sources`: the number of heard messages, whose own one has no excess; the code then takes
   /// means as it goes. 0: any number; means are taken before, block by block.
+  /// `wide`: with AVX-512, unless the pass compares or reduces.
   static std::unique_ptr<const EmittedPass> emit(const Pass& pass, std::size_t sources,
-                                                 bool streams = false);
+                                                 bool streams = false, bool wide = false);
   template <class T>
   static std::size_t sources_of(const Heard<T>& heard) {
     const std::size_t count = heard.sources.size();
     const bool exceeds = count > 0 && heard.sources[0].weight != 0;
     return heard.mean != nullptr || exceeds || count > kMostSources ? 0 : count;
   }
-  /// Whether a message is written past the caches, which depends on its size and alignment.
-  static bool streams(const void* said, std::size_t dimension) {
-    return dimension * sizeof(float) >= kStreamedBytes && dimension % 8 == 0 &&
-           reinterpret_cast<std::uintptr_t>(said) % 32 == 0;
+  /// Whether a message or the next point is written past the caches: where it is long, and all its
+  /// vectors lie alike.
+  static bool streams(const void* copy, std::size_t dimension, std::size_t vectors) {
+    return dimension * sizeof(float) >= kStreamedBytes && (dimension % 8 == 0 || vectors == 1) &&
+           reinterpret_cast<std::uintptr_t>(copy) % sizeof(float) == 0;
   }
   ~EmittedPass() override;
   EmittedPass(const EmittedPass&) = delete;
@@ -40,6 +43,8 @@ class EmittedPass final : public CompiledPass {
   void run(const PassMemory<float>& memory, std::span<const double> numbers,
            std::span<const DecayRange> decay, std::size_t first, std::size_t last,
            std::span<std::vector<double>> sums) const override;
+  bool run_pair(float* const* i, float* const* j, double drift, double partner_drift,
+                std::span<const double> literals, std::size_t size) const override;
 
  private:
   friend class Emission;
@@ -48,22 +53,29 @@ class EmittedPass final : public CompiledPass {
   static constexpr std::size_t kMostTaken = 8;
   static constexpr std::size_t kStreamedBytes = 8 << 20;
 
-  /// Executes the pass on `bytes` of every vector, a multiple of 32 and not 0. Adds to `lanes`, the
-  /// lanes of the reductions.
+  /// Executes the pass on `bytes` of every vector, not 0 and, unless it is wide, a multiple of 32.
+  /// Adds to `lanes`, the lanes of the reductions.
   using Function = void (*)(float* const* places, const float* constants, double* lanes,
                             std::size_t bytes);
   struct Place {
     Operand operand;
     std::size_t source = 0;  // of the heard message that the code takes
     bool is_read = false, is_written = false;
+    bool is_copy() const {  // which may be written past the caches
+      return operand.kind == Operand::Kind::said || operand.kind == Operand::Kind::point;
+    }
   };
 
   EmittedPass() = default;
+  int width() const { return is_wide_ ? 16 : 8; }
+  void run_whole(const PassMemory<float>& memory, std::span<const double> numbers, double decay,
+                 std::size_t first, std::size_t size) const;
 
   std::vector<Place> places_;             // in the order of the function's argument
   std::size_t sources_ = 0;               // their weights are the first constants
   std::vector<std::uint16_t> constants_;  // numbers, which follow the weights
-  bool has_decay_ = false, streams_ = false;
+  bool has_decay_ = false, streams_ = false, is_wide_ = false;
+  bool is_plain_ = false;   // each element depends on the vectors there and nothing else
   void* memory_ = nullptr;  // the function; owned
   std::size_t bytes_ = 0;   // of the function
 };

@@ -229,6 +229,8 @@ T* PassMemory<T>::target(const Operand& operand, std::size_t first) const {
   switch (operand.kind) {
     case Kind::state:
       return state[operand.index] + first;
+    case Kind::partner:
+      return partner[operand.index] + first;
     case Kind::gradient:
       return gradient + first;
     case Kind::moment:

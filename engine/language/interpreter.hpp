@@ -14,7 +14,8 @@ namespace acid {
 /// The memory of a pass's operands, for one worker in one event. Null: the event has none.
 template <class T>
 struct PassMemory {
-  T* state[1 + kMostVectors] = {};
+  T* state[1 + kMostVectors];  // as many as the method has
+  T* partner[1 + kMostVectors];
   T* gradient = nullptr;
   const T* at = nullptr;
   T* moment[2] = {};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <set>
@@ -22,15 +23,25 @@ using ParameterValues = std::map<std::string, double, std::less<>>;
 double formula_value(const Expression& formula, const ParameterValues& parameters,
                      double exchange = 0);
 
+/// What follows from a listing about its execution.
+struct ListedFacts {
+  bool notes = true;           // whether a worker keeps the numbers before kKept
+  bool meets_at_once = false;  // whether ListedPrograms::meet is there: both hear in one pass
+  bool changes_when_saying = false, changes_gradient = false, point_is_x = true;
+  bool varies = false;  // whether exchanges differ in what they carry
+};
+
 /// A listing with the values of its parameters, compiled. Immutable except for the passes of its
 /// PartPrograms.
-struct ListedPrograms {
-  ListedPrograms(std::shared_ptr<const Listing> of, const ParameterValues& parameters);
+struct ListedPrograms : ListedFacts {
+  /// `notes`: whether a worker keeps the numbers that it does without, too.
+  ListedPrograms(std::shared_ptr<const Listing> of, const ParameterValues& parameters,
+                 bool notes = true);
   /// Compiles the kernels that a run on a device may need, all in one call, the first time.
   void prepare(const PartProgram::Variant& like) const EXCLUDES_LOCK(mutex);
 
   void note_steps();
-  bool varies() const;  // whether exchanges differ in what they carry
+  std::size_t kept_at() const { return notes ? std::size_t{kKept} : 0; }
   Extent extent(std::int64_t number, std::size_t dimension) const;
 
   std::shared_ptr<const Listing> listing;
@@ -46,9 +57,15 @@ struct ListedPrograms {
   struct BeforeStep {
     std::vector<bool> says, hears;
   } before_step;
-  bool changes_when_saying = false, changes_gradient = false, point_is_x = true;
-  PartProgram advance, point, step, say, hear, read, read_after_hearing;
+  PartProgram advance, point, step, say, hear, read, read_after_hearing, meet;
 
+  /// The code of `meet` for vectors of one backend, by which of the two workers drift: the last
+  /// that was needed, without a search. Null: there is none yet.
+  struct Pair {
+    std::atomic<const Backend*> backend = nullptr;
+    std::atomic<const CompiledPass*> code = nullptr;
+  };
+  mutable Pair pairs[2][2];
   mutable Mutex mutex;
   mutable std::set<std::pair<const Backend*, Direction>> prepared GUARDED_BY(mutex);
 };

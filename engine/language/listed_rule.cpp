@@ -9,6 +9,7 @@
 #include "engine/language/emitter.hpp"
 #include "engine/worker/elements.hpp"
 #include "engine/worker/passes.hpp"
+#include "engine/worker/worker_memory.hpp"
 
 namespace acid {
 namespace {
@@ -25,14 +26,14 @@ bool is_of_message(NumberInstruction::Source source) {
   return source == Source::mean || source == Source::mine || source == Source::theirs;
 }
 
-double& hidden(std::vector<double>& numbers, HiddenNumber which) {
+double& hidden(std::span<double> numbers, HiddenNumber which) {
   return numbers[static_cast<std::size_t>(which)];
 }
 
-// Rounds as the kernels do (optimizer_step, adam_factors).
+// Rounds what all elements of a step have in common.
 template <class T>
 void set_direction(const OptimizerSettings& optimizer, std::int64_t number,
-                   std::vector<double>& numbers) {
+                   std::span<double> numbers) {
   const auto set = [&](HiddenNumber which, T value) {
     hidden(numbers, which) = static_cast<double>(value);
   };
@@ -54,6 +55,8 @@ void choose_executor(const WorkerSettings& settings, const ListedPrograms& progr
   const Backend& backend = *settings.backend;
   if (!why_interpreted(backend).empty()) return;
   variant.emitted = backend.is_host_memory();
+  static const Backend* const widest = cpu_backend("avx512");
+  variant.wide = variant.emitted && &backend == widest;
   if (variant.emitted) return;
   variant.device = &backend;
   variant.sources = settings.degrees.size();
@@ -66,6 +69,7 @@ void choose_executor(const WorkerSettings& settings, const ListedPrograms& progr
 template <class T>
 struct ListedRule<T>::Event {
   const WorkerView<T>& worker;
+  const WorkerView<T>* partner = nullptr;  // of a meeting in one pass
   StepSize size = {};
   const T* gradient = nullptr;
   T* next_point = nullptr;
@@ -96,7 +100,7 @@ bool ListedRule<T>::is_before_step(const Event& event) const {
 template <class T>
 void ListedRule<T>::compute_numbers(const PartProgram& part, std::size_t stage, const Event& event,
                                     const std::vector<double>& sums,
-                                    std::vector<double>& numbers) const {
+                                    std::span<double> numbers) const {
   using Source = NumberInstruction::Source;
   const WorkerView<T>& worker = event.worker;
   const Extent extent = extent_of(event);
@@ -105,6 +109,7 @@ void ListedRule<T>::compute_numbers(const PartProgram& part, std::size_t stage, 
     switch (which) {
       case EventNumber::learning_rate:
         if (event.size.number > 0) return event.size.learning_rate;
+        if (!programs_->notes) return 0;
         return is_before_step(event) || kept[kGradients] == 0
                    ? worker.settings.planned_rate(static_cast<std::int64_t>(kept[kGradients]) + 1)
                    : kept[kRate];
@@ -142,7 +147,7 @@ void ListedRule<T>::compute_numbers(const PartProgram& part, std::size_t stage, 
       case Source::event:
         return event_number(static_cast<EventNumber>(one.index));
       case Source::kept:
-        return kept[kKept + one.index];
+        return kept[programs_->kept_at() + one.index];
       case Source::mean:
         return heard_number(extent, *event.heard, one.index);
       case Source::mine:
@@ -156,28 +161,35 @@ void ListedRule<T>::compute_numbers(const PartProgram& part, std::size_t stage, 
     }
     return 0;
   };
-  const PartProgram::Stage& of = part.stage(stage);
-  for (std::size_t k = of.first; k < of.last; ++k) numbers[k] = value(part.numbers()[k]);
+  for (const std::uint16_t k : part.stage(stage).computed) numbers[k] = value(part.numbers()[k]);
 }
 
 template <class T>
 PassMemory<T> ListedRule<T>::memory_of(const Event& event, const Extent& extent) const {
   const WorkerView<T>& worker = event.worker;
+  const WorkerLayout<T> layout(worker.settings);
   // On a device, interpret() would move pages.
   const bool is_here = worker.settings.backend->is_host_memory();
-  PassMemory<T> memory{.gradient = kernels::from(const_cast<T*>(event.gradient), extent.first),
-                       .at = worker.snapshot(),
-                       .moment = {worker.moment(0), worker.moment(1)},
-                       .heard = event.heard,
-                       .said = event.said,
-                       .point = event.next_point,
-                       .model = event.model,
-                       .model_first = event.first,
-                       .dimension = extent.size(),
-                       .kernels = is_here ? &worker.kernels() : &cpu_backend().kernels<T>()};
+  PassMemory<T> memory;
+  memory.gradient = kernels::from(const_cast<T*>(event.gradient), extent.first);
+  memory.heard = event.heard;
+  memory.said = event.said;
+  memory.point = event.next_point;
+  memory.model = event.model;
+  memory.model_first = event.first;
+  memory.dimension = extent.size();
+  memory.kernels = is_here ? &worker.kernels() : &cpu_backend().kernels<T>();
+  if (worker.own != nullptr) {
+    memory.at = layout.snapshot(worker.own);
+    for (std::size_t k = 0; k < 2; ++k) memory.moment[k] = layout.moment(worker.own, k);
+  }
   memory.state[0] = worker.x + extent.first;
   for (std::size_t k = 0; k < programs_->slots.size(); ++k)
-    memory.state[k + 1] = worker.slot(k) + extent.first;
+    memory.state[k + 1] = layout.slot(worker.x, worker.own, k) + extent.first;
+  if (event.partner == nullptr) return memory;
+  memory.partner[0] = event.partner->x;
+  for (std::size_t k = 0; k < programs_->slots.size(); ++k)
+    memory.partner[k + 1] = layout.slot(event.partner->x, event.partner->own, k);
   return memory;
 }
 
@@ -187,25 +199,36 @@ void ListedRule<T>::execute(const PartProgram& part, const Event& event) const {
   const WorkerSettings& settings = worker.settings;
   const Listing& listing = *programs_->listing;
   const Extent extent = extent_of(event);
-  std::vector<double> numbers(part.numbers().size()), sums;
+  constexpr std::size_t kFew = 48;
+  double few[kFew];
+  std::vector<double> many, sums;
+  const std::size_t count = part.numbers().size();
+  if (count > kFew) many.resize(count);
+  const std::span<double> numbers(count > kFew ? many.data() : few, count);
+  std::ranges::copy(part.literals(), numbers.begin());
   PartProgram::Variant variant{.direction = direction_of(settings.optimizer),
                                .result = event.next_point != nullptr || event.model != nullptr};
   if constexpr (std::is_same_v<T, float>) choose_executor(settings, *programs_, variant);
   if (listing.between) {
-    hidden(numbers, HiddenNumber::drift) =
-        -0.5 * std::expm1(-2 * programs_->mix_rate * worker.elapsed);
-    variant.drifts = hidden(numbers, HiddenNumber::drift) != 0;
+    const auto drift = [&](HiddenNumber which, double elapsed) {
+      return (hidden(numbers, which) = -0.5 * std::expm1(-2 * programs_->mix_rate * elapsed)) != 0;
+    };
+    variant.drifts = drift(HiddenNumber::drift, worker.elapsed);
+    if (event.partner != nullptr)
+      variant.partner_drifts = drift(HiddenNumber::partner_drift, event.partner->elapsed);
   }
   if (part.uses_direction()) set_direction<T>(settings.optimizer, event.size.number, numbers);
   if (variant.emitted && event.heard != nullptr)
     variant.sources = EmittedPass::sources_of(*event.heard);
+  const T* const copy = event.said != nullptr ? event.said : event.next_point;
+  const std::size_t copies = event.said != nullptr ? programs_->message.vectors : 1;
   variant.streams =
-      variant.emitted && event.said != nullptr && EmittedPass::streams(event.said, extent.size());
+      variant.emitted && copy != nullptr && EmittedPass::streams(copy, extent.size(), copies);
   variant.sent = extent.vectors;
   const PassMemory<T> memory = memory_of(event, extent);
   for (std::size_t stage = 0; stage < part.stages(); ++stage) {
-    compute_numbers(part, stage, event, sums, numbers);
     const PartProgram::Stage& of = part.stage(stage);
+    if (!of.computed.empty()) compute_numbers(part, stage, event, sums, numbers);
     sums.assign(of.reductions, 0.0);
     variant.holds = 0;
     for (std::size_t k = 0; k < of.conditions.size(); ++k)
@@ -234,7 +257,8 @@ void ListedRule<T>::execute(const PartProgram& part, const Event& event) const {
     for (std::size_t k = 0; k < blocks.size(); ++k)
       for (const double block : blocks[k]) sums[k] += block;
   }
-  for (const auto& [slot, number] : part.kept()) worker.scalars[kKept + slot] = numbers[number];
+  for (const auto& [slot, number] : part.kept())
+    worker.scalars[programs_->kept_at() + slot] = numbers[number];
   if (event.said != nullptr)
     for (const auto& [index, number] : part.said())
       if ((extent.scalars >> index & 1) != 0)
@@ -248,9 +272,7 @@ void ListedRule<T>::advance(const WorkerView<T>& worker) const {
 
 template <class T>
 void ListedRule<T>::point(const WorkerView<T>& worker, T* out) const {
-  if (!drifts() && programs_->point_is_x) return Rule<T>::point(worker, out);
-  execute(programs_->point,
-          {.worker = worker, .next_point = out, .exchange = worker.scalars[kExchange]});
+  execute(programs_->point, {.worker = worker, .next_point = out, .exchange = exchange_of(worker)});
 }
 
 template <class T>
@@ -260,41 +282,84 @@ void ListedRule<T>::step(const WorkerView<T>& worker, const StepSize& size, cons
                             .size = size,
                             .gradient = gradient,
                             .next_point = next_point,
-                            .exchange = worker.scalars[kExchange]});
-  worker.scalars[kRate] = size.learning_rate;
-  worker.scalars[kGradients] = static_cast<double>(size.number);
-  worker.scalars[kStaleness] = static_cast<double>(size.staleness);
+                            .exchange = exchange_of(worker)});
+  note(worker, size);
+}
+
+template <class T>
+void ListedRule<T>::note(const WorkerView<T>& worker, const StepSize& step) const {
+  if (!programs_->notes) return;
+  worker.scalars[kRate] = step.learning_rate;
+  worker.scalars[kGradients] = static_cast<double>(step.number);
+  worker.scalars[kStaleness] = static_cast<double>(step.staleness);
 }
 
 // A message that is said again after a checkpoint keeps its number: only a say that is never
 // repeated, or a hear, counts.
 template <class T>
 void ListedRule<T>::say(const WorkerView<T>& worker, T* out) const {
-  const double exchange =
-      worker.scalars[programs_->exchange_at] + (programs_->listing->is_server() ? 0 : 1);
+  const double exchange = exchange_of(worker) + (programs_->listing->is_server() ? 0 : 1);
   execute(programs_->say,
           {.worker = worker, .gradient = worker.gradient(), .said = out, .exchange = exchange});
-  if (programs_->changes_when_saying) worker.scalars[programs_->exchange_at] = exchange;
+  if (programs_->changes_when_saying) count_exchange(worker, exchange);
 }
 
 template <class T>
 void ListedRule<T>::hear(const WorkerView<T>& worker, const Heard<T>& heard) const {
-  if (heard.arrival != nullptr) {
-    worker.scalars[kRate] = heard.arrival->learning_rate;
-    worker.scalars[kGradients] = static_cast<double>(heard.arrival->number);
-    worker.scalars[kStaleness] = static_cast<double>(heard.arrival->staleness);
-  }
-  const double exchange =
-      worker.scalars[programs_->exchange_at] + (programs_->changes_when_saying ? 0 : 1);
+  if (heard.arrival != nullptr) note(worker, *heard.arrival);
+  const double exchange = exchange_of(worker) + (programs_->changes_when_saying ? 0 : 1);
   execute(programs_->hear,
           {.worker = worker, .gradient = worker.gradient(), .heard = &heard, .exchange = exchange});
-  worker.scalars[programs_->exchange_at] = exchange;
+  count_exchange(worker, exchange);
+}
+
+// What a meeting of short vectors needs, in as few steps as possible.
+template <class T>
+bool ListedRule<T>::meet_at_once(const WorkerView<T>& i, const WorkerView<T>& j) const {
+  if constexpr (!std::is_same_v<T, float>) return false;
+  const WorkerSettings& settings = i.settings;
+  if (settings.threads != 1) return false;
+  double drift = 0, partner_drift = 0;
+  if (programs_->listing->between) {
+    drift = -0.5 * std::expm1(-2 * programs_->mix_rate * i.elapsed);
+    partner_drift = -0.5 * std::expm1(-2 * programs_->mix_rate * j.elapsed);
+  }
+  ListedPrograms::Pair& pair = programs_->pairs[drift != 0][partner_drift != 0];
+  if (pair.backend.load(std::memory_order_acquire) != settings.backend) {
+    PartProgram::Variant variant{.drifts = drift != 0, .partner_drifts = partner_drift != 0};
+    choose_executor(settings, *programs_, variant);
+    if (!variant.emitted) return false;
+    const CompiledPass* const code = programs_->meet.pass(0, variant).code.get();
+    if (code == nullptr || pair.backend.load() != nullptr) return false;
+    pair.code.store(code);
+    pair.backend.store(settings.backend, std::memory_order_release);
+  }
+  const WorkerLayout<T> layout(settings);
+  T *of_i[1 + kMostVectors], *of_j[1 + kMostVectors];
+  of_i[0] = i.x;
+  of_j[0] = j.x;
+  for (std::size_t k = 0; k < programs_->slots.size(); ++k) {
+    of_i[k + 1] = layout.slot(i.x, i.own, k);
+    of_j[k + 1] = layout.slot(j.x, j.own, k);
+  }
+  const CompiledPass* const code = pair.code.load(std::memory_order_relaxed);
+  if constexpr (std::is_same_v<T, float>)
+    return code->run_pair(of_i, of_j, drift, partner_drift, programs_->meet.literals(),
+                          settings.dimension);
+  return false;
+}
+
+template <class T>
+void ListedRule<T>::meet(const WorkerView<T>& i, const WorkerView<T>& j) const {
+  if (!programs_->meets_at_once) return meet_by_messages<T>(*this, i, j);
+  if (!meet_at_once(i, j)) execute(programs_->meet, {.worker = i, .partner = &j});
+  for (const WorkerView<T>* const one : {&i, &j}) count_exchange(*one, exchange_of(*one) + 1);
 }
 
 template <class T>
 void ListedRule<T>::read(const WorkerView<T>& worker, const Heard<T>* pending, std::size_t first,
                          T* out, std::size_t size) const {
-  const double exchange = worker.scalars[kExchange];
+  const double exchange = exchange_of(worker);
   const bool counts = pending != nullptr && !programs_->changes_when_saying;
   execute(pending == nullptr ? programs_->read : programs_->read_after_hearing,
           {.worker = worker,

@@ -69,8 +69,13 @@ std::optional<Operand> place_of_vector(const Listing& listing, std::string_view 
 }
 
 Pass PassBuilder::build() {
+  if (program_.options_.meets) {
+    meet();
+    finish();
+    return std::move(pass_);
+  }
   const PartProgram::Stage& stage = program_.stages_[stage_];
-  if (stage_ == 0 && variant_.drifts && program_.options_.drifts) drift();
+  if (stage_ == 0 && variant_.drifts && program_.options_.drifts) drift(HiddenNumber::drift);
   if (stage_ == 0 && program_.options_.hears) add_pulls();
   // The optimiser's state changes with every gradient, for any conditions.
   if (stage_ == 0 && program_.uses_direction_) direction();
@@ -98,15 +103,64 @@ Pass PassBuilder::build() {
           store(compile((*program_.options_.messages)[i].value), message(Kind::said, i));
   }
   if (program_.options_.keeps) store_all();
-  forget_unused();
-  allocate_registers();
+  finish();
   return std::move(pass_);
 }
 
+// Both say before one of them hears.
+void PassBuilder::meet() {
+  for (side_ = 0; side_ < 2; ++side_) {
+    current_.clear();
+    if (side_ == 0 ? variant_.drifts : variant_.partner_drifts)
+      drift(side_ == 0 ? HiddenNumber::drift : HiddenNumber::partner_drift);
+    for (const Statement& one : *program_.options_.messages)
+      sides_[side_].said.push_back(compile(one.value));
+    sides_[side_].current = current_;
+  }
+  for (side_ = 0; side_ < 2; ++side_) {
+    current_ = sides_[side_].current;
+    for (const Statement& one : program_.statements_)
+      if (names_.find(one.target)->second) assign(one.target, compile(one.value));
+    sides_[side_].current = current_;
+  }
+  // Those of one side after the other: what is stored is in registers or was not changed.
+  for (side_ = 0; side_ < 2; ++side_) {
+    current_ = sides_[side_].current;
+    store_all();
+  }
+}
+
+void PassBuilder::finish() {
+  forget_unused();
+  allocate_registers();
+}
+
 Operand PassBuilder::emit(Code code, Operand a, Operand b, Operand c) {
+  if (program_.options_.meets)
+    if (const auto known = known_result(code, a, b)) return *known;
   const Operand to{Kind::register_, pass_.registers++};
   pass_.instructions.push_back({code, to.index, a, b, c});
   return to;
+}
+
+// What one partner of a meeting computes is often what the other does, or minus that.
+std::optional<Operand> PassBuilder::known_result(Code code, const Operand& a, const Operand& b) {
+  const auto minus = [&](const Operand& value) {
+    const Operand to{Kind::register_, pass_.registers++};
+    pass_.instructions.push_back({Code::negate, to.index, value});
+    return negated_[to] = value, to;
+  };
+  if (const auto found = negated_.find(b); found != negated_.end()) {
+    if (code == Code::multiply) return minus(emit(code, a, found->second));
+    if (code == Code::subtract) return emit(Code::add, a, found->second);
+  }
+  for (const Instruction& one : pass_.instructions) {
+    const Operand result{Kind::register_, one.to};
+    if (one.code != code || arguments_of(code) != 2) continue;
+    if (one.a == a && one.b == b) return result;
+    if (code == Code::subtract && one.a == b && one.b == a) return minus(result);
+  }
+  return std::nullopt;
 }
 
 Operand PassBuilder::constant(HiddenNumber number) const {
@@ -137,6 +191,8 @@ Operand PassBuilder::compile(const Expression& value) {
     case Operation::pull:
     case Operation::mine:
     case Operation::theirs:
+      if (program_.options_.meets)
+        return sides_[value.operation == Operation::mine ? side_ : 1 - side_].said[value.index];
       return message(kind_of(value.operation), value.index);
     default:
       break;
@@ -151,12 +207,20 @@ Operand PassBuilder::vector(const std::string& name) {
   if (const auto found = current_.find(name); found != current_.end()) return found->second;
   if (name == "u") return direction();
   if (name == "at") return {Kind::at, 0};
-  const auto place = place_of_vector(*program_.listing_, name);
+  const auto place = place_of(name);
   ACID_ASSERT(place.has_value(), "nobody has assigned {}", name);
   return *place;
 }
 
-// A step of the recipe's optimiser before the learning rate: the same as in kernels.hpp.
+std::optional<Operand> PassBuilder::place_of(std::string_view name) const {
+  std::optional<Operand> place = place_of_vector(*program_.listing_, name);
+  if (place && side_ == 1 && place->kind == Kind::state) place->kind = Kind::partner;
+  return place;
+}
+
+// A step of the recipe's optimiser before the learning rate. SGD: u = g + decay·x, and with
+// momentum m = momentum·m + u, then m or, by Nesterov, u + momentum·m. Adam (Kingma & Ba 2015) and
+// AdamW (Loshchilov & Hutter 2019), whose decay is on the model instead of the gradient.
 Operand PassBuilder::direction() {
   if (direction_) return *direction_;
   const Operand gradient = vector("g"), decay = constant(HiddenNumber::decay);
@@ -192,11 +256,10 @@ Operand PassBuilder::adam(Operand gradient, Operand decay) {
   return decoupled ? emit(Code::add, step, decayed) : step;
 }
 
-void PassBuilder::drift() {
+void PassBuilder::drift(HiddenNumber by) {
   const Listing::Mix& mix = *program_.listing_->between;
   const Operand a = vector(mix.a), b = vector(mix.b);
-  const Operand delta =
-      emit(Code::multiply, constant(HiddenNumber::drift), emit(Code::subtract, b, a));
+  const Operand delta = emit(Code::multiply, constant(by), emit(Code::subtract, b, a));
   assign(mix.a, emit(Code::add, a, delta));
   assign(mix.b, emit(Code::subtract, b, delta));
 }
@@ -288,9 +351,11 @@ void PassBuilder::reduce() {
 
 void PassBuilder::store_all() {
   for (const std::string& name : assigned_) {
-    const Operand to = *place_of_vector(*program_.listing_, name);
+    const auto known = current_.find(name);
+    if (known == current_.end()) continue;
+    const Operand to = *place_of(name);
     if (to.kind == Kind::gradient && !program_.options_.keeps_gradient) continue;
-    if (current_[name] != to) store(current_[name], to);
+    if (known->second != to) store(known->second, to);
   }
   // Stores are made one after the other: a store must not read a place that another has written.
   // The next point is written to the place of the last one.
@@ -305,67 +370,5 @@ void PassBuilder::store_all() {
 }
 
 void PassBuilder::store(Operand from, Operand to) { pass_.stores.push_back({from, to}); }
-
-void PassBuilder::forget_unused() {
-  std::vector<bool> used(pass_.registers);
-  const auto use = [&](const Operand& operand) {
-    if (operand.kind == Kind::register_ && operand.index < used.size()) used[operand.index] = true;
-  };
-  for (const Pass::Store& store : pass_.stores) use(store.from);
-  auto& instructions = pass_.instructions;
-  std::vector<Instruction> kept;
-  for (auto one = instructions.rbegin(); one != instructions.rend(); ++one) {
-    if (!is_reduction(one->code) && !used[one->to]) continue;
-    const Operand operands[] = {one->a, one->b, one->c};
-    std::for_each_n(operands, arguments_of(one->code), use);
-    kept.push_back(*one);
-  }
-  std::ranges::reverse(kept);
-  instructions = std::move(kept);
-}
-
-// Uses as few registers as possible: each is free again after its last use.
-void PassBuilder::allocate_registers() {
-  std::map<std::uint16_t, std::size_t> last_use;
-  const auto note = [&](const Operand& operand, std::size_t at) {
-    if (operand.kind == Kind::register_) last_use[operand.index] = at;
-  };
-  auto& instructions = pass_.instructions;
-  for (std::size_t k = 0; k < instructions.size(); ++k) {
-    Instruction& one = instructions[k];
-    if (arguments_of(one.code) < 3) one.c = {Kind::constant, 0};
-    if (arguments_of(one.code) < 2) one.b = {Kind::constant, 0};
-    for (const Operand& operand : {one.a, one.b, one.c}) note(operand, k);
-  }
-  for (const Pass::Store& store : pass_.stores) note(store.from, instructions.size());
-  std::map<std::uint16_t, std::uint16_t> now;
-  std::vector<std::uint16_t> free;
-  std::uint16_t count = 0;
-  const auto rename = [&](Operand& operand) {
-    if (operand.kind == Kind::register_) operand.index = now.at(operand.index);
-  };
-  for (std::size_t k = 0; k < instructions.size(); ++k) {
-    Instruction& one = instructions[k];
-    const std::vector<Operand> read{one.a, one.b, one.c};
-    for (Operand* const operand : {&one.a, &one.b, &one.c}) rename(*operand);
-    for (const Operand& operand : read)
-      if (operand.kind == Kind::register_ && last_use[operand.index] == k) {
-        const std::uint16_t place = now.at(operand.index);
-        if (std::ranges::find(free, place) == free.end()) free.push_back(place);
-      }
-    if (is_reduction(one.code)) continue;
-    std::uint16_t place = count;
-    if (free.empty()) {
-      ++count;
-    } else {
-      place = free.back();
-      free.pop_back();
-    }
-    now[one.to] = place;
-    one.to = place;
-  }
-  for (Pass::Store& store : pass_.stores) rename(store.from);
-  pass_.registers = count;
-}
 
 }  // namespace acid

@@ -18,7 +18,14 @@ class PassBuilder {
   Pass build();
 
  private:
+  struct Side {  // a worker of a meeting
+    std::map<std::string, Operand, std::less<>> current;
+    std::vector<Operand> said;
+  };
+  void meet();
+  void finish();
   Operand emit(Code code, Operand a, Operand b = {}, Operand c = {});
+  std::optional<Operand> known_result(Code code, const Operand& a, const Operand& b);
   Operand constant(HiddenNumber number) const;
   Operand message(Operand::Kind kind, std::size_t index) const;
   bool is_sent(std::size_t message) const;
@@ -26,7 +33,8 @@ class PassBuilder {
   Operand vector(const std::string& name);
   Operand direction();
   Operand adam(Operand gradient, Operand decay);
-  void drift();
+  void drift(HiddenNumber by);
+  std::optional<Operand> place_of(std::string_view name) const;
   void add_pulls();
   void assign_with_rest(const std::string& rest, const Expression& value);
   Operand lost_by(Operand sum, Operand a, Operand b);
@@ -46,6 +54,9 @@ class PassBuilder {
   std::map<std::string, Operand, std::less<>> current_;  // vectors by name
   std::vector<std::string> assigned_;                    // of the worker, in order
   std::optional<Operand> direction_;
+  Side sides_[2];
+  std::map<Operand, Operand> negated_;  // what these registers are minus of
+  std::size_t side_ = 0;                // of a meeting: whose statements are compiled
 };
 
 /// The place of a worker's vector: x, a kept vector, the gradient; absent for temporaries.

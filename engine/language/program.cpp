@@ -4,6 +4,7 @@
 
 #include "engine/language/device_pass.hpp"
 #include "engine/language/emitter.hpp"
+#include "engine/language/interpreter.hpp"
 #include "engine/language/pass_builder.hpp"
 
 namespace acid {
@@ -64,13 +65,28 @@ PartProgram::PartProgram(std::shared_ptr<const Listing> listing,
         said_.emplace_back(position_of_message(listing_->sends_vector, i), number_of(value));
     }
   stages_.back().last = numbers_.size();
+  for (const NumberInstruction& one : numbers_) literals_.push_back(one.literal);
+  for (Stage& stage : stages_)
+    for (std::size_t k = stage.first; k < stage.last; ++k)
+      if (numbers_[k].source != NumberInstruction::Source::literal)
+        stage.computed.push_back(static_cast<std::uint16_t>(k));
   for (std::size_t k = 0; options_.keeps && k < listing_->numbers.size(); ++k)
     if (const auto found = current_.find(listing_->numbers[k].name); found != current_.end())
       kept_.emplace_back(static_cast<std::uint16_t>(k), found->second);
 }
 
+// An operation on literals is a literal.
 std::uint16_t PartProgram::add(const NumberInstruction& instruction) {
+  using Source = NumberInstruction::Source;
   numbers_.push_back(instruction);
+  NumberInstruction& made = numbers_.back();
+  const NumberInstruction &a = numbers_[made.a], &b = numbers_[made.b], &c = numbers_[made.c];
+  const auto is_literal = [](const NumberInstruction& one) {
+    return one.source == Source::literal;
+  };
+  if (made.source == Source::operation && is_literal(a) && is_literal(b) && is_literal(c))
+    made = {.source = Source::literal,
+            .literal = compute(made.operation, a.literal, b.literal, c.literal)};
   return static_cast<std::uint16_t>(numbers_.size() - 1);
 }
 
@@ -102,6 +118,8 @@ std::uint16_t PartProgram::number_of(const Expression& value) {
   NumberInstruction made;
   if (const auto parameter = parameters_.find(value.name); parameter != parameters_.end()) {
     made = {.source = Source::literal, .literal = parameter->second};
+  } else if (options_.meets && value.name == "late") {
+    made.source = Source::literal;
   } else if (const auto event = event_number(value.name)) {
     made = {.source = Source::event, .index = *event};
   } else {
@@ -176,15 +194,24 @@ void PartProgram::compile(const Statement& statement, std::size_t index) {
 }
 
 const ExecutablePass& PartProgram::pass(std::size_t stage, const Variant& variant) const {
+  if (const Made* const made = find(stage, variant)) return made->executable;
   MutexLock lock(mutex_);
-  auto& made = passes_[{stage, variant}];
-  if (made != nullptr) return *made;
+  if (const Made* const made = find(stage, variant)) return made->executable;
   ExecutablePass pass{PassBuilder(*this, stage, variant).build(), nullptr};
   if (variant.device != nullptr && !pass.pass.is_empty())
     pass.code = std::make_shared<DevicePass>(*variant.device, pass.pass, variant.sources);
   else if (variant.emitted && !pass.pass.is_empty())
-    pass.code = EmittedPass::emit(pass.pass, variant.sources, variant.streams);
-  return *(made = std::make_unique<const ExecutablePass>(std::move(pass)));
+    pass.code = EmittedPass::emit(pass.pass, variant.sources, variant.streams, variant.wide);
+  made_ = std::make_unique<const Made>(Made{stage, variant, std::move(pass), std::move(made_)});
+  latest_.store(made_.get(), std::memory_order_release);
+  return made_->executable;
+}
+
+const PartProgram::Made* PartProgram::find(std::size_t stage, const Variant& variant) const {
+  const Made* made = latest_.load(std::memory_order_acquire);
+  while (made != nullptr && (made->stage != stage || made->variant != variant))
+    made = made->before.get();
+  return made;
 }
 
 std::vector<Pass> PartProgram::passes(const Variant& like) const {
@@ -194,10 +221,12 @@ std::vector<Pass> PartProgram::passes(const Variant& like) const {
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
     const std::size_t conditions = std::min(stages_[stage].conditions.size(), kMostConditions);
     for (variant.holds = 0; variant.holds < std::uint64_t{1} << conditions; ++variant.holds)
-      for (int options = 0; options < 4; ++options) {
+      for (int options = 0; options < 8; ++options) {
         variant.drifts = (options & 1) != 0;
         variant.result = (options & 2) != 0;
-        if ((variant.drifts && !listing_->between) || (variant.result && !options_.result))
+        variant.partner_drifts = (options & 4) != 0;
+        if (((variant.drifts || variant.partner_drifts) && !listing_->between) ||
+            (variant.partner_drifts && !options_.meets) || (variant.result && !options_.result))
           continue;
         if (Pass pass = PassBuilder(*this, stage, variant).build(); !pass.is_empty())
           all.push_back(std::move(pass));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -49,6 +50,7 @@ struct Operand {
   enum class Kind : std::uint8_t {
     constant,  // the rounded value of number `index`
     state,     // 0: x; k + 1: slot k
+    partner,   // the same of the partner, where both hear in one pass
     gradient,  // the gradient of the event
     at,        // where the gradient was taken
     moment,    // of the local optimiser
@@ -145,6 +147,7 @@ enum class HiddenNumber : std::uint16_t {
   scale,
   root,
   drift,
+  partner_drift,
   count
 };
 
@@ -159,6 +162,7 @@ class PartProgram {
     bool hears = false;                  // first adds to the sums of pulls
     bool keeps = true;                   // stores what it assigns; false: it only reads
     bool keeps_gradient = false;         // also stores g
+    bool meets = false;                  // both workers of a meeting say `messages`, then hear
     const Expression* result = nullptr;  // the part ends by writing this to `result_to`
     Operand result_to = {};
     const std::vector<Statement>* messages = nullptr;  // the part ends by saying these
@@ -172,10 +176,13 @@ class PartProgram {
     std::vector<std::uint16_t> conditions;  // numbers, by conditional statement
     std::size_t first_statement = 0, last_statement = 0;
     std::size_t reductions = 0;
+    std::vector<std::uint16_t> computed;  // numbers of its range that are no literals
   };
   std::size_t stages() const { return stages_.size(); }
   const Stage& stage(std::size_t index) const { return stages_[index]; }
   const std::vector<NumberInstruction>& numbers() const { return numbers_; }
+  /// The numbers before any is computed: literals are there.
+  const std::vector<double>& literals() const { return literals_; }
   /// The kept numbers and their new values: `second` is a number of the part.
   const std::vector<std::pair<std::uint16_t, std::uint16_t>>& kept() const { return kept_; }
   /// The numbers that are said: the message and the number of the part.
@@ -186,13 +193,14 @@ class PartProgram {
   struct Variant {
     std::uint64_t holds = 0;
     Direction direction = Direction::sgd;
-    bool drifts = false;
+    bool drifts = false, partner_drifts = false;
     bool result = true;                      // whether the part's result is needed
     bool emitted = false;                    // as machine code, where possible
     const Backend* device = nullptr;         // as kernels for its memory
     std::size_t sources = 0;                 // for so many heard messages; 0: any number
     std::uint32_t sent = ~std::uint32_t{0};  // message vectors sent: Extent::vectors
-    bool streams = false;                    // messages are written past the caches
+    bool streams = false;                    // copies are written past the caches
+    bool wide = false;                       // machine code for AVX-512
     auto operator<=>(const Variant&) const = default;
   };
   const ExecutablePass& pass(std::size_t stage, const Variant& variant) const EXCLUDES_LOCK(mutex_);
@@ -215,6 +223,7 @@ class PartProgram {
   ListedNames names_;
   std::vector<Stage> stages_{1};
   std::vector<NumberInstruction> numbers_;
+  std::vector<double> literals_;
   std::map<std::string, std::uint16_t, std::less<>> current_;  // numbers by name
   std::map<const Expression*, std::uint16_t> number_at_;       // scalars in vector expressions
   struct Reduction {
@@ -225,9 +234,17 @@ class PartProgram {
   std::vector<std::pair<std::uint16_t, std::uint16_t>> kept_, said_;
   bool uses_direction_ = false;
 
+  struct Made {
+    std::size_t stage;
+    Variant variant;
+    ExecutablePass executable;
+    std::unique_ptr<const Made> before;
+  };
+  const Made* find(std::size_t stage, const Variant& variant) const;
+
   mutable Mutex mutex_;
-  mutable std::map<std::pair<std::size_t, Variant>, std::unique_ptr<const ExecutablePass>> passes_
-      GUARDED_BY(mutex_);
+  mutable std::unique_ptr<const Made> made_ GUARDED_BY(mutex_);
+  mutable std::atomic<const Made*> latest_ = nullptr;  // made_, read without the lock
 };
 
 /// The position of a message among the vectors, or among the numbers, of a whole message.

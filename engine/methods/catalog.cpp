@@ -7,12 +7,9 @@
 #include "engine/codecs/coded_rule.hpp"
 #include "engine/language/listed_rule.hpp"
 #include "engine/methods/listed.hpp"
+#include "engine/methods/named.hpp"
 
 namespace acid {
-
-#define ALGORITHM(stem, name) AlgorithmEntry stem##_entry();
-#include "engine/methods/catalog.inc"
-#undef ALGORITHM
 
 namespace {
 
@@ -25,11 +22,10 @@ Listing shipped_listing(const ListingText& shipped) {
 }
 
 std::vector<AlgorithmEntry> all_entries() {
-  std::vector<AlgorithmEntry> entries = {
-#define ALGORITHM(stem, name) stem##_entry(),
-#include "engine/methods/catalog.inc"
-#undef ALGORITHM
-  };
+  std::vector<AlgorithmEntry> entries;
+  for (const NamedMethod& named : named_methods())
+    entries.push_back(listed_entry(
+        shipped_listing(*std::ranges::find(listing_texts(), named.name, &ListingText::name))));
   for (const ListingText& shipped : listing_texts())
     if (std::ranges::find(entries, shipped.name, &AlgorithmEntry::name) == entries.end())
       entries.push_back(listed_entry(shipped_listing(shipped)));
@@ -83,6 +79,10 @@ double bytes_of(const Method& method, double vector_bytes) {
   return static_cast<double>(method.packed_message(elements).bytes());
 }
 
+bool is_about(double given, double value) {  // to six digits
+  return std::abs(given - value) <= 1e-6 * std::abs(value);
+}
+
 // The shortest period of the sequence; its length when it has none.
 std::size_t period_of(const std::vector<double>& sequence) {
   for (std::size_t period = 1; period <= sequence.size() / 2; ++period)
@@ -94,19 +94,13 @@ std::size_t period_of(const std::vector<double>& sequence) {
 
 }  // namespace
 
-// With a codec, a method that reduces gradients as they come uses its listing, which packs them.
+// With a codec, gradients are packed and so are not reduced as they come.
 Method method_of(const AlgorithmEntry& entry, const nlohmann::json& options,
                  const Spectral* nominal) {
   const auto found = options.find("codec");
   if (found == options.end()) return entry.make(options, nominal);
   Method method = entry.make(options, nominal);
-  if (method.reduces_gradients) {
-    const auto shipped = std::ranges::find(listing_texts(), entry.name, &ListingText::name);
-    if (entry.listing == nullptr)
-      method = listed_entry(shipped_listing(*shipped)).make(options, nominal);
-    method.reduces_gradients = false;
-  }
-  method.kind = entry.name;
+  method.reduces_gradients = false;
   method.codec = codec_of(*found, entry.peers != Peers::server);
   method.rules = coded(method.rules, method.codec, found->at("error_feedback").get<bool>());
   return method;
@@ -223,12 +217,27 @@ double exchanges_per_gradient(const Method& method) {
   return exchanges / gradients;
 }
 
+// Without a momentum copy an exchange of i and j lowers n·C by ½‖xᵢ − xⱼ‖². With one
+// V = ‖πx‖² + ‖πx̃‖²_{Λ⁺}/χ₁ contracts at rate η (2306.08289), n·C ≤ V, and V ≤ 2n·C at the start,
+// where x̃ = x.
 std::optional<Decay> consensus_decay(const Method& method, double chi1, double chi2) {
   const bool plain_meetings = method.peers == Peers::partner && method.rate > 0 &&
                               method.turns.empty() && method.fragments == 1 && !method.codec &&
                               !method.server && !method.hubs;
-  if (!plain_meetings || !(chi1 > 0) || !(chi2 > 0)) return std::nullopt;
-  return method.rules.floats->decay(chi1, chi2);
+  const auto named = std::ranges::find(named_methods(), method.kind, &NamedMethod::name);
+  if (!plain_meetings || !(chi1 > 0) || !(chi2 > 0) || named == named_methods().end())
+    return std::nullopt;
+  const auto number = [&](std::string_view key) {
+    return std::ranges::find(method.derived, key, [](const auto& one) { return one.first; })
+        ->second;
+  };
+  const double eta = number("eta");
+  if (!is_about(number("alpha"), 0.5)) return std::nullopt;
+  if (!(eta > 0)) return Decay{1, 1 / (2 * chi1), "t/(2χ₁)", "χ₁", chi1};
+  if (!is_about(eta, 1 / (2 * std::sqrt(chi1 * chi2))) ||
+      !is_about(number("alpha_tilde"), 0.5 * std::sqrt(chi1 / chi2)))
+    return std::nullopt;
+  return Decay{2, eta, "ηt", "η", eta};
 }
 
 std::optional<double> left_by_exchange(const AlgorithmEntry& entry, const Method& method,

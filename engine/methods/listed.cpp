@@ -12,6 +12,7 @@
 #include "engine/language/listed_rule.hpp"
 #include "engine/language/listing_facts.hpp"
 #include "engine/methods/common_fields.hpp"
+#include "engine/methods/named.hpp"
 
 namespace acid {
 namespace {
@@ -45,14 +46,20 @@ class ListedEntry {
  public:
   explicit ListedEntry(Listing listing)
       : listing_(std::make_shared<const Listing>(std::move(listing))) {
-    for (const ListedParameter& parameter : listing_->parameters) add_field(parameter);
+    const auto named = std::ranges::find(named_methods(), listing_->name, &NamedMethod::name);
+    if (named != named_methods().end()) named_ = &*named;
     if (rate_is_a_number())
       fields_.push_back({.name = kCommunicationRateField.name,
                          .type = kCommunicationRateField.type,
-                         .fallback = kept(print(*listing_->rate)),
+                         .fallback = named_ != nullptr ? kCommunicationRateField.fallback
+                                                       : kept(print(*listing_->rate)),
                          .help = kCommunicationRateField.help,
                          .minimum = 0,
-                         .maximum = kMostCommunicationRate});
+                         .maximum = kMostCommunicationRate,
+                         .needs_peers = named_ != nullptr});
+    if (named_ != nullptr)
+      fields_.insert(fields_.end(), named_->choices.begin(), named_->choices.end());
+    for (const ListedParameter& parameter : listing_->parameters) add_field(parameter);
     if (listing_->peers == Peers::neighbours) fields_.push_back(kWeightsField);
     if (listing_->of_graph.agreement) agreement_ = print(*listing_->of_graph.agreement);
     entry_ = {.name = listing_->name,
@@ -65,7 +72,11 @@ class ListedEntry {
               .make = [this](const json& options,
                              const Spectral* nominal) { return make(options, nominal); },
               .agreement = agreement_,
-              .listing = listing_.get()};
+              .listing = listing_.get(),
+              .by_name = named_ != nullptr};
+    if (named_ == nullptr) return;
+    entry_.shown = named_->shown;
+    entry_.no_effect = named_->no_effect;
   }
   ListedEntry(const ListedEntry&) = delete;
 
@@ -86,6 +97,7 @@ class ListedEntry {
     if (field.help.empty()) field.help = "a number of the method";
     if (parameter.minimum) field.minimum = *parameter.minimum;
     if (parameter.maximum) field.maximum = *parameter.maximum;
+    field.needs_peers = named_ != nullptr;
     fields_.push_back(field);
   }
 
@@ -98,6 +110,9 @@ class ListedEntry {
     Method method;
     method.kind = entry_.name;
     method.peers = listing_->peers;
+    auto listing = listing_;
+    if (named_ != nullptr && named_->adapt != nullptr)
+      listing = named_->adapt(listing_, options, nominal, values);
     for (const ListedParameter& parameter : listing_->parameters)
       if (!values.contains(parameter.name)) {
         const double value = formula_value(*parameter.formula, values);
@@ -123,7 +138,7 @@ class ListedEntry {
       method.rate = rate_is_a_number() ? number(options, kCommunicationRateField.name)
                                        : formula_value(*listing_->rate, values);
     else
-      add_round(method, values);
+      add_round(method, listing->round, values);
     if (listing_->peers == Peers::neighbours)
       method.uniform_weights = text(options, kWeightsField.name) == "uniform";
     for (const Listing::Turn& turn : listing_->turns)
@@ -133,8 +148,15 @@ class ListedEntry {
       throw UsageError(fmt::format("the peers of {} take no turn", entry_.name));
     if (listing_->fragments) method.fragments = count(*listing_->fragments, values, 1, "fragments");
     method.reduces_gradients = averages_gradients(*listing_);
-    method.rules = rules<ListedRule>(std::make_shared<const ListedPrograms>(listing_, values));
+    // Packed gradients were said by a listing before all methods were.
+    const bool notes = named_ == nullptr || (method.reduces_gradients && options.contains("codec"));
+    method.rules =
+        rules<ListedRule>(std::make_shared<const ListedPrograms>(listing, values, notes));
     if (listing_->served.server) add_server(method, values);
+    for (std::size_t k = 0; named_ != nullptr && k < named_->shown.size(); ++k) {
+      const std::string_view key = named_->shown[k].key;
+      method.derived.emplace_back(key, values.find(key)->second);
+    }
     return method;
   }
 
@@ -150,8 +172,9 @@ class ListedEntry {
                      rules_of(hubs->visit), rules_of(hubs->visit->served.server)};
   }
 
-  void add_round(Method& method, const ParameterValues& values) const {
-    const auto round_at = [this, values, served = method.has_server()](double speed, bool& reads) {
+  void add_round(Method& method, const std::string& round, const ParameterValues& values) const {
+    const auto round_at = [this, round, values, served = method.has_server()](double speed,
+                                                                              bool& reads) {
       const auto value = [&](std::string_view name) {
         if (served && name == "speed") {
           reads = true;
@@ -162,7 +185,7 @@ class ListedEntry {
           throw UsageError(fmt::format("the round of {} has no parameter '{}'", entry_.name, name));
         return found->second;
       };
-      return Round(listing_->round, value, served);
+      return Round(round, value, served);
     };
     bool reads_speed = false;
     method.round = round_at(1, reads_speed);
@@ -182,6 +205,7 @@ class ListedEntry {
   }
 
   std::shared_ptr<const Listing> listing_;
+  const NamedMethod* named_ = nullptr;
   std::deque<std::string> texts_;
   std::string agreement_;
   std::vector<Field> fields_;
@@ -234,24 +258,15 @@ ListedEntries& listed_entries() {
 
 const AlgorithmEntry& listed_entry(const Listing& listing) { return listed_entries().of(listing); }
 
-std::optional<Listing> listing_of(const AlgorithmEntry& entry) {
-  if (entry.listing != nullptr) return *entry.listing;
-  const std::string_view text = listing_text(entry.name);
-  std::vector<Finding> findings;
-  return text.empty() ? std::nullopt : read_listing(json_of_toml(text), findings);
-}
-
 std::string default_formula(const AlgorithmEntry& entry, std::string_view parameter) {
-  const std::optional<Listing> listing = listing_of(entry);
-  if (!listing) return {};
-  for (const ListedParameter& one : listing->parameters)
+  for (const ListedParameter& one : entry.listing->parameters)
     if (one.name == parameter && one.formula) return print(*one.formula);
   return {};
 }
 
 std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method& method,
                                       const Topology& topology) {
-  if (entry.listing == nullptr || topology.workers() < 2) return std::nullopt;
+  if (topology.workers() < 2) return std::nullopt;
   std::vector<Expression> needs = entry.listing->of_graph.needs;
   std::erase_if(needs, [](const Expression& need) { return !is_of_graph(need); });
   if (needs.empty()) return std::nullopt;
@@ -271,7 +286,6 @@ std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method&
 // reads `degree`.
 bool reads_graph(const AlgorithmEntry& entry, const Method& method) {
   if (!method.has_server() && method.peers != Peers::all) return true;
-  if (entry.listing == nullptr) return false;
   const auto is_degree = [](const Expression& one) {
     return one.operation == Operation::name && one.name == "degree";
   };
@@ -283,7 +297,6 @@ bool reads_graph(const AlgorithmEntry& entry, const Method& method) {
 }
 
 std::string adds_up(const AlgorithmEntry& entry) {
-  if (entry.listing == nullptr) return {};
   const Listing& listing = *entry.listing;
   for (const Statement& one : listing.hear) {
     if (one.target == "x" || !listing.keeps(one.target) || !reads(one, one.target)) continue;
@@ -297,14 +310,14 @@ std::string adds_up(const AlgorithmEntry& entry) {
 }
 
 bool says_models(const AlgorithmEntry& entry) {
-  const std::optional<Listing> listing = listing_of(entry);
+  const Listing& listing = *entry.listing;
   const auto is_x = [](const Statement& one) { return print(one.value) == "x"; };
-  const bool masked = listing && is_just(listing->hear, "x = x - mine(0) + mean(0)");
-  return listing && !masked && std::ranges::any_of(listing->send, is_x);
+  const bool masked = is_just(listing.hear, "x = x - mine(0) + mean(0)");
+  return !masked && std::ranges::any_of(listing.send, is_x);
 }
 
 bool steps_by_gradients(const AlgorithmEntry& entry) {
-  if (entry.listing == nullptr || averages_gradients(*entry.listing)) return true;
+  if (averages_gradients(*entry.listing)) return true;
   bool steps = false, elsewhere = false;
   for (const PartUse& use : uses_of(*entry.listing))
     for (const auto* names : {&use.reads, &use.assigns})

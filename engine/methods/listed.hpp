@@ -20,9 +20,6 @@ const AlgorithmEntry& listed_entry(const Listing& listing);
 /// catalog's. Throws Error when this program does not have it.
 const AlgorithmEntry& algorithm_of(const nlohmann::json& algorithm);
 
-/// The listing of what an entry computes: its own, or the one whose bits its kernel has. Absent
-/// when the catalog has none.
-std::optional<Listing> listing_of(const AlgorithmEntry& entry);
 /// A parameter's default as a formula of other parameters; empty: the default is a value.
 std::string default_formula(const AlgorithmEntry& entry, std::string_view parameter);
 

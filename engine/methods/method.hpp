@@ -148,11 +148,22 @@ struct AlgorithmEntry {
   /// workers' differences, in norm and in the long run, where gradients add none and nothing is
   /// compressed. A formula of MixingNumbers, "rho". Empty: not known.
   std::string_view agreement = {};
-  const Listing* listing = nullptr;  // the method's listing, if it is one
+  const Listing* listing = nullptr;
+  bool by_name = false;  // a run's settings have the name and not the listing (named.hpp)
 };
 
-/// What is proven of a method whose exchanges are its rule's meetings and nothing more
-/// (Rule::decay), on a graph with these numbers at the method's rate; nothing of all other methods.
+/// What is proven of meetings, where they happen at once and nothing else changes the
+/// workers: the consensus distance C = (1/n) Σ ‖xᵢ − x̄‖² is in expectation at most
+/// factor · C(0) e^(−rate · t), in normalised time t.
+struct Decay {
+  double factor = 1, rate = 0;
+  std::string_view exponent;  // rate · t as a formula, "ηt"
+  std::string_view symbol;    // of the number in it, "η"
+  double value = 0;           // that number
+};
+
+/// What is proven of a method on a graph with these numbers at the method's rate: of AD-PSGD and
+/// A²CiD² with the steps that the theorems are about, and nothing of all other methods.
 std::optional<Decay> consensus_decay(const Method& method, double chi1, double chi2);
 /// What an exchange leaves by AlgorithmEntry::agreement; nothing where that is not known of the
 /// method, its codec or the graph.

@@ -112,19 +112,8 @@ struct Extent {
   std::size_t scalars_at() const { return vector_at(32); }
 };
 
-/// What is proven of a rule's meetings, where they happen at once and nothing else changes the
-/// workers: the consensus distance C = (1/n) Σ ‖xᵢ − x̄‖² is in expectation at most
-/// factor · C(0) e^(−rate · t), in normalised time t.
-struct Decay {
-  double factor = 1, rate = 0;
-  std::string_view exponent;  // rate · t as a formula, "ηt"
-  std::string_view symbol;    // of the number in it, "η"
-  double value = 0;           // that number
-};
-
-/// What a method does to one worker: the defaults are those of a method that keeps x alone, takes
-/// the local optimiser's step, says x and takes the weighted mean of what it hears. Every function
-/// first brings the worker to the time of the event, where something happens between events.
+/// What a method does to one worker. Every function first brings the worker to the time of the
+/// event, where something happens between events.
 ///
 /// Stateless, shared by all workers and threads. The thread that may change a worker calls it. T is
 /// float in runs and double where tests want a reference.
@@ -161,40 +150,33 @@ class Rule {
   /// False: its step is its own; of that optimiser it gets weight decay and, if there is any,
   /// momentum (direction.hpp).
   virtual bool steps_by_optimizer() const { return true; }
-  /// On a graph with these numbers, both above 0 (engine/topology/spectral.hpp). Only a rule whose
-  /// meet() a theorem is about says it: one that wraps another, or is read from a listing, does
-  /// not.
-  virtual std::optional<Decay> decay(double /*chi1*/, double /*chi2*/) const { return {}; }
   /// Whether meet() needs of a partner no more than x and the shared slots.
   virtual bool meets_in_place() const { return true; }
 
   /// Brings the worker to the event's time.
-  virtual void advance(const WorkerView<T>& worker) const;
+  virtual void advance(const WorkerView<T>& worker) const = 0;
   /// out ← where the next gradient is to be taken.
-  virtual void point(const WorkerView<T>& worker, T* out) const;
+  virtual void point(const WorkerView<T>& worker, T* out) const = 0;
   /// A gradient's step. `next_point` ← where the next one is to be taken; it is null in rounds.
   virtual void step(const WorkerView<T>& worker, const StepSize& size, const T* gradient,
-                    T* next_point) const;
+                    T* next_point) const = 0;
   /// out ← the extent of message() of it. Changes nothing but by advancing, unless
   /// changes_when_saying(): a checkpoint may follow, after which it is said again.
-  virtual void say(const WorkerView<T>& worker, T* out) const;
-  virtual void hear(const WorkerView<T>& worker, const Heard<T>& heard) const;
+  virtual void say(const WorkerView<T>& worker, T* out) const = 0;
+  virtual void hear(const WorkerView<T>& worker, const Heard<T>& heard) const = 0;
   /// Both say and both hear at once, in one pass.
-  virtual void meet(const WorkerView<T>& i, const WorkerView<T>& j) const;
+  virtual void meet(const WorkerView<T>& i, const WorkerView<T>& j) const = 0;
   /// out, in host memory, ← elements [first, first + size) of the model that is evaluated.
   /// `pending` is a meeting that has been offered and not applied, and is to be heard; null where
   /// there is none, and in rounds. Changes nothing.
   virtual void read(const WorkerView<T>& worker, const Heard<T>* pending, std::size_t first, T* out,
-                    std::size_t size) const;
+                    std::size_t size) const = 0;
 };
-
-extern template class Rule<float>;
-extern template class Rule<double>;
 
 /// A method's rule, for both types.
 struct Rules {
-  std::shared_ptr<const Rule<float>> floats = std::make_shared<const Rule<float>>();
-  std::shared_ptr<const Rule<double>> doubles = std::make_shared<const Rule<double>>();
+  std::shared_ptr<const Rule<float>> floats;
+  std::shared_ptr<const Rule<double>> doubles;
   template <class T>
   const Rule<T>& of() const {
     if constexpr (std::is_same_v<T, float>)
@@ -209,31 +191,8 @@ Rules rules(const Arguments&... arguments) {
           std::make_shared<const R<double>>(arguments...)};
 }
 
-// What rules are made of. Each is one pass over vectors, split among the worker's threads.
+// What rules are made of.
 
-/// The optimiser of the recipe turns g into a step u; x −= γu. `x_tilde`, unless it is null, is
-/// mixed with x by the coefficient c before and makes the same step; `next_point`, unless null, ←
-/// x.
-template <class T>
-void local_step(const WorkerView<T>& worker, const StepSize& size, const T* gradient, T* x_tilde,
-                T c, T* next_point);
-/// The same of another optimiser, whose moments are `m` and `v`, null where it has none.
-template <class T>
-void optimizer_step(const WorkerView<T>& worker, const OptimizerSettings& optimizer, T* m, T* v,
-                    const StepSize& size, const T* gradient, const kernels::Mixed<T>& mixed,
-                    T* next_point);
-/// out ← the mean of vector `index` of the messages (kernels.hpp). `out` is none of them.
-template <class T>
-void heard_mean(const WorkerView<T>& worker, const Heard<T>& heard, std::size_t index, T* out);
-/// out ← factor·from; `out` may be `from`.
-template <class T>
-void scale_vector(const WorkerView<T>& worker, const T* from, double factor, T* out);
-/// out ← from.
-template <class T>
-void copy_vector(const WorkerView<T>& worker, const T* from, T* out);
-/// out += weight·from.
-template <class T>
-void add_vector(const WorkerView<T>& worker, const T* from, double weight, T* out);
 /// Both say, and both hear at once, by way of messages: for rules that do not meet in place.
 template <class T>
 void meet_by_messages(const Rule<T>& rule, const WorkerView<T>& i, const WorkerView<T>& j);

@@ -18,7 +18,7 @@ struct WorkerSettings {
   Rules rules;                  // what the method does
   std::vector<Slot> slots;      // what it keeps: follow() sets it with the rules
   std::size_t shared_slots = 0, scalars = 0;
-  bool own_step = false;           // of the rules: !steps_by_optimizer()
+  bool own_step = false;     // of the rules: !steps_by_optimizer()
   std::vector<int> degrees;  // of the workers' graph, by worker
   /// The learning rate of a worker's gradient `number`, from 1, before it is known how far the run
   /// has come by then: in rounds of any, else of the first alone.

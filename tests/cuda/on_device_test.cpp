@@ -72,57 +72,8 @@ using Call = std::function<void(const kernels::Table<T>&, Vectors<T>&)>;
 
 template <class T>
 std::vector<Call<T>> calls() {
-  using kernels::Mixed;
   std::vector<Call<T>> list;
-  for (const T c : {T(0), T(0.37)})
-    for (const bool tilde : {false, true}) {
-      const auto mixed = [=](Vectors<T>& v, std::size_t k) {
-        return Mixed<T>{v.at(k), tilde ? v.at(k + 1) : nullptr, c};
-      };
-      list.push_back([=](const auto& table, Vectors<T>& v) { table.mix(mixed(v, 0), v.size()); });
-      list.push_back([=](const auto& table, Vectors<T>& v) {
-        table.mix_and_copy(mixed(v, 0), v.at(2), v.size());
-      });
-      list.push_back([=](const auto& table, Vectors<T>& v) {
-        table.copy_mixed(v.at(0), tilde ? v.at(1) : nullptr, c, v.at(2), v.size());
-      });
-      list.push_back([=](const auto& table, Vectors<T>& v) {
-        table.mix_and_apply(mixed(v, 0), v.at(2), v.at(3), T(0.5), T(0.8), v.size());
-      });
-      list.push_back([=](const auto& table, Vectors<T>& v) {
-        table.exchange(mixed(v, 0), mixed(v, 2), T(0.5), T(0.8), v.size());
-      });
-      for (const bool flag : {false, true})
-        for (const bool keeps : {false, true}) {
-          list.push_back([=](const auto& table, Vectors<T>& v) {
-            const kernels::SgdStep<T> step{.g = v.at(2),
-                                           .m = keeps ? v.at(3) : nullptr,
-                                           .learning_rate = T(0.1),
-                                           .momentum = T(0.9),
-                                           .decay = T(0.01),
-                                           .nesterov = flag};
-            table.mix_and_sgd(mixed(v, 0), step, flag ? v.at(5) : nullptr, v.size());
-          });
-          list.push_back([=](const auto& table, Vectors<T>& v) {
-            const kernels::AdamStep<T> step{.g = v.at(2),
-                                            .m = v.at(3),
-                                            .v = v.at(4),
-                                            .learning_rate = T(0.1),
-                                            .beta1 = T(0.9),
-                                            .beta2 = T(0.999),
-                                            .epsilon = T(1e-8),
-                                            .decay = T(0.01),
-                                            .correction1 = T(0.19),
-                                            .correction2 = T(0.002),
-                                            .decoupled = flag};
-            table.mix_and_adam(mixed(v, 0), step, keeps ? v.at(5) : nullptr, v.size());
-          });
-        }
-    }
   list.push_back([](const auto& table, Vectors<T>& v) { table.copy(v.at(0), v.at(1), v.size()); });
-  list.push_back([](const auto& table, Vectors<T>& v) {
-    table.add_scaled(v.at(0), T(0.3), v.at(1), v.size());
-  });
   list.push_back(
       [](const auto& table, Vectors<T>& v) { table.scale(v.at(0), T(0.3), v.at(1), v.size()); });
   for (const double excess : {0.0, 0.3})
@@ -166,11 +117,9 @@ TEST_CASE("the device's memory is zeroed, readable by the host, and gathers") {
   Arena<float> x(100'000, device());
   CHECK(std::all_of(x.span().begin(), x.span().end(), [](float value) { return value == 0; }));
   fill(x.span(), 1);
-  std::vector<float> all(x.size()), mixed(x.size());
+  std::vector<float> all(x.size());
   device().kernels<float>().copy(x.data(), all.data(), all.size());
   CHECK(std::equal(all.begin(), all.end(), x.data()));
-  device().kernels<float>().copy_mixed(x.data(), x.data(), 0.5F, mixed.data(), mixed.size());
-  CHECK(mixed == all);
   const std::vector<std::size_t> positions{0, 99'999, 5, 70'000};
   std::vector<float> some(4);
   device().gather(x.data(), positions, some.data());
@@ -228,10 +177,13 @@ TEST_CASE("threads use the device beside each other") {
     threads.emplace_back([&, k] {
       Arena<float> x(kSize, device()), sum(kSize, device());
       std::fill_n(x.data(), kSize, static_cast<float>(k + 1));
-      for (int repeat = 0; repeat < 100; ++repeat)
-        device().kernels<float>().add_scaled(x.data(), 1, sum.data(), kSize);
-      right[k] = std::all_of(sum.data(), sum.data() + kSize,
-                             [&](float value) { return value == 100 * static_cast<float>(k + 1); });
+      for (int repeat = 0; repeat < 10; ++repeat) {
+        device().kernels<float>().scale(x.data(), 2, sum.data(), kSize);
+        device().kernels<float>().copy(sum.data(), x.data(), kSize);
+      }
+      right[k] = std::all_of(sum.data(), sum.data() + kSize, [&](float value) {
+        return value == 1024 * static_cast<float>(k + 1);
+      });
     });
   for (std::thread& thread : threads) thread.join();
   CHECK(right == std::vector<int>(8, 1));

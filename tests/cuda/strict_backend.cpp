@@ -27,49 +27,6 @@ void copy(const T* x, T* out, std::size_t size) {
   real<T>().copy(x, out, size);
 }
 template <class T>
-void mix(kernels::Mixed<T> w, std::size_t size) {
-  require<T>("mix", size, w.x, w.x_tilde);
-  real<T>().mix(w, size);
-}
-template <class T>
-void mix_and_copy(kernels::Mixed<T> w, T* out, std::size_t size) {
-  require<T>("mix_and_copy", size, w.x, w.x_tilde, out);
-  real<T>().mix_and_copy(w, out, size);
-}
-template <class T>
-void copy_mixed(const T* x, const T* x_tilde, T c, T* out, std::size_t size) {
-  require<T>("copy_mixed", size, x, x_tilde);
-  real<T>().copy_mixed(x, x_tilde, c, out, size);
-}
-template <class T>
-void mix_and_apply(kernels::Mixed<T> w, const T* own, const T* partner, T a, T a_tilde,
-                   std::size_t size) {
-  require<T>("mix_and_apply", size, w.x, w.x_tilde, own, partner);
-  real<T>().mix_and_apply(w, own, partner, a, a_tilde, size);
-}
-template <class T>
-void exchange(kernels::Mixed<T> i, kernels::Mixed<T> j, T a, T a_tilde, std::size_t size) {
-  require<T>("exchange", size, i.x, i.x_tilde, j.x, j.x_tilde);
-  real<T>().exchange(i, j, a, a_tilde, size);
-}
-template <class T>
-void mix_and_sgd(kernels::Mixed<T> w, const kernels::SgdStep<T>& s, T* snapshot, std::size_t size) {
-  require<T>("mix_and_sgd", size, w.x, w.x_tilde, s.g, s.m, snapshot);
-  real<T>().mix_and_sgd(w, s, snapshot, size);
-}
-template <class T>
-void mix_and_adam(kernels::Mixed<T> w, const kernels::AdamStep<T>& s, T* snapshot,
-                  std::size_t size) {
-  require<T>("mix_and_adam", size, w.x, w.x_tilde, s.g, s.m, s.v, snapshot);
-  real<T>().mix_and_adam(w, s, snapshot, size);
-}
-template <class T>
-void add_scaled(const T* x, T weight, T* out, std::size_t size) {
-  require<T>("add_scaled", size, x, out);
-  real<T>().add_scaled(x, weight, out, size);
-}
-
-template <class T>
 void scale(const T* x, T weight, T* out, std::size_t size) {
   require<T>("scale", size, x, out);
   real<T>().scale(x, weight, out, size);
@@ -88,18 +45,8 @@ void mean(const T* const* vectors, std::size_t count, std::size_t first, T* out,
 }
 
 template <class T>
-constexpr kernels::Table<T> kTable{.copy = copy<T>,
-                                   .mix = mix<T>,
-                                   .mix_and_copy = mix_and_copy<T>,
-                                   .copy_mixed = copy_mixed<T>,
-                                   .mix_and_apply = mix_and_apply<T>,
-                                   .exchange = exchange<T>,
-                                   .mix_and_sgd = mix_and_sgd<T>,
-                                   .mix_and_adam = mix_and_adam<T>,
-                                   .add_scaled = add_scaled<T>,
-                                   .scale = scale<T>,
-                                   .weighted_mean = weighted_mean<T>,
-                                   .mean = mean<T>};
+constexpr kernels::Table<T> kTable{
+    .copy = copy<T>, .scale = scale<T>, .weighted_mean = weighted_mean<T>, .mean = mean<T>};
 
 constexpr std::align_val_t kAligned{Backend::kAlignment};
 

@@ -20,16 +20,6 @@ namespace {
 /// What rounding alone does in 60 gradients, and a few times that.
 constexpr double kSinglePrecision = 4e-6, kDoublePrecision = 1e-12;
 
-/// Of the method's name: the catalog's entry, and beside one with kernels its listing's.
-std::vector<const AlgorithmEntry*> entries_of(std::string_view method) {
-  std::vector<const AlgorithmEntry*> entries = {find_algorithm(method)};
-  if (entries[0] == nullptr || entries[0]->listing != nullptr) return entries;
-  const auto listing = listing_of(*entries[0]);
-  ACID_ASSERT(listing.has_value(), "the listing of {} cannot be read", method);
-  entries.push_back(&listed_entry(*listing));
-  return entries;
-}
-
 bool takes(const AlgorithmEntry& entry, const Variant& variant) {
   return std::ranges::all_of(variant.options.items(), [&](const auto& option) {
     return std::ranges::find(entry.fields, option.key(), &Field::name) != entry.fields.end();
@@ -69,15 +59,13 @@ std::string print(const Table& table) {
 std::vector<Comparison> all_comparisons() {
   std::vector<Comparison> all;
   for (const Reference& reference : all_references())
-    for (const AlgorithmEntry* const entry : entries_of(reference.method)) {
-      if (entry == nullptr) continue;
+    if (const AlgorithmEntry* const entry = find_algorithm(reference.method))
       for (const Variant& variant : reference.variants) {
         if (!takes(*entry, variant)) continue;
         for (const auto& graph : variant.graphs.empty() ? reference.graphs : variant.graphs)
           for (const std::string& schedule : schedule_names())
             all.push_back({entry, &reference, &variant, graph, schedule});
       }
-    }
   return all;
 }
 

@@ -19,7 +19,7 @@ struct Scalars {
 std::vector<double> run_scalars(const Scalars& f, const Topology& graph, const std::string& method,
                                 int steps, double rate) {
   const int n = graph.workers();
-  test::Workers workers(n, 1, Rules());
+  test::Workers workers(n, 1, test::rules_of("d-psgd"));
   for (int i = 0; i < n; ++i) workers[i].start(std::vector<double>{1.0});
   const MixingMatrix w = metropolis_weights(graph);
   for (int step = 0; step < steps; ++step) {

@@ -21,7 +21,14 @@ void compare(std::uint64_t seed, std::size_t most_instructions,
              const std::vector<std::size_t>& sizes) {
   INFO("seed " << seed);
   Stream random(seed);
-  const Pass pass = random_pass(random, most_instructions);
+  Pass pass = random_pass(random, most_instructions);
+  const bool wide = seed % 2 == 1 && cpu_backend("avx512") != nullptr;
+  for (Instruction& one : pass.instructions) {
+    if (!wide) break;
+    if (one.code >= Code::less && one.code <= Code::equal) one.code = Code::minimum;
+    if (one.code == Code::sign) one.code = Code::absolute;
+    if (one.code == Code::where) one.code = Code::subtract;
+  }
   const std::size_t reductions = reductions_of(pass);
   for (const std::size_t size : sizes) {
     RandomEvent event(random, size, random.below(2) == 0);
@@ -34,7 +41,7 @@ void compare(std::uint64_t seed, std::size_t most_instructions,
     // The code takes the means, or they are taken before.
     const std::size_t sources =
         random.below(2) == 0 ? EmittedPass::sources_of(*event.memory.heard) : 0;
-    const auto emitted = EmittedPass::emit(pass, sources);
+    const auto emitted = EmittedPass::emit(pass, sources, false, wide);
     REQUIRE(emitted != nullptr);
     RandomEvent expected(event);
     interpret<float>(pass, expected.memory, expected.numbers, expected.decay, first, last,

@@ -18,8 +18,10 @@ bool can_compare() {
 }
 
 void compare(const Listing& listing, const std::vector<std::size_t>& sizes) {
-  check_same(live(listing, sizes, *cpu_backend("avx2")),
-             live(listing, sizes, *cpu_backend("baseline")));
+  const Lives expected = live(listing, sizes, *cpu_backend("baseline"));
+  for (const char* const kernels : {"avx2", "avx512"})
+    if (cpu_backend(kernels) != nullptr)
+      check_same(live(listing, sizes, *cpu_backend(kernels)), expected);
 }
 
 }  // namespace
@@ -40,9 +42,12 @@ TEST_CASE("messages so long that they are written past the caches are the same")
   if (!can_compare()) return;
   constexpr std::size_t kSize = (std::size_t{8} << 20) / sizeof(float) + 8;
   const Arena<float> place(kSize);
-  CHECK(EmittedPass::streams(place.data(), kSize));
-  CHECK_FALSE(EmittedPass::streams(place.data() + 1, kSize));
-  CHECK_FALSE(EmittedPass::streams(place.data(), kSize - 1));
+  for (const std::size_t vectors : {1u, 2u}) {
+    CHECK(EmittedPass::streams(place.data() + 1, kSize, vectors));
+    CHECK_FALSE(EmittedPass::streams(place.data(), kSize - 16, vectors));
+  }
+  CHECK(EmittedPass::streams(place.data(), kSize - 1, 1));
+  CHECK_FALSE(EmittedPass::streams(place.data(), kSize - 1, 2));
   const AlgorithmEntry& entry = listed_entry(checked({{"name", "says-more"},
                                                       {"keep", {{"y", "x"}}},
                                                       {"send", {"x * 3 - y", "y / 3"}},
@@ -54,6 +59,11 @@ TEST_CASE("messages so long that they are written past the caches are the same")
     check_same({{"a message", say(method, start, *cpu_backend("avx2"))}},
                {{"a message", say(method, start, *cpu_backend("baseline"))}});
   }
+  // With next points, from where decay changes on.
+  const AlgorithmEntry& a2cid2 = *find_algorithm("a2cid2");
+  const Method meets = a2cid2.make(with_fallbacks(a2cid2.fields, {{"eta", 0.3}}), nullptr);
+  check_same(live(meets, {}, kSize - 3, cpu_backend()),
+             live(meets, {}, kSize - 3, *cpu_backend("baseline")));
 }
 
 TEST_CASE("where the last gradient was taken is kept before the next point takes its place") {

@@ -39,23 +39,7 @@ OptimizerSettings momentum(double beta) {
 
 Walk adapt_then_combine() { return walk("d-psgd", {{"order", "adapt-then-combine"}}); }
 
-json listing_of(const char* name) { return json_of_toml(listing_text(name)); }
-
 }  // namespace
-
-TEST_CASE("the listings of methods with kernels of their own give the same numbers") {
-  for (const char* name : {"ar-sgd", "d-psgd"})
-    for (const double beta : {0.0, 0.9}) {
-      INFO(name << ", momentum " << beta);
-      CHECK(difference(walk(name, json::object(), momentum(beta)),
-                       walk_listing(listing_of(name), json::object(), momentum(beta))) == 0);
-    }
-  OptimizerSettings adam;
-  adam.kind = OptimizerKind::adamw;
-  adam.weight_decay = 0.1;
-  CHECK(difference(walk("ar-sgd", json::object(), adam),
-                   walk_listing(listing_of("ar-sgd"), json::object(), adam)) == 0);
-}
 
 TEST_CASE("CORRECTNESS 28: local SGD with one step and nothing outside of it is AR-SGD") {
   const json plain = {{"steps", 1}, {"eta", 1.0}, {"beta", 0.0}};

@@ -221,7 +221,7 @@ TEST_CASE("a method with a step of its own keeps none of Adam's moments, nor thr
   }
   WorkerSettings settings;
   settings.optimizer = decaying(OptimizerKind::adamw);
-  settings.follow(rules<Rule>());
+  settings.follow(walk("d-psgd").method.rules);
   CHECK(WorkerLayout<float>(settings).moments() == 2);
   CHECK_FALSE(settings.decays_own_model());
 }

@@ -71,7 +71,7 @@ const std::map<std::string, Prefixes> kMayInclude{
 
 // Third-party header → the only places that may include it.
 const std::map<std::string, Prefixes> kConfined{
-    {"asmjit/", {"engine/language/emitter.cpp"}},
+    {"asmjit/", {"engine/language/emission.hpp"}},
     {"mpi.h", {"engine/transport/", "tests/transport/", "bench/exchange_program.cpp"}},
     {"nccl.h", {"engine/transport/"}},
     {"cuda", {"engine/cuda/", "engine/transport/nccl_module.cpp"}},
@@ -304,11 +304,9 @@ std::string any_of(const std::set<std::string>& words) {
   return "(" + alternatives + ")";
 }
 
-// Code that needs a method's properties asks the method, so that a new method is one file and one
-// line.
+// Code that needs a method's properties asks the method, so that a new method is one file.
 TEST_CASE("only engine/methods names a method") {
-  auto names =
-      captured("engine/methods/catalog.inc", std::regex("^ALGORITHM\\(\\w+, \"([^\"]+)\"\\)"));
+  std::set<std::string> names;
   const fs::path listings = fs::path(SOURCE_ROOT) / "engine/methods/listings";
   for (const auto& listing : fs::directory_iterator(listings)) {
     std::string name = listing.path().stem().string();

@@ -96,7 +96,7 @@ struct OneWorker {
   OneWorker(const OptimizerSettings& optimizer, const Backend& backend = cpu_backend(),
             int threads = 1, std::vector<Segment> segments = kSegments) {
     settings.dimension = static_cast<std::size_t>(segments.back().offset + segments.back().size);
-    settings.follow(rules<GossipRule>(test::kAverage));
+    settings.follow(test::kAverage.rules());
     settings.optimizer = optimizer;
     settings.decay = decay_ranges(optimizer, segments, settings.dimension);
     settings.matrices = matrix_ranges(optimizer, segments);

@@ -12,7 +12,6 @@
 #include "tests/catch.hpp"
 
 using namespace acid;
-using kernels::Mixed;
 using kernels::Table;
 using kernels::Weighted;
 
@@ -31,11 +30,7 @@ class Operands {
     for (std::size_t k = 0; k < values_.size(); ++k)
       values_[k] = k < kPeriod ? special(random) : values_[k - kPeriod];
   }
-  /// The vector from element begin_ on.
-  T* vector(std::size_t which) { return values_.data() + which * step_ + first_ + begin_; }
-  void begin_at(std::size_t element) { begin_ = element; }
-  Mixed<T> mixed(std::size_t which, T c) { return {vector(which), vector(which + 1), c}; }
-  Mixed<T> plain(std::size_t which) { return {vector(which), nullptr, 0}; }
+  T* vector(std::size_t which) { return values_.data() + which * step_ + first_; }
 
   /// Compares bit for bit, except that any NaN equals any other.
   bool equals(const Operands& other) const {
@@ -64,64 +59,18 @@ class Operands {
     return random.below(8) == 0 ? specials[random.below(8)] : number;
   }
 
-  std::size_t step_, first_, begin_ = 0;
+  std::size_t step_, first_;
   std::vector<T> values_;
 };
 
 template <class T>
 using Call = std::function<void(const Table<T>&, Operands<T>&, std::size_t)>;
 
-template <class T>
-void add_steps(std::vector<Call<T>>& calls, T c, bool has_tilde, bool keeps) {
-  const auto mixed = [=](Operands<T>& v) { return has_tilde ? v.mixed(0, c) : v.plain(0); };
-  const auto snapshot = [=](Operands<T>& v) { return keeps ? v.vector(5) : nullptr; };
-  for (const bool nesterov : {false, true})
-    for (const bool momentum : {false, true})
-      calls.push_back([=](const Table<T>& k, Operands<T>& v, std::size_t size) {
-        k.mix_and_sgd(
-            mixed(v),
-            {v.vector(2), momentum ? v.vector(3) : nullptr, T(0.1), T(0.9), T(0.01), nesterov},
-            snapshot(v), size);
-      });
-  for (const bool decoupled : {false, true})
-    calls.push_back([=](const Table<T>& k, Operands<T>& v, std::size_t size) {
-      k.mix_and_adam(mixed(v),
-                     {v.vector(2), v.vector(3), v.vector(4), T(0.1), T(0.9), T(0.999), T(1e-8),
-                      T(0.01), T(0.19), T(0.002), decoupled},
-                     snapshot(v), size);
-    });
-}
-
 /// Every kernel in every variant.
 template <class T>
 std::vector<Call<T>> all_calls() {
   std::vector<Call<T>> calls;
-  for (const bool has_tilde : {false, true})
-    for (const T c : {T(0), T(0.3)}) {
-      const auto mixed = [=](Operands<T>& v, std::size_t at) {
-        return has_tilde ? v.mixed(at, c) : v.plain(at);
-      };
-      calls.push_back([=](auto& k, auto& v, std::size_t size) { k.mix(mixed(v, 0), size); });
-      calls.push_back([=](auto& k, auto& v, std::size_t size) {
-        k.mix_and_copy(mixed(v, 0), v.vector(2), size);
-      });
-      calls.push_back([=](auto& k, auto& v, std::size_t size) {
-        k.copy_mixed(v.vector(0), mixed(v, 0).x_tilde, c, v.vector(2), size);
-      });
-      calls.push_back([=](auto& k, auto& v, std::size_t size) {
-        k.mix_and_apply(mixed(v, 0), v.vector(2), v.vector(3), T(0.5), T(1.9), size);
-      });
-      for (const T other_c : {T(0), T(0.2)})
-        calls.push_back([=](auto& k, auto& v, std::size_t size) {
-          Mixed<T> j = mixed(v, 2);
-          j.c = other_c;
-          k.exchange(mixed(v, 0), j, T(0.5), T(1.9), size);
-        });
-      for (const bool keeps : {false, true}) add_steps<T>(calls, c, has_tilde, keeps);
-    }
   calls.push_back([](auto& k, auto& v, std::size_t s) { k.copy(v.vector(0), v.vector(1), s); });
-  calls.push_back(
-      [](auto& k, auto& v, std::size_t s) { k.add_scaled(v.vector(0), T(0.7), v.vector(1), s); });
   calls.push_back(
       [](auto& k, auto& v, std::size_t s) { k.scale(v.vector(0), T(0.7), v.vector(1), s); });
   for (const double excess : {0.0, 0.3})
@@ -170,43 +119,6 @@ TEST_CASE("kernels: every instruction set gives the same bits, at all sizes and 
   }
   for (const char* set : {"avx2", "avx512"})
     if (cpu_backend(set) == nullptr) WARN(set << " is not this processor's: not compared");
-}
-
-TEMPLATE_TEST_CASE("kernels: copies past the caches have the bits of copies through them",
-                   "[release]", float, double) {
-  using T = TestType;
-  // A long vector's result equals that of its parts.
-  const std::size_t size = (8 << 20) / sizeof(T) + 1029, part = 1 << 16;
-  std::vector<Call<T>> calls;
-  for (const bool has_tilde : {false, true})
-    for (const T c : {T(0), T(0.3)}) {
-      calls.push_back([=](auto& table, auto& v, std::size_t length) {
-        table.mix_and_copy(has_tilde ? v.mixed(0, c) : v.plain(0), v.vector(5), length);
-      });
-      add_steps<T>(calls, c, has_tilde, /*keeps=*/true);
-    }
-  const Table<T>& table = cpu_backend().kernels<T>();
-  Operands<T> whole(size, /*shift=*/3), parts = whole;
-  for (std::size_t number = 0; number < calls.size(); ++number) {
-    INFO("call " << number);
-    calls[number](table, whole, size);
-    for (std::size_t first = 0; first < size; first += part) {
-      parts.begin_at(first);
-      calls[number](table, parts, std::min(part, size - first));
-    }
-    parts.begin_at(0);
-    REQUIRE(whole.equals(parts));
-  }
-}
-
-TEST_CASE("kernels: without x̃ or without elapsed time not a bit of x changes") {
-  Operands<float> before(65, 1), after = before;
-  for (const char* set : {"baseline", "avx2", "avx512"})
-    if (const Backend* const backend = cpu_backend(set)) {
-      backend->kernels<float>().mix(after.mixed(0, 0), 65);
-      backend->kernels<float>().mix(after.plain(0), 65);
-    }
-  CHECK(after.equals(before));
 }
 
 TEST_CASE("backend: every processor has the baseline, and unknown sets are no backend") {

@@ -22,7 +22,7 @@ using Vector = Eigen::VectorXd;
 /// State z = (x₁ … xₙ, x̃₁ … x̃ₙ) of scalar workers.
 struct Gossip {
   int n;
-  Mixing mixing;
+  test::Mixing mixing;
   std::vector<Edge> edges;  // weight = rate
 
   Gossip(const Topology& topology, double rate, bool accelerated) : n(topology.workers()) {
@@ -35,7 +35,7 @@ struct Gossip {
 
   // An exchange is z ← z − w(vᵀz); w is read off the workers' own exchange of (1, 0).
   Vector step(const Edge& edge) const {
-    Workers pair(2, 1, Mixing{mixing.alpha, mixing.alpha_tilde, mixing.eta + 1e-300});
+    Workers pair(2, 1, test::Mixing{mixing.alpha, mixing.alpha_tilde, mixing.eta + 1e-300});
     pair[0].start(std::vector<double>{1.0});
     pair[1].start(std::vector<double>{0.0});
     BasicWorker<double>::exchange(pair[0], pair[1], 0);

@@ -27,7 +27,7 @@ std::vector<std::vector<float>> eventful(int threads, OptimizerKind kind) {
   constexpr std::size_t kSize = 3 * Team::kLeastPart + 77;
   WorkerSettings settings;
   settings.dimension = kSize;
-  settings.follow(rules<GossipRule>(test::kAccelerated));
+  settings.follow(test::kAccelerated.rules());
   settings.optimizer.kind = kind;
   settings.optimizer.momentum = 0.9;
   settings.decay = {{0, 1000, 0}, {1000, kSize, 0.01}};

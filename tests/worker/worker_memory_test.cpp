@@ -12,11 +12,11 @@ using namespace acid;
 
 namespace {
 
-WorkerSettings settings_of(std::size_t dimension, OptimizerKind kind, Mixing mixing) {
+WorkerSettings settings_of(std::size_t dimension, OptimizerKind kind, test::Mixing mixing) {
   WorkerSettings settings;
   settings.dimension = dimension;
   settings.buffer_size = 3;
-  settings.follow(rules<GossipRule>(mixing));
+  settings.follow(mixing.rules());
   settings.optimizer.kind = kind;
   settings.decay = {{0, dimension, 0}};
   return settings;
@@ -38,7 +38,7 @@ std::vector<std::span<float>> vectors_of(Worker& worker) {
 TEST_CASE("worker memory: no two vectors of any workers overlap, and all are aligned") {
   for (const std::size_t dimension : {1u, 15u, 16u, 64u, 1023u, 1024u, 5000u})
     for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adam})
-      for (const Mixing mixing : {test::kAverage, test::kAccelerated}) {
+      for (const test::Mixing mixing : {test::kAverage, test::kAccelerated}) {
         const WorkerSettings settings = settings_of(dimension, kind, mixing);
         WorkerMemory<float> memory(settings, 5);
         std::vector<Worker> workers;

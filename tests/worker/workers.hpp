@@ -1,13 +1,27 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "engine/base/rng.hpp"
-#include "engine/methods/gossip.hpp"
+#include "engine/methods/method.hpp"
 #include "engine/worker/worker.hpp"
 
 namespace acid::test {
+
+inline Rules rules_of(std::string_view method, const nlohmann::json& options = {}) {
+  const AlgorithmEntry& entry = *find_algorithm(method);
+  return entry.make(with_fallbacks(entry.fields, options), nullptr).rules;
+}
+
+/// The numbers of A²CiD² or, with η = 0, AD-PSGD.
+struct Mixing {
+  double alpha = 0.5, alpha_tilde = 0.5, eta = 0;
+  Rules rules() const {
+    return rules_of("a2cid2", {{"alpha", alpha}, {"alpha_tilde", alpha_tilde}, {"eta", eta}});
+  }
+};
 
 /// Workers in double precision that start at given or random points.
 struct Workers {
@@ -16,7 +30,7 @@ struct Workers {
   std::vector<BasicWorker<double>> list;
 
   Workers(int count, std::size_t dimension, Mixing mixing, OptimizerSettings optimizer = {})
-      : Workers(count, dimension, rules<GossipRule>(mixing), optimizer) {}
+      : Workers(count, dimension, mixing.rules(), optimizer) {}
   Workers(int count, std::size_t dimension, const Rules& rules, OptimizerSettings optimizer = {}) {
     settings.dimension = dimension;
     settings.follow(rules);
