@@ -68,10 +68,9 @@ double formula_value(const Expression& formula, const ParameterValues& parameter
 
 ListedPrograms::ListedPrograms(std::shared_ptr<const Listing> of, const ParameterValues& values,
                                bool keeps_notes)
-    : listing(std::move(of)),
+    : ListedFacts{.notes = keeps_notes, .meets_at_once = hears_at_once(*of)},
+      listing(std::move(of)),
       parameters(values),
-      notes(keeps_notes),
-      meets_at_once(hears_at_once(*listing)),
       advance(listing, parameters, kNothing, {.drifts = true}),
       point(listing, parameters, kNothing,
             {.drifts = true, .result = &listing->point, .result_to = kToPoint}),

@@ -23,9 +23,17 @@ using ParameterValues = std::map<std::string, double, std::less<>>;
 double formula_value(const Expression& formula, const ParameterValues& parameters,
                      double exchange = 0);
 
+/// What follows from a listing about its execution.
+struct ListedFacts {
+  bool notes = true;           // whether a worker keeps the numbers before kKept
+  bool meets_at_once = false;  // whether ListedPrograms::meet is there: both hear in one pass
+  bool changes_when_saying = false, changes_gradient = false, point_is_x = true;
+  bool varies = false;  // whether exchanges differ in what they carry
+};
+
 /// A listing with the values of its parameters, compiled. Immutable except for the passes of its
 /// PartPrograms.
-struct ListedPrograms {
+struct ListedPrograms : ListedFacts {
   /// `notes`: whether a worker keeps the numbers that it does without, too.
   ListedPrograms(std::shared_ptr<const Listing> of, const ParameterValues& parameters,
                  bool notes = true);
@@ -49,10 +57,6 @@ struct ListedPrograms {
   struct BeforeStep {
     std::vector<bool> says, hears;
   } before_step;
-  bool changes_when_saying = false, changes_gradient = false, point_is_x = true;
-  bool varies = false;         // whether exchanges differ in what they carry
-  bool notes;                  // whether a worker keeps the numbers before kKept
-  bool meets_at_once = false;  // whether `meet` is there: both hear in one pass
   PartProgram advance, point, step, say, hear, read, read_after_hearing, meet;
 
   /// The code of `meet` for vectors of one backend, by which of the two workers drift: the last
