@@ -30,7 +30,6 @@ struct Sweep : Folder {
                             "\"complete\"]\n");
     done({"run", "sweep.toml"});
   }
-  Result call(std::vector<std::string> arguments) const { return call(arguments); }
 };
 
 }  // namespace

@@ -88,7 +88,7 @@ TEST_CASE("CORRECTNESS 37: every codec's bytes are those of its form") {
 TEST_CASE("a message of no elements has no bytes with any codec") {
   for (const auto& [name, codec] : codecs()) {
     INFO(name);
-    const PackedMessage form(std::make_shared<const Rule<float>>(), 0, codec, 7);
+    const PackedMessage form(PLACE.rules.floats, 0, codec, 7);
     CHECK(form.bytes() == 0);
   }
 }

@@ -16,7 +16,7 @@ using namespace acid::test;
 namespace {
 
 // The records of the plain recipe without any disturbance.
-const std::map<std::string, Kept>& uninterrupted() {
+const std::map<std::string, Kept>& undisturbed() {
   static const std::map<std::string, Kept> kept = uninterrupted(plain_recipe());
   return kept;
 }
@@ -65,7 +65,7 @@ void check_resumes(const Bench& bench) {
   INFO(resumed.err);
   REQUIRE(resumed.code == 0);
   bench.check_sound();
-  CHECK(difference(uninterrupted(), bench.kept()) == "");
+  CHECK(difference(undisturbed(), bench.kept()) == "");
 }
 
 }  // namespace
@@ -125,7 +125,7 @@ TEST_CASE("a run that is stopped and continued by the kernel does not notice") {
   const Result result = wait_at_most(bench, running, kPatienceSeconds);
   INFO(result.err);
   REQUIRE(result.code == 0);
-  CHECK(difference(uninterrupted(), bench.kept()) == "");
+  CHECK(difference(undisturbed(), bench.kept()) == "");
   CHECK(bench.shown()["attempts"].size() == 1);
 }
 

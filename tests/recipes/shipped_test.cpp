@@ -34,11 +34,11 @@ void write_idx(const fs::path& file, std::uint32_t magic, std::uint32_t count) {
 /// The shipped recipe, where the folder that scripts/fetch-mnist fills stands beside it.
 std::string with_mnist(const fs::path& recipe) {
   // Named by this process: tests run in parallel, and a plan reads the files.
-  struct Folder {
+  struct Mnist {
     const fs::path root = fs::path(BINARY_ROOT) / "tests" / fmt::format("mnist-{}", getpid());
-    ~Folder() { fs::remove_all(root); }
+    ~Mnist() { fs::remove_all(root); }
   };
-  static const Folder folder;
+  static const Mnist folder;
   const fs::path& root = folder.root;
   fs::create_directories(root / "recipes");
   fs::create_directories(root / "mnist");
