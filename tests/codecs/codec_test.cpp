@@ -88,7 +88,9 @@ TEST_CASE("CORRECTNESS 37: every codec's bytes are those of its form") {
 TEST_CASE("a message of no elements has no bytes with any codec") {
   for (const auto& [name, codec] : codecs()) {
     INFO(name);
-    const PackedMessage form(PLACE.rules.floats, 0, codec, 7);
+    const AlgorithmEntry* const entry = find_algorithm("d-psgd");
+    const json options = with_fallbacks(entry->fields, json::object());
+    const PackedMessage form(method_of(*entry, options, nullptr).rules.floats, 0, codec, 7);
     CHECK(form.bytes() == 0);
   }
 }
