@@ -692,7 +692,7 @@ def check_killed_at_start(lab):
     lab.write("killed.py", "import os\n" + GOOD.replace(START, strike + START))
     lab.write("strike", "")
     messages = lab.acid("plan", recipe, code=1)
-    expect_in("signal 9 (Killed) during its start; the recipe is not at fault", messages)
+    expect_in("signal 9 (Killed) during its start; this is no mistake in the recipe", messages)
     expect("correct" not in messages, messages)
     count = "    with open('starts', 'a') as file: file.write('x')\n"
     strike = "    if os.path.getsize('starts') == int(os.environ['AT']): os.kill(os.getpid(), 9)\n"
