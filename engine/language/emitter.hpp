@@ -31,9 +31,9 @@ class EmittedPass final : public CompiledPass {
     return heard.mean != nullptr || exceeds || count > kMostSources ? 0 : count;
   }
   /// Whether a message or the next point is written past the caches: where it is long, and all its
-  /// vectors lie alike.
+  /// vectors lie alike for the widest registers, which write 64 bytes at a place of 64 bytes.
   static bool streams(const void* copy, std::size_t dimension, std::size_t vectors) {
-    return dimension * sizeof(float) >= kStreamedBytes && (dimension % 8 == 0 || vectors == 1) &&
+    return dimension * sizeof(float) >= kStreamedBytes && (dimension % 16 == 0 || vectors == 1) &&
            reinterpret_cast<std::uintptr_t>(copy) % sizeof(float) == 0;
   }
   ~EmittedPass() override;

@@ -71,14 +71,17 @@ void Servers::come_back(int h) {
   one.is_away = false;
 }
 
-void Servers::call(int caller, double t, double learning_rate) {
-  const int s = of(caller);
-  serve(server(s), t, messages_.said(caller), messages_.reply(caller),
+void Servers::answer(int caller, double t, double learning_rate) {
+  serve(server(of(caller)), t, messages_.said(caller), messages_.reply(caller),
         arrive(caller, learning_rate));
+}
+
+void Servers::visit(int s, double t) {
   if (!leave(s)) return;
-  const int hub = this->caller(s);
+  const int hub = caller(s);
   say(s, t, messages_.said(hub));
-  call(hub, t);
+  answer(hub, t);
+  visit(of(hub), t);
   hear(s, t, messages_.said(hub), messages_.reply(hub));
   come_back(s);
 }

@@ -65,9 +65,10 @@ class Servers {
 
   /// What each caller has said last, and what was replied.
   ServerMessages& messages() { return messages_; }
-  /// What a caller has said arrives at its server, which hears it and replies. A hub that leaves
-  /// then is at the one above and back at once.
-  void call(int caller, double t, double learning_rate = 0);
+  /// What a caller has said arrives at its server, which hears it and replies.
+  void answer(int caller, double t, double learning_rate = 0);
+  /// If server s, which has just replied, leaves: it is at the one above and back at once.
+  void visit(int s, double t);
 
   // What hub h does as a caller, at t or at its last event, whichever is later.
   void say(int h, double t, std::span<float> said);

@@ -40,24 +40,28 @@ TEST_CASE("reductions and conditions are the same, emitted and interpreted") {
 
 TEST_CASE("messages so long that they are written past the caches are the same") {
   if (!can_compare()) return;
-  constexpr std::size_t kSize = (std::size_t{8} << 20) / sizeof(float) + 8;
+  constexpr std::size_t kSize = (std::size_t{8} << 20) / sizeof(float) + 16;
   const Arena<float> place(kSize);
   for (const std::size_t vectors : {1u, 2u}) {
     CHECK(EmittedPass::streams(place.data() + 1, kSize, vectors));
-    CHECK_FALSE(EmittedPass::streams(place.data(), kSize - 16, vectors));
+    CHECK_FALSE(EmittedPass::streams(place.data(), kSize - 32, vectors));
   }
   CHECK(EmittedPass::streams(place.data(), kSize - 1, 1));
-  CHECK_FALSE(EmittedPass::streams(place.data(), kSize - 1, 2));
+  for (const std::size_t fewer : {1u, 8u})
+    CHECK_FALSE(EmittedPass::streams(place.data(), kSize - fewer, 2));
   const AlgorithmEntry& entry = listed_entry(checked({{"name", "says-more"},
                                                       {"keep", {{"y", "x"}}},
                                                       {"send", {"x * 3 - y", "y / 3"}},
                                                       {"hear", "x = mean(0) + mean(1)"}}));
   const Method method = entry.make(with_fallbacks(entry.fields, json::object()), nullptr);
-  for (const std::size_t size : {kSize, kSize - 3}) {
+  for (const std::size_t size : {kSize, kSize - 3, kSize - 8}) {
     std::vector<float> start(size);
     for (std::size_t k = 0; k < size; ++k) start[k] = static_cast<float>(k % 1013);
-    check_same({{"a message", say(method, start, *cpu_backend("avx2"))}},
-               {{"a message", say(method, start, *cpu_backend("baseline"))}});
+    const auto expected = say(method, start, *cpu_backend("baseline"));
+    for (const char* const kernels : {"avx2", "avx512"})
+      if (cpu_backend(kernels) != nullptr)
+        check_same({{"a message", say(method, start, *cpu_backend(kernels))}},
+                   {{"a message", expected}});
   }
   // With next points, from where decay changes on.
   const AlgorithmEntry& a2cid2 = *find_algorithm("a2cid2");

@@ -228,7 +228,7 @@ TEST_CASE("an attempt that was taken for gone goes on, and what it records then 
   CHECK(inspect_store(story.store).empty());
   CHECK(story.detail().summary.state == RunState::running);
   CHECK(story.detail().verifications.empty());
-  CHECK_THROWS_WITH(story.begin(), ContainsSubstring("is being executed"));
+  CHECK_THROWS_WITH(story.OneRun::begin(), ContainsSubstring("is being executed"));
   story.check({1, 1, 1, 1});
   CHECK(number(story.store, "SELECT count(*) FROM log WHERE text LIKE 'it was taken for gone%'") ==
         1);

@@ -113,6 +113,7 @@ void AsyncProcess::started(Start& start) {
   started_ = true;
   while (place_mark()) {
   }
+  if (must_promise_) promise_cut();
   granted_ = granted[static_cast<std::size_t>(rank_)];
   if (!visits_ || !start.resumed) return gradients_.begin(granted_);
   MutexLock lock(worker_.mutex);
@@ -136,6 +137,8 @@ void AsyncProcess::hear_clock(MailReader& reader) {
 
 // From here on the clock stands still until the count of the checkpoint, or sample, is known.
 void AsyncProcess::promise_cut() {
+  must_promise_ = !started_;
+  if (must_promise_) return;
   MutexLock lock(worker_.mutex);
   worker_.time().freeze();
   progress_.testify(worker_);

@@ -47,8 +47,9 @@ class AsyncProcess final : public Process {
   Marks marks_;
   StartReceiver start_;
   bool started_ = false;
-  std::int64_t granted_ = 0;  // gradients at the start
-  bool must_close_ = false;   // rank 0 waits for our last gradient
+  bool must_promise_ = false;  // a cut was asked for before the start was whole
+  std::int64_t granted_ = 0;   // gradients at the start
+  bool must_close_ = false;    // rank 0 waits for our last gradient
   bool told_closed_ = false;
 };
 

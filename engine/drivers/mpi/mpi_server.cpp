@@ -64,11 +64,12 @@ void MpiServer::act() {
 
 void MpiServer::hear(const Waiting& one) {
   form_.decode(one.from, one.body, servers_.messages().said(one.from));
-  servers_.call(one.from, one.time, one.learning_rate);
+  servers_.answer(one.from, one.time, one.learning_rate);
   const std::span<const float> reply = servers_.messages().reply(one.from);
   const std::int64_t number = last_arrivals_[static_cast<std::size_t>(one.from)] = ++arrivals_;
   post_.send(one.from, mail_header(MailKind::reply, number, servers_.last_arrival(one.from)),
              std::vector(reply.begin(), reply.end()));
+  servers_.visit(servers_.of(one.from), one.time);  // no worker waits for it
 }
 
 MpiServer::AtMark MpiServer::take_mark() {

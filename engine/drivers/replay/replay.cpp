@@ -92,14 +92,15 @@ class Replay {
 
 Outcome Replay::execute() {
   if (run_.checkpointing.resume != nullptr) resume(*run_.checkpointing.resume);
+  bool stopped = false;
   while (!given_up_) {
-    if (run_.stop.stop_requested()) return shell_.stopped(position());
-    const auto step = order_.next();
+    stopped = run_.stop.stop_requested();
+    const auto step = stopped ? std::nullopt : order_.next();
     if (!step) break;
     take(*step);
   }
-  pool_.wait_all();
-  return complete_ ? finish() : shell_.stopped(position());
+  pool_.wait_all();  // the log belongs to the tasks until then
+  return complete_ && !stopped ? finish() : shell_.stopped(position());
 }
 
 void Replay::resume(const CheckpointFile& file) {

@@ -71,15 +71,18 @@ void ThreadsServer::call(int w, int caller, double t, double since) {
   const double begun = workers_.add_wait(w, since);
   serve(servers.server(s), t, messages().said(caller), messages().reply(caller),
         servers.arrive(caller, at.learning_rate));
+  const bool leaves = servers.leave(s);
+  if (leaves) servers.say(s, t, messages().said(hub));
   const double left = workers_.add_visit(w, begun);
-  if (!servers.leave(s)) {
+  if (!leaves) {
     at.arrival = workers_.arrive();
     return;
   }
-  servers.say(s, t, messages().said(hub));
   call(w, hub, t, left);
+  const double back = workers_.seconds();
   servers.hear(s, t, messages().said(hub), messages().reply(hub));
   servers.come_back(s);
+  workers_.add_visit(w, back);
 }
 
 void ThreadsServer::hear(int w, double t) {

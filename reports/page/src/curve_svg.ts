@@ -28,6 +28,7 @@ const kTop = 10;
 const kLeft = 50;
 const kTicks = 5;
 const kUnitsPerTick = 60;
+const kTickCharacterWidth = 6;
 const kNameWidth = 6.7;
 const kNameHeight = 12;
 const kLongestName = 16;
@@ -69,13 +70,17 @@ function bandText({ x, low, high }: Band, at: Projection): string {
     .join("");
 }
 
+function rowsOf({ heightRange, logarithmicY }: CurveSvgOptions): [number[], string[]] {
+  const rows = ticks(heightRange, kTicks, logarithmicY);
+  return [rows, tickTexts(rows, formatNumber)];
+}
+
 function axes(at: Projection, options: CurveSvgOptions): SVGElement[] {
-  const { axis, window, heightRange } = options;
+  const { axis, window } = options;
   const { left, width } = at.box;
-  const rows = ticks(heightRange, kTicks, options.logarithmicY);
+  const [rows, rowTexts] = rowsOf(options);
   const wanted = options.names ? kTicks : Math.floor(width / kUnitsPerTick);
   const columns = ticks(window, wanted, options.logarithmicX);
-  const rowTexts = tickTexts(rows, formatNumber);
   const grid = rows.map((y) => `M${left} ${at.y(y).toFixed(1)}h${width}`).join("");
   return [
     makeSvg("path", { class: "grid", d: grid }),
@@ -127,9 +132,13 @@ function names(at: Projection, curves: ChartCurves, logarithmic: boolean): SVGEl
 
 export function curveSvg(curves: ChartCurves, options: CurveSvgOptions): Drawn {
   const { width, height, title, logarithmicX, logarithmicY } = options;
+  // The legend has the names of more curves than there is room for.
+  const named = options.names && curves.groups.length * kNameHeight <= height - kTop - kAxisRoom;
   const longest = Math.max(0, ...curves.groups.map((group) => shortened(group.label).length));
-  const right = width - (options.names ? 12 + kNameWidth * longest : 4);
-  const box = { left: kLeft, top: kTop, width: right - kLeft, height: height - kTop - kAxisRoom };
+  const right = width - (named ? 12 + kNameWidth * longest : 4);
+  const longestRow = Math.max(0, ...rowsOf(options)[1].map((text) => text.length));
+  const left = Math.max(kLeft, 14 + kTickCharacterWidth * longestRow);
+  const box = { left, top: kTop, width: right - left, height: height - kTop - kAxisRoom };
   const at = projection(box, options.window, options.heightRange, logarithmicX, logarithmicY);
   const path = (role: string, style: number, d: string) =>
     d ? [makeSvg("path", { class: `${role} s${style}`, d })] : [];
@@ -171,7 +180,7 @@ export function curveSvg(curves: ChartCurves, options: CurveSvgOptions): Drawn {
     ...axes(at, options),
     inside,
     scaled(...markers),
-    ...(options.names ? names(at, curves, logarithmicY) : []),
+    ...(named ? names(at, curves, logarithmicY) : []),
   );
   return { svg: svg as SVGSVGElement, at };
 }

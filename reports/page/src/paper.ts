@@ -90,25 +90,26 @@ export function svgFile({ svg, title, width, height }: Paper): string {
 /// The sheet alone goes to the printer, or into the file that the reader's browser makes of it:
 /// vectors and text, as large as the sheet.
 export async function printSheet({ svg, width, height }: Paper, name: string): Promise<void> {
+  const { classList } = document.documentElement;
+  if (classList.contains("alone")) return;
   const font = Uint8Array.from(atob(fontOf(document)), (c) => c.charCodeAt(0));
   document.fonts.add(await new FontFace("acid", font).load());
   const size = new CSSStyleSheet();
   // A little higher than the drawing: what is rounded must not begin a second page.
   size.replaceSync(`@page{size:${width}mm ${(height + 0.4).toFixed(2)}mm;margin:0}`);
   const sheet = make("div", { class: "sheet" }, svg);
-  const { title, body, adoptedStyleSheets } = document;
-  const { classList } = document.documentElement;
+  const { title, body } = document;
   addEventListener(
     "afterprint",
     () => {
-      document.adoptedStyleSheets = adoptedStyleSheets;
+      document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== size);
       classList.remove("alone");
       sheet.remove();
       document.title = title;
     },
     { once: true },
   );
-  document.adoptedStyleSheets = [...adoptedStyleSheets, size];
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, size];
   classList.add("alone");
   body.append(sheet);
   document.title = name;

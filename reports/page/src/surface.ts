@@ -75,9 +75,9 @@ export class Surface {
     element.addEventListener("pointermove", (event) => this.moved(event));
     element.addEventListener("pointerup", (event) => this.released(event));
     for (const end of ["pointercancel", "pointerleave"])
-      element.addEventListener(end, () => {
+      element.addEventListener(end, (event) => {
         this.dragFrom = null;
-        this.leave();
+        if ((event as PointerEvent).pointerType !== "touch") this.leave();
       });
     element.addEventListener("dblclick", () => view.zoomTo(null));
     element.addEventListener("wheel", (event) => this.wheeled(event), { passive: false });
@@ -118,7 +118,8 @@ export class Surface {
   }
 
   private pressed(event: PointerEvent): void {
-    if (event.button !== 0 || event.pointerType === "touch") return;
+    if (event.pointerType === "touch") return this.moved(event);  // a finger reads, and scrolls
+    if (event.button !== 0) return;
     this.dragFrom = this.placeOf(event)?.x ?? null;
     if (this.dragFrom !== null) this.element.setPointerCapture(event.pointerId);
   }
@@ -136,6 +137,7 @@ export class Surface {
     if (!at || from === null || to === undefined) return;
     if (Math.abs(to - from) < kShortestDrag) return this.view.moveTo(at.value(to));
     const [min, max] = [at.value(Math.min(from, to)), at.value(Math.max(from, to))];
+    this.view.moveTo(null);
     this.view.zoomTo({ min, max });
   }
 
