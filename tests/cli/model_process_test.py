@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -114,7 +115,9 @@ class Lab:
         store = f"killed-{uuid.uuid4().hex[:8]}"
         process = self.start("run", recipe, "--store", store)
         checkpoints = self.folder / store / "checkpoints"
-        while not list(checkpoints.glob("*/*")) and process.poll() is None:
+        for _ in range(4000):
+            if list(checkpoints.glob("*/*")) or process.poll() is not None:
+                break
             time.sleep(0.005)
         for pid in self.processes(victim)[:1]:
             os.kill(pid, signal.SIGKILL)
@@ -550,7 +553,7 @@ def check_broken(lab):
             continue
         known.add(old)
         lab.write("broken.py", text)
-        more = ["--set", "task.model.timeout_seconds=3"] if hangs else []
+        more = ["--set", "task.model.timeout_seconds=5"] if hangs else []
         messages = lab.acid("run", recipe, *more, code=code)
         for words in (said, place, "broken.toml:" if code == 2 else "broken.py"):
             expect_in(words, messages)
@@ -982,7 +985,7 @@ def check_same_as_by_hand(lab, torch):
         for name, tensor in state.items():
             difference = float((tensors[name].reshape(tensor.shape) - tensor).abs().max())
             expect(difference <= 1e-4, f"{name} differs by {difference}")
-    lab.acid("verify", "@latest")
+        lab.acid("verify", "@latest")
 
 
 def check_gpt(lab):
@@ -1051,9 +1054,6 @@ def check_state(lab, torch):
     whole = lab.finals(recipe, cores="0")
     lab.acid("run", recipe)
     expect(lab.shown()["digests"] == whole, "other bits on more cores")
-    expect(lab.shown()["metrics"]["eval_accuracy"] > 0.5, lab.shown()["metrics"])
-    expect(lab.finals(recipe) == whole, "other bits on more cores")
-    lab.acid("run", recipe)
     expect(lab.shown()["metrics"]["eval_accuracy"] > 0.5, lab.shown()["metrics"])
     lab.acid("verify", "@latest")
     tensors = floats(torch, lab.final())
@@ -1327,15 +1327,68 @@ def dataset():
     inputs = 0.5 * torch.randn(160, 3, 32, 32, generator=draw)
     for image, label in zip(inputs, labels):
         image[label % 3, :, 3 * label:3 * label + 3] += 2
-    return (inputs, labels), (inputs[:40], labels[:40])
+    both = (inputs, torch.arange(160), labels)
+    return both, tuple(part[:40] for part in both)
+
+def evaluate(module, batch):
+    outputs = module(batch[0])
+    right = (outputs.argmax(1) == batch[2]).sum()
+    return torch.nn.functional.cross_entropy(outputs, batch[2]), right
 """
+
+
+def check_resnet_by_hand(lab, torch, trace):
+    """AR-SGD with one worker: the curve of the same loop in plain PyTorch."""
+    steps, every = 40, 10
+    recipe = lab.recipe("one.toml", "resnet.py", dataset=OWN, algorithm="ar-sgd", workers=1,
+                        gradients=steps, partition='"shared"')
+    trace.unlink(missing_ok=True)
+    lab.acid("run", recipe, "--set", "optimizer={kind='sgd', learning_rate=0.002, momentum=0.9}",
+             "--set", f"evaluation={{every_gradients={every}}}")
+    run = lab.shown()
+    database = sqlite3.connect(f"file:{lab.folder / 'acid-store' / 'store.db'}?mode=ro", uri=True)
+    curve = dict(database.execute(
+        "SELECT gradients, value FROM points_view WHERE run = ? AND metric = 'eval_loss'",
+        (run["id"],)).fetchall())
+    batches = [[int(word) for word in line.split()]
+               for line in trace.read_text().splitlines()][3:]
+    expect(len(batches) == steps, f"{len(batches)} minibatches")
+    specification = importlib.util.spec_from_file_location("resnet", lab.folder / "resnet.py")
+    user = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(user)
+    torch.manual_seed(run["seeds"]["init"])
+    module = user.model()
+    train, test = user.dataset()
+    # torch.optim.SGD rounds once where this loop and acid round twice. A difference of 1e-7 in the
+    # start point grows to 0.004 in the loss within ten steps of this network, so the steps are
+    # written out.
+    momentum = [torch.zeros_like(p) for p in module.parameters()]
+    for step in range(steps + 1):
+        if step % every == 0:
+            module.eval()
+            with torch.no_grad():
+                by_hand = float(user.evaluate(module, test)[0])
+            print(f"ResNet-18 after {step} gradients: loss {curve[step]}, by hand {by_hand}")
+            expect(abs(curve[step] - by_hand) <= 1e-5 * max(1, by_hand), "another loss")
+            module.train()
+        if step == steps:
+            break
+        module.zero_grad()
+        inputs, _, labels = (part[batches[step]] for part in train)
+        torch.nn.functional.cross_entropy(module(inputs), labels).backward()
+        with torch.no_grad():
+            for p, m in zip(module.parameters(), momentum):
+                m.mul_(0.9).add_(p.grad)
+                p.sub_(0.002 * m)
 
 
 def torchvision_part(lab):
     """ResNet-18 of torchvision on every driver; takes minutes."""
     import torch
     torch.set_num_threads(1)
-    lab.write("resnet.py", RESNET)
+    trace = lab.folder / "trace"
+    lab.write("resnet.py", (RESNET + TRACED).replace("{trace}", str(trace)))
+    check_resnet_by_hand(lab, torch, trace)
     for algorithm in ("ad-psgd", "a2cid2"):
         recipe = lab.recipe("resnet.toml", "resnet.py", dataset=OWN, algorithm=algorithm,
                             gradients=80)

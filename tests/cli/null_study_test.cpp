@@ -153,9 +153,11 @@ TEST_CASE("of methods with equal means none is called better or worse", "[releas
 TEST_CASE("nor after thousands of steps, nor at the optimum itself", "[release]") {
   const Counts noisy = studied("1.0", 4000, {kSeeds}, false);
   report(noisy, 4000);
+  CHECK(noisy.comparisons == 5 * 6);
   CHECK(noisy.claimed == 0);
   const Counts exact = studied("0.0", 1000, {kSeeds}, false);
   report(exact, 1000);
+  CHECK(exact.comparisons == 5 * 6);
   CHECK(exact.claimed == 0);
 }
 

@@ -31,6 +31,16 @@ constexpr const char* kInvented =  // a series without runs' values
     "INSERT INTO series SELECT 1000, attempt, worker, 'eval_accuracy', '1', 1, 1, 1, 0.99, 0, 1,"
     " 0.99 FROM series WHERE metric = 'eval_loss'; INSERT INTO points VALUES (1000, 1, 0.99, 0)";
 
+/// As kRecipe, but so long that every worker's log has several chunks.
+std::string long_recipe() {
+  std::string recipe = kRecipe;
+  for (const auto& [from, to] : {std::pair{"budget.gradients = 400", "budget.gradients = 8000"},
+                                 {"every_gradients = 40", "every_gradients = 400"},
+                                 {"every_time = 10.0", "every_time = 100.0"}})
+    recipe.replace(recipe.find(from), std::strlen(from), to);
+  return recipe;
+}
+
 /// One finished run, and copies of its store to alter.
 class Proof {
  public:
@@ -50,7 +60,12 @@ class Proof {
     options.insert(options.begin(), {"verify", id_, "--json"});
     return folder_.call(options);
   }
-  std::string newest_checkpoint() const { return checkpoints().back()["number"].dump(); }
+  std::string newest_checkpoint() const {
+    const nlohmann::json all = checkpoints();
+    INFO("no run got as far as its first checkpoint");
+    REQUIRE_FALSE(all.empty());
+    return all.back()["number"].dump();
+  }
   nlohmann::json checkpoints() const { return folder_.told({"show", id_})["checkpoints"]; }
   /// Verifies a copy that was altered, and checks that the alteration is found.
   nlohmann::json verify_altered(const std::string& sql) const {
@@ -91,21 +106,34 @@ class Proof {
     }
     return found;
   }
+  /// The number of the first event in each chunk of a worker's log.
+  std::vector<std::int64_t> chunks_of(int worker) const {
+    const Store store(folder_.path("acid-store"), Store::Access::read);
+    sqlite::Statement select(store.impl().connection(),
+                             "SELECT first FROM event_chunks WHERE worker = ? ORDER BY first");
+    select.bind(worker);
+    std::vector<std::int64_t> found;
+    while (select.step()) found.push_back(select.integer(0));
+    return found;
+  }
   /// Verifies a copy in which one bit of a worker's log was flipped.
-  nlohmann::json verify_flipped(int worker, std::size_t event, std::size_t byte) const {
+  nlohmann::json verify_flipped(int worker, std::int64_t event, std::size_t byte) const {
     std::string hex;
+    std::int64_t first = 0;
     {
       const Store store(folder_.path("acid-store"), Store::Access::read);
-      sqlite::Statement chunk(
-          store.impl().connection(),
-          "SELECT hex(events) FROM event_chunks WHERE worker = ? AND first = 0");
-      REQUIRE(chunk.bind(worker).step());
+      sqlite::Statement chunk(store.impl().connection(),
+                              "SELECT hex(events), first FROM event_chunks"
+                              " WHERE worker = ? AND first <= ? ORDER BY first DESC LIMIT 1");
+      REQUIRE(chunk.bind(worker, event).step());
       hex = chunk.text(0);
+      first = chunk.integer(1);
     }
-    char& digit = hex.at(2 * (16 * event + byte));
+    char& digit = hex.at(2 * (16 * static_cast<std::size_t>(event - first) + byte));
     digit = "0123456789ABCDEF"[std::stoi(std::string(1, digit), nullptr, 16) ^ 4];
-    return verify_altered(fmt::format(
-        "UPDATE event_chunks SET events = X'{}' WHERE worker = {} AND first = 0", hex, worker));
+    return verify_altered(
+        fmt::format("UPDATE event_chunks SET events = X'{}' WHERE worker = {} AND first = {}", hex,
+                    worker, first));
   }
 
  private:
@@ -119,20 +147,22 @@ class Proof {
 TEST_CASE("a run is proven, and an altered event is found in the event it belongs to",
           "[release]") {
   for (const char* driver : {"threads", "virtual"}) {
-    const Proof proof(driver);
+    const Proof proof(driver, long_recipe());
     INFO(driver);
     REQUIRE(proof.finished() == 0);
+    for (int worker = 0; worker < 4; ++worker) REQUIRE(proof.chunks_of(worker).size() >= 3);
     const auto equal = proof.verify();
     CHECK(equal.code == 0);
     CHECK(equal.json()["equal"] == true);
     CHECK(proof.verify({"--from", proof.newest_checkpoint()}).code == 0);
-    for (const std::size_t byte : {0, 7, 9, 12, 15}) {
-      const auto altered = proof.verify_flipped(2, 10, byte);
-      INFO("byte " << byte << ": " << altered.dump());
-      CHECK(altered["equal"] == false);
-      CHECK(altered["first_difference"]["worker"] == 2);
-      CHECK(altered["first_difference"]["event"] == 10);
-    }
+    for (const std::int64_t event : {std::int64_t{10}, proof.chunks_of(2)[2]})
+      for (const std::size_t byte : {0, 7, 9, 12, 15}) {
+        const auto altered = proof.verify_flipped(2, event, byte);
+        INFO("event " << event << ", byte " << byte << ": " << altered.dump());
+        CHECK(altered["equal"] == false);
+        CHECK(altered["first_difference"]["worker"] == 2);
+        CHECK(altered["first_difference"]["event"] == event);
+      }
   }
 }
 

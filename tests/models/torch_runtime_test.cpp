@@ -1,11 +1,10 @@
 // Bits, bindings, threads and errors of the LibTorch module.
-#include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "engine/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/fixtures.hpp"
+#include "tests/scratch.hpp"
 
 using namespace acid;
 using namespace acid::test;
@@ -168,15 +167,13 @@ TEST_CASE("what is no TorchScript file is refused, whatever it is") {
   const auto options = model_options("linear");
   const State state(options, kImage);
   const std::string whole = runtime.torchscript(options, kImage, state.x, {}, {});
-  const std::string path = (std::filesystem::temp_directory_path() / "acid-bad.pt").string();
+  const ScratchFolder folder;
   const auto refused = ContainsSubstring("is no TorchScript file");
   for (const std::string& bytes : {std::string("a model"), std::string(), whole.substr(0, 100),
                                    whole.substr(0, whole.size() / 2)}) {
-    std::ofstream(path, std::ios::binary) << bytes;
-    CHECK_THROWS_WITH(runtime.read(path, kImage), refused);
+    CHECK_THROWS_WITH(runtime.read(folder.write("bad.pt", bytes), kImage), refused);
   }
-  std::filesystem::remove(path);
-  CHECK_THROWS_WITH(runtime.read(std::filesystem::temp_directory_path(), kImage), refused);
+  CHECK_THROWS_WITH(runtime.read(folder.path(), kImage), refused);
 }
 
 TEST_CASE("wrong sizes are our own bug, a label or a token out of range is an error") {

@@ -124,8 +124,8 @@ class Altering {
 
 }  // namespace
 
-TEST_CASE("what is changed in any column that anything shows is found, and nothing stays verified",
-          "[release]") {
+TEST_CASE(
+    "what is changed in any column that anything shows is found, and nothing stays verified") {
   const Altering store;
   REQUIRE(store.with("UPDATE attempts SET heartbeat = 'x'"));
   CHECK_FALSE(store.found());
@@ -159,8 +159,7 @@ TEST_CASE("what is changed in any column that anything shows is found, and nothi
   CHECK(alterations > 190);
 }
 
-TEST_CASE("beside an altered file of a checkpoint or a model no run is called verified",
-          "[release]") {
+TEST_CASE("beside an altered file of a checkpoint or a model no run is called verified") {
   const Altering store;
   namespace fs = std::filesystem;
   for (const auto& entry : fs::recursive_directory_iterator(store.folder() + "/checkpoints")) {

@@ -361,8 +361,7 @@ void collect_until_killed(const std::string& folder, const std::string& files, d
     if (clock.seconds() - began > seconds || files_in(files) < files_left) kill(child, SIGKILL);
 }
 
-TEST_CASE("gc killed at any instant leaves no row without its file, and the next one finishes",
-          "[release]") {
+TEST_CASE("gc killed at any instant leaves no row without its file, and the next one finishes") {
   constexpr int kFiles = 150, kRounds = 6;
   for (int round = 0; round < kRounds; ++round) {
     ScratchFolder temp;

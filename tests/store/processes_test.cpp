@@ -67,7 +67,7 @@ TEST_CASE("processes that create one store at once agree on it") {
   }
 }
 
-TEST_CASE("several processes write at once and nothing is lost", "[release]") {
+TEST_CASE("several processes write at once and nothing is lost") {
   constexpr int kProcesses = 3, kSamples = 30000;
   ScratchFolder temp;
   std::vector<RunRecord> runs;
@@ -150,6 +150,35 @@ TEST_CASE("when the disk takes no more, the writer says so and what was committe
   CHECK(series[0].points.size() >= 10);
   CHECK(series[0].points.size() == series[1].points.size());
   CHECK(run_summaries(store, {run.id}).at(0).state == RunState::interrupted);
+}
+
+TEST_CASE("a reader sees a run grow while another process writes it") {
+  ScratchFolder temp;
+  const RunRecord run = make_run(1);
+  int ready[2];
+  REQUIRE(pipe(ready) == 0);
+  const pid_t child = start([&] {
+    Store store = make_store(temp.store(), {run});
+    const std::int64_t attempt = begin(store, run.id);
+    RunWriter writer(temp.store(), run.id, attempt);
+    const Value value{"train_loss", kWholeRun, 4};
+    writer.sample({1, 0, 0, 0}, {&value, 1});
+    writer.flush();
+    if (write(ready[1], "x", 1) != 1) _exit(2);
+    for (;;) pause();
+  });
+  close(ready[1]);  // a child that fails ends the wait
+  char byte = 0;
+  REQUIRE(read(ready[0], &byte, 1) == 1);
+  {
+    const Store store(temp.store(), Store::Access::read);
+    CHECK(run_summaries(store, {run.id}).at(0).state == RunState::running);
+    CHECK(run_summaries(store, {run.id}).at(0).metrics.at("train_loss") == 4);
+    kill(child, SIGKILL);
+    CHECK_FALSE(succeeded(child));
+    CHECK(run_summaries(store, {run.id}).at(0).state == RunState::interrupted);
+  }
+  close(ready[0]);
 }
 
 }  // namespace
