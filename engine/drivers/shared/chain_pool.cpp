@@ -19,7 +19,7 @@ ChainPool::ChainPool(int chains, int threads)
       tails_(static_cast<std::size_t>(chains), nullptr) {
   try {
     for (int lane = 0; lane < threads; ++lane) threads_.emplace_back([this, lane] { run(lane); });
-  } catch (...) {  // the system gives no more threads: those there are must be let go
+  } catch (...) {  // the system gives no more threads: end those that have started
     stop();
     throw;
   }

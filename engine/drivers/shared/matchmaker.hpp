@@ -23,27 +23,27 @@ class Matchmaker {
 
   /// The edge has become due: it queues at both workers. Edges come in list order.
   void add(const DueEdge& edge);
-  /// An edge that may start now, which becomes the exchange in flight of both its workers.
+  /// Returns an edge that may start now; it becomes the exchange in flight of both its workers.
   std::optional<DueEdge> take();
   /// The exchange is over; both workers are free again.
   void finish(const DueEdge& edge);
-  /// An edge has become due whose exchange takes no time, while no other is unfinished: the same as
-  /// add(), take() and finish().
+  /// As add(), take() and finish() of an edge whose exchange takes no time, while no other edge is
+  /// unfinished.
   void pass();
   /// The edge in flight of a worker that has one.
   const DueEdge& in_flight(int worker) const;
 
-  /// Due edges of a worker that wait, the exchange in flight not counted.
+  /// The number of due edges that wait at a worker, without the exchange in flight.
   int backlog(int worker) const;
   std::int64_t due() const { return due_; }
   std::int64_t finished() const { return finished_; }
-  /// Due but not started.
+  /// The number of edges that are due but not started.
   std::int64_t waiting() const { return due_ - started_; }
   bool idle() const { return due_ == finished_; }
 
-  /// What has finished and, in list order, what has not. Reading makes the latter due afresh:
-  /// edges that were in flight are again the ones that take() yields. Throws Error for edges that
-  /// cannot be.
+  /// Archives what has finished and, in list order, the edges that have not. Reading makes these
+  /// due afresh: take() yields again the edges that were in flight. Throws Error for impossible
+  /// edges.
   template <class Archive>
   void persist(Archive& archive) {
     std::vector<DueEdge> edges;

@@ -9,9 +9,9 @@ namespace acid {
 /// Normalised time as a function of simulated seconds: it advances at (1/n)·Σ 1/durationᵢ over the
 /// workers that are computing, where durationᵢ is that of the gradient in flight. So every gradient
 /// advances it by 1/n, evenly while it is computed, and r exchanges per worker and unit are r per
-/// gradient whatever the durations, also where their mean is never realised; a held or paused
-/// worker does not advance it (docs/SEMANTICS.md). Piecewise linear; only a change of rate moves
-/// the anchor, so reading it never changes later values.
+/// gradient for any durations, also where their mean is never realised; a held or paused worker
+/// does not advance it (docs/SEMANTICS.md). Piecewise linear; only a change of rate moves the
+/// anchor, so reading it never changes later values.
 class NormalisedClock {
  public:
   /// `gradient_seconds`: a typical duration, in units of which speeds are counted.
@@ -25,7 +25,8 @@ class NormalisedClock {
     if (speeds_ == 0) return std::numeric_limits<double>::infinity();
     return seconds_ + (time - time_) / rate();
   }
-  /// A worker begins a gradient that takes so long. One that takes next to no time counts at once.
+  /// A worker begins a gradient of this duration. A gradient that takes next to no time counts at
+  /// once.
   void begins(double seconds, double duration) {
     move_anchor(seconds);
     if (takes_no_time(duration))
@@ -33,17 +34,18 @@ class NormalisedClock {
     else
       speeds_ += speed(duration);
   }
-  /// It is done, or paused.
+  /// A worker's gradient of this duration is done or paused.
   void ends(double seconds, double duration) {
     move_anchor(seconds);
     speeds_ -= speed(duration);
   }
-  /// It is computed on after a pause.
+  /// A worker's gradient goes on after a pause.
   void goes_on(double seconds, double duration) {
     move_anchor(seconds);
     speeds_ += speed(duration);
   }
-  /// Its worker has begun another. As ends() and begins(), but equal durations move no anchor.
+  /// A worker's next gradient follows the last: as ends() and begins(), but equal durations move no
+  /// anchor.
   void follows(double seconds, double before, double duration) {
     if (before == duration && !takes_no_time(duration)) return;
     ends(seconds, before);

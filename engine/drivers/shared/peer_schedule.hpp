@@ -26,18 +26,18 @@ class PeerSchedule {
     /// the weights as floats does.
     std::vector<double> excess;
   };
-  /// Not where an all-reduce sums messages, sums_in().
+  /// The exchange of this number. Not for exchanges whose messages an all-reduce sums (sums_in()).
   std::shared_ptr<const Exchange> exchange(std::int64_t number) const EXCLUDES_LOCK(mutex_);
   bool sums_in(std::int64_t number) const {
     return spec_.method.hears_all_in(number) && !spec_.method.gathers();
   }
-  /// Messages as they travel.
+  /// The form in which messages travel.
   const PackedMessage& form() const { return form_; }
-  /// After so many exchanges their graphs come again; 0: they never do.
+  /// The number of exchanges after which the same graphs come again; 0: never.
   std::int64_t period() const { return static_cast<std::int64_t>(cycle_.size()); }
 
-  /// Where the run stands after so many legs, a gradient of every worker each, with what all
-  /// workers have sent.
+  /// The run's position after so many legs (in each, one gradient per worker); counts the bytes
+  /// that all workers have sent.
   Position after_legs(std::int64_t legs, double seconds) const EXCLUDES_LOCK(mutex_);
 
  private:
@@ -52,14 +52,17 @@ class PeerSchedule {
   const std::uint64_t seed_;
   const PackedMessage form_;
   const double all_reduce_vectors_;
-  std::shared_ptr<const Exchange> all_;  // where others are heard as well
+  std::shared_ptr<const Exchange>
+      all_;  // the exchange in which all hear all, where there are others too; null: none
 
   std::vector<std::shared_ptr<const Exchange>> cycle_;
-  std::vector<std::int64_t> cycle_messages_ = {0};  // before each exchange of it, and in all
+  std::vector<std::int64_t> cycle_messages_ = {
+      0};  // messages before each exchange of the cycle, and in the whole cycle
 
   mutable Mutex mutex_;
   mutable std::map<std::int64_t, std::shared_ptr<const Exchange>> drawn_ GUARDED_BY(mutex_);
-  mutable std::vector<std::int64_t> bytes_ GUARDED_BY(mutex_) = {0};  // before each that differs
+  mutable std::vector<std::int64_t> bytes_ GUARDED_BY(mutex_) = {
+      0};  // sent before each exchange, where exchanges differ
 };
 
 }  // namespace acid

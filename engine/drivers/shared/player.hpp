@@ -31,15 +31,15 @@ class Player {
   const Ensemble& ensemble() const { return ensemble_; }
   EventLog& log() { return log_; }
   ChainPool& pool() { return pool_; }
-  /// Ensemble::extra_bytes() since it was asked last. Where there may be any, it first waits for
-  /// all light tasks.
+  /// The growth of Ensemble::extra_bytes() since the last call. Waits for all light tasks first if
+  /// there may be such bytes.
   std::int64_t take_extra_bytes() {
     if (!has_extra_bytes_) return 0;
     pool_.wait_light();
     const std::int64_t all = ensemble_.extra_bytes();
     return all - std::exchange(extra_bytes_, all);
   }
-  /// Tells how far the run is: `here`, and extra bytes that are known by now and not taken.
+  /// Reports the run's progress: `here`, and the extra bytes that are known by now and not taken.
   void tell_progress(Position here) {
     here.bytes += ensemble_.extra_bytes() - extra_bytes_;
     recorder_.progress(here);
@@ -48,7 +48,7 @@ class Player {
   void persist(Archive& archive) {
     archive(ensemble_, log_, extra_bytes_);
   }
-  /// A commit that was carried out had a loss that is not finite.
+  /// Whether the loss of a commit that was carried out is not finite.
   bool diverged() const { return diverged_.load(std::memory_order_relaxed); }
 
   void begin(int w, double t) {
@@ -57,7 +57,7 @@ class Player {
       log_.add(w, EventKind::begin_gradient, t, ensemble_.worker(w));
     });
   }
-  /// `loss` is filled in, …
+  /// Computes the gradient of worker w; the task fills in `loss`.
   void compute(int w, double& loss) {
     pool_.submit(workers_ + w, ChainPool::kNoChain, ChainPool::Weight::heavy,
                  [this, w, &loss](int lane) {
@@ -66,7 +66,7 @@ class Player {
                                               worker.gradient_buffers(), ensemble_.gradient(w));
                  });
   }
-  /// … and read here. `what` says the rest, but for the gradient; `record` is filled in.
+  /// Commits the gradient; the task reads `loss` and fills in `record`. `what` says the rest.
   void commit(Commit what, const double& loss, GradientRecord& record) {
     pool_.submit(what.worker, workers_ + what.worker, ChainPool::Weight::light,
                  [this, what, &loss, &record](int) mutable {
@@ -76,7 +76,7 @@ class Player {
                      diverged_.store(true, std::memory_order_relaxed);
                  });
   }
-  /// `number`: the edge's in the drawn list.
+  /// `number`: the edge's number in the drawn list.
   void exchange(int i, int j, double t, std::uint64_t number) {
     pool_.submit(i, j, ChainPool::Weight::light, [this, i, j, t, number](int) {
       Worker::exchange(ensemble_.worker(i), ensemble_.worker(j), t);
@@ -84,7 +84,7 @@ class Player {
       log_.add(j, EventKind::exchange, t, ensemble_.worker(j), number);
     });
   }
-  /// `own` ← what a caller (Servers) says. `number`: for a worker's log, of its arrival.
+  /// `own` ← the message of a caller (Servers). `number`: the arrival's number, for a worker's log.
   void say(int caller, double t, std::span<float> own, std::uint64_t number = 0) {
     submit(caller, [this, caller, t, own, number] {
       if (caller >= workers_) return servers().say(caller - workers_, t, own);
@@ -92,7 +92,7 @@ class Player {
       log_.add(caller, EventKind::offer, t, ensemble_.worker(caller), number);
     });
   }
-  /// Its server hears what a caller has said; `reply` ← what it answers.
+  /// The caller's server hears `said`; `reply` ← its answer.
   void serve(int caller, double t, std::span<const float> said, std::span<float> reply,
              const StepSize& arrival) {
     const int s = servers().of(caller);
@@ -101,7 +101,7 @@ class Player {
                    acid::serve(servers().server(s), t, said, reply, arrival);
                  });
   }
-  /// A caller hears the reply to what it has said; a worker's log has it with `number`.
+  /// A caller hears the reply to its message; `number` goes into a worker's log.
   void hear(int caller, double t, std::span<const float> own, std::span<const float> reply,
             std::uint64_t number = 0) {
     submit(caller, [this, caller, t, own, reply, number] {
@@ -114,7 +114,7 @@ class Player {
  private:
   Servers& servers() { return ensemble_.servers(); }
   int chain_of(int caller) const { return caller < workers_ ? caller : caller + workers_; }
-  /// What a caller does, a worker not while its gradient is computed.
+  /// Submits a caller's task. A worker's task does not run beside its gradient.
   template <class Task>
   void submit(int caller, Task task) {
     pool_.submit(chain_of(caller), caller < workers_ ? workers_ + caller : ChainPool::kNoChain,
@@ -124,10 +124,10 @@ class Player {
   Objective& objective_;
   Recorder& recorder_;
   const bool has_extra_bytes_;
-  std::int64_t extra_bytes_ = 0;  // taken
+  std::int64_t extra_bytes_ = 0;  // those already taken
   const int workers_;
   Ensemble& ensemble_;
-  EventLog& log_;  // worker i's: chain i
+  EventLog& log_;  // worker i's log: chain i
   std::atomic<bool> diverged_{false};
   ChainPool pool_;  // last: its tasks use the members above
 };

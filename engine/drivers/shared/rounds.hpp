@@ -9,11 +9,11 @@
 
 namespace acid {
 
-/// Cut::layout of synchronous runs against the wall clock, on threads and under mpi: where one of
-/// the two took a cut the other can go on.
+/// Cut::layout of synchronous runs against the wall clock. A cut taken on threads can be resumed
+/// under mpi, and the reverse.
 inline constexpr std::string_view kRoundsLayout = "threads-sync/5";
 
-/// What is kept of such a run between two legs, the vectors apart; of its driver's own.
+/// The state of such a run between two legs, without vectors and without the driver's own state.
 struct RoundsState {
   RunShell& shell;
   std::int64_t& leg;                    // of the next gradient
@@ -29,8 +29,8 @@ struct RoundsState {
 };
 
 /// Takes one worker through a leg: act(phase, exchange) for each of its parts, where `exchange` is
-/// the number of the message that is said or heard. Before the first part that changes the worker
-/// may_go_on() is asked. False where one of them says so.
+/// the number of the message that is said or heard. Calls may_go_on() before the first part that
+/// changes the worker. Returns false as soon as one of the two does.
 template <class MayGoOn, class Act>
 bool go_through(const Method& method, std::int64_t leg, const MayGoOn& may_go_on, const Act& act) {
   const Round& round = method.round;
@@ -49,7 +49,7 @@ bool go_through(const Method& method, std::int64_t leg, const MayGoOn& may_go_on
   return true;
 }
 
-/// The part of its round that a worker comes to.
+/// The part of the round that a worker does next.
 struct RoundPlace {
   std::int64_t leg = 0, phase = 0;
   template <class Archive>
@@ -58,9 +58,9 @@ struct RoundPlace {
   }
 };
 
-/// Takes a worker from there to its next gradient: act(phase) for each part before it and for the
-/// gradient's begin, whose phase it stays at. Where ends() says that the run has no gradient left
-/// it does not begin one, and stops at the end of a leg. False where act says so.
+/// Takes a worker from `at` to its next gradient: act(phase) for each part before it and for the
+/// gradient's begin, where `at` stays. Where ends() says that the run has no gradient left the
+/// worker begins none and stops at the end of a leg. Returns false as soon as act() does.
 template <class Ends, class Act>
 bool go_to_next_gradient(const Round& round, RoundPlace& at, const Ends& ends, const Act& act) {
   while (true) {
@@ -77,7 +77,7 @@ bool go_to_next_gradient(const Round& round, RoundPlace& at, const Ends& ends, c
   }
 }
 
-/// Worker w hears, at the time of its last event, and the event is logged.
+/// Worker w hears at the time of its last event; the event is logged.
 inline void hear(int w, Worker& worker, const Heard<float>& heard, EventLog& log) {
   const double t = worker.last_event();
   worker.hear(t, heard);

@@ -11,16 +11,16 @@
 
 namespace acid {
 
-/// What a run has and does whatever its driver: its workers, their log, its samples, its cuts and
-/// its end. A driver beside it is a clock, which says when something happens, and a carrier, which
-/// takes messages from worker to worker.
+/// What every run has, under any driver: its workers, their log, its samples, its cuts and its end.
+/// A driver adds a clock, which says when something happens, and a carrier, which takes messages
+/// from worker to worker.
 ///
-/// Not thread-safe: the driver says which thread has what of it, and that no worker changes while
-/// all of them are looked at.
+/// Not thread-safe: the driver says which thread owns which part, and that no worker changes while
+/// all of them are read.
 class RunShell {
  public:
   struct Options {
-    bool gradients = true;  // false: the run has none, and there is no memory for any
+    bool gradients = true;  // false: the run computes none, and no memory is reserved for them
     /// The workers live in other processes: here are copies of them, in the host's memory, and
     /// their events are logged there.
     bool elsewhere = false;
@@ -37,8 +37,8 @@ class RunShell {
   EventLog log;
   Sampler sampler;
 
-  /// Where a run of so many gradients and exchanges stands, with all that was sent beside the
-  /// messages of these.
+  /// The position of a run after so many gradients and exchanges, with all bytes sent beside their
+  /// messages.
   Position position(std::int64_t gradients, double seconds, std::int64_t exchanges) const {
     return with_extra_bytes(
         spec.after_exchanges(gradients, seconds, exchanges, ensemble.dimension()));
@@ -50,29 +50,27 @@ class RunShell {
   Totals totals(const Position& here, std::int64_t exchanges, double idle_seconds) const {
     return {here, exchanges, spec.learning_rate(here), idle_seconds};
   }
-  /// The time to which all workers can be mixed when the run stands at t.
+  /// The time to which all workers can be mixed when the run is at t.
   double mixing_time(double t) const { return std::max(t, ensemble.latest_event()); }
 
-  // Samples.
   /// The mean and what a sample takes besides, at t, for sampler.take().
   MeanModel measure(double t, std::span<const ExchangeInFlight> in_flight = {},
                     const std::vector<bool>& absent = {}) {
     return log.measure(t, ensemble, sampler.sample_times().evaluates_workers(), in_flight, absent);
   }
-  /// A sample says that the run need not go on.
+  /// Whether a sample has found that the run need not go on.
   bool enough() const { return sampler.diverged() || sampler.target_reached(); }
 
-  // Cuts.
   bool cut_is_due(std::int64_t step, const Position& here) const {
     return checkpoints() != nullptr && checkpoints()->due(step, here);
   }
-  /// Normalised time at which the next is due at the latest; kNever where only cut_is_due() tells.
+  /// Normalised time at which the next cut is due at the latest; kNever if only cut_is_due() tells.
   double next_cut() const { return checkpoints() == nullptr ? kNever : checkpoints()->next_time(); }
-  /// Whether a run that is stopped at this step has to be saved there.
+  /// Whether a run that is stopped at this step must be saved there.
   bool last_cut_is_due(std::int64_t step) const {
     return checkpoints() != nullptr && !checkpoints()->has(step);
   }
-  /// Goes on from the run's checkpoint. False where it has none, and begins at its beginning.
+  /// Resumes the run's checkpoint. Returns false if it has none: the run begins at its beginning.
   template <class State>
   bool resume(std::string_view layout, State& state) {
     if (run.checkpointing.resume == nullptr) return false;
@@ -80,7 +78,7 @@ class RunShell {
     ensemble.restore(*run.checkpointing.resume);
     return true;
   }
-  /// Ends the log of what comes before a cut at t.
+  /// Ends the part of the log that comes before a cut at t.
   void mark_cut(double t) {
     log.mark(EventKind::checkpoint, t, ensemble);
     log.flush();
@@ -94,14 +92,14 @@ class RunShell {
     run.checkpointing.save(step, here, std::move(vectors), layout, state);
   }
 
-  // The end.
-  /// Of a run that is stopped, to go on later; the last cut is saved.
+  // The outcome of a run that is stopped and may go on later; the last cut is already saved.
   Outcome stopped(const Position& here) {
     log.flush();
     return ended_early(Ending::stopped, "", here);
   }
-  /// Of every other run, after its last event, at t. `tell` adds what the driver knows where the
-  /// run has come to its own end. `notes`: of the gradients since the last sample, in commit order.
+  /// The outcome of a run that is over, after its last event, at t. `tell` adds what the driver
+  /// knows of a run that reached its own end. `notes`: the gradients since the last sample, in
+  /// commit order.
   template <class Tell>
   Outcome end(double t, const Totals& totals, const GradientRecords& notes, const Tell& tell,
               const std::vector<bool>& absent = {}) {

@@ -12,7 +12,7 @@ namespace {
 // because event times are sums of many durations.
 double simultaneous(double time) { return 1e-9 * std::max(1.0, time); }
 
-// What rounding alone puts beyond a limit is not late.
+// A time beyond a limit by rounding alone is not late.
 double late(double limit) { return limit * (1 + 1e-9); }
 
 }  // namespace
@@ -117,8 +117,8 @@ bool VirtualEvents::step() {
     take_sample(by_clock ? timetable.time() : sample);
     return !state_.shell.enough();
   } else if (next > limit + simultaneous(limit) || next_seconds > late(budget.seconds)) {
-    // Seconds are asked too: normalised time stands still while no worker computes. And to
-    // normalised time and back would miss a limit in seconds by a rounding.
+    // Seconds are compared too, because normalised time stands still while no worker computes, and
+    // a limit in seconds that is converted to normalised time and back changes by a rounding error.
     const bool by_seconds = budget.seconds < kNever && limit < budget.normalised_time;
     timetable.advance_to(limit, by_seconds ? budget.seconds : workers.clock().seconds_at(limit));
     return false;
@@ -133,7 +133,7 @@ bool VirtualEvents::step() {
   return true;
 }
 
-// A limit in seconds is looked up anew at every step, because holds and pauses change the clock's
+// A limit in seconds is converted anew at every step, because holds and pauses change the clock's
 // rate.
 double VirtualEvents::time_limit() {
   const Budget& budget = state_.spec.budget;
@@ -157,7 +157,7 @@ void VirtualEvents::take_sample(double time) {
   state_.workers.forget_norms();
 }
 
-// Time stands still: no synchronous method is charged for what would follow its last round, either.
+// Time stands still: as in synchronous methods, nothing after the last round is charged.
 void VirtualEvents::drain() {
   Timetable& timetable = state_.timetable;
   state_.ended = true;

@@ -9,8 +9,8 @@
 
 namespace acid {
 
-/// What a virtual run that goes from event to event consists of, whoever exchanges with whom. The
-/// public thread owns everything but what the player's tasks work on.
+/// The state of a virtual run that goes from event to event, for any way of exchanging. The public
+/// thread owns everything but what the player's tasks work on.
 struct EventState {
   EventState(const Run& its_run, const VirtualOptions& its_options);
 
@@ -22,49 +22,51 @@ struct EventState {
   VirtualWorkers workers;
   Totals totals;
   GradientRecords notes;  // since the last sample
-  bool ended = false;     // the budget is used up: what has begun ends, and nothing begins
-  Player player;          // after what its tasks use: the members above
+  bool ended = false;     // the budget is used up: what has begun ends, and nothing new begins
+  Player player;          // declared after the members above, which its tasks use
 
-  /// One more gradient is over.
+  /// Counts one more gradient that is over.
   void count_gradient();
-  /// Commits a worker's gradient. `what` says the rest, but for the gradient and is_first.
+  /// Commits a worker's gradient. `what` says the rest, without the gradient and is_first.
   void commit(Commit what);
-  /// Sets `ended` when so many gradients or bytes are; normalised time and seconds are step()'s.
+  /// Sets `ended` when the gradients or bytes of the budget are used up; step() handles normalised
+  /// time and seconds.
   void look_for_end();
 };
 
-/// Who exchanges with whom, when, and what follows from it: the part in which virtual runs that go
+/// Which workers exchange, when, and what follows from it: the part in which virtual runs that go
 /// from event to event differ. Called by VirtualEvents, on the public thread.
 class Calendar {
  public:
   virtual ~Calendar() = default;
   virtual std::string_view layout() const = 0;  // Cut::layout
-  /// The run begins; or else goes on from this file, whose state and vectors of workers are read.
+  /// Begins the run; resume() instead continues one from this file, whose workers are already read.
   virtual void begin() = 0;
   virtual void resume(const CheckpointFile& file) = 0;
-  /// When the next exchange is due that no occurrence stands for, in normalised time, and that.
+  /// The normalised time of the next due exchange that no occurrence stands for; handle_due() does
+  /// it.
   virtual double next_due() const { return kNever; }
   virtual void handle_due() {}
-  /// Of the run's timetable. After the last gradient only what goes on between workers
-  /// (goes_on_after_end()), while time stands still.
+  /// Handles an occurrence of the run's timetable. After the last gradient only exchanges between
+  /// workers are left (goes_on_after_end()), while time stands still.
   virtual void handle(const Occurrence& occurrence) = 0;
-  /// What else happens, and when next, in seconds.
+  /// The seconds at which the next other event happens; handle_ring() does it.
   virtual double next_ring() const { return kNever; }
   virtual void handle_ring() {}
-  /// For measuring.
+  /// The exchanges in flight, for a measurement.
   virtual std::vector<ExchangeInFlight> in_flight() { return {}; }
-  /// The last gradient is over.
+  /// Called when the last gradient is over.
   virtual void end() {}
-  /// Vectors of its own, for a checkpoint.
+  /// The calendar's own vectors, for a checkpoint.
   virtual std::vector<StateVectors> vectors() { return {}; }
-  /// The state between two steps, the vectors apart. No light task may be unfinished.
+  /// The state between two steps, without vectors. No light task may be unfinished.
   virtual void persist(ArchiveWriter& archive) = 0;
   virtual void persist(ArchiveReader& archive) = 0;
   virtual void tell(Outcome& outcome) = 0;
 };
 
-/// One such run, step by step: the next thing that happens is an exchange that is due, an
-/// occurrence, a sample, or the end of the budget.
+/// A virtual run, step by step: the next thing that happens is a due exchange, an occurrence, a
+/// sample, or the end of the budget.
 class VirtualEvents {
  public:
   using MakeCalendar = std::unique_ptr<Calendar> (*)(EventState& state);
@@ -73,9 +75,9 @@ class VirtualEvents {
 
  private:
   void save_cut();
-  /// One step: the next thing that happens, whatever it is. False when the run is over.
+  /// Does the next thing that happens. Returns false when the run is over.
   bool step();
-  /// The budget's limits as a normalised time; what happens right at it still counts.
+  /// The budget's limits as a normalised time; what happens exactly at it still counts.
   double time_limit();
   bool diverged() const { return state_.shell.sampler.diverged() || state_.player.diverged(); }
   void take_sample(double time);

@@ -124,7 +124,7 @@ std::vector<ExchangeInFlight> VirtualExchanges::in_flight() {
   return list;
 }
 
-// One vector has the tensors of the model.
+// An offer of one vector has the tensors of the model.
 std::vector<Segment> VirtualExchanges::offer_segments() const {
   if (message_size_ == player_.ensemble().dimension())
     return player_.ensemble().vectors().front().segments;
@@ -134,7 +134,8 @@ std::vector<Segment> VirtualExchanges::offer_segments() const {
 
 std::vector<StateVectors> VirtualExchanges::vectors() {
   if (instant_) return {};
-  StateVectors offers{kOffers, offer_segments(), {}, /*compared=*/false};  // they are past
+  StateVectors offers{
+      kOffers, offer_segments(), {}, /*compared=*/false};  // not compared: offers are past
   for (int w = 0; w < player_.ensemble().size(); ++w) offers.values.push_back(offer_of(w));
   return {std::move(offers)};
 }

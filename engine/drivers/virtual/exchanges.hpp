@@ -13,42 +13,43 @@
 namespace acid {
 
 /// The exchanges of an asynchronous virtual run, from the drawn list to their end. One takes as
-/// long as its message does: both partners offer at its beginning and apply at its end. Where none
-/// takes any time, each is over before the next begins, and no worker ever waits. The public
-/// thread's, but for the offers, which are their workers' chains'.
+/// long as its message: both partners offer at its beginning and apply at its end. Where messages
+/// take no time, each exchange is over before the next begins, and no worker waits. Everything
+/// belongs to the public thread, but offers, which belong to their workers' chains.
 class VirtualExchanges {
  public:
-  /// Bytes of a vector up to which fetching it ahead is worth while.
+  /// The largest vector, in bytes, that is worth fetching ahead.
   static constexpr double kLongestFetched = 1024;
 
-  /// All outlive it; `player` may be constructed later.
+  /// The arguments outlive this; `player` may be constructed later.
   VirtualExchanges(const Run& run, const VirtualOptions& options, Timetable& timetable,
                    VirtualWorkers& workers, Player& player);
 
   bool instant() const { return instant_; }
   bool fetches_ahead() const { return fetches_ahead_; }
   const Matchmaker& matchmaker() const { return matchmaker_; }
-  EdgeCounter& edges() { return edges_; }  // exchanges that are over
+  EdgeCounter& edges() { return edges_; }  // counts the exchanges that are over
 
   double next_due() const { return schedule_.peek().due; }
-  /// The next edge of the drawn list is due. Where exchanges are instant, it is to be exchanged at
-  /// once; otherwise it waits.
+  /// Takes the next due edge of the drawn list. Instant exchanges must then be done with
+  /// exchange_at_once(); other edges wait.
   DueEdge pop_due();
   void exchange_at_once(const DueEdge& edge);
-  /// An edge whose exchange begins now.
+  /// Returns an edge whose exchange begins now.
   std::optional<DueEdge> take() { return matchmaker_.take(); }
-  /// False where the exchange takes no time: it has happened. Otherwise the Timetable has its end.
+  /// Begins an exchange. Returns false if it took no time and has happened; otherwise the Timetable
+  /// has its end.
   bool begin(const DueEdge& edge);
-  /// That end has come.
+  /// Both partners apply, at the end of the exchange.
   void apply(const DueEdge& edge);
   void finish(const DueEdge& edge);
-  /// For measuring.
+  /// The exchanges in flight, for a measurement.
   std::vector<ExchangeInFlight> in_flight();
 
   /// The offers, for a checkpoint.
   std::vector<StateVectors> vectors();
   void restore(const CheckpointFile& file);
-  /// The state but for offers, edges() and what the workers keep.
+  /// The state without offers, edges() and the workers' own state.
   template <class Archive>
   void persist(Archive& archive) {
     archive(schedule_, matchmaker_);
@@ -57,7 +58,7 @@ class VirtualExchanges {
  private:
   void fetch_ahead() const;  // into the cache (prefetch.cpp)
   void offer(const DueEdge& edge);
-  /// Where worker w's offer lies; not when every exchange is instant.
+  /// Worker w's offer. Not callable when every exchange is instant.
   std::span<float> offer_of(int w);
   std::vector<Segment> offer_segments() const;
   void end_spans(const DueEdge& edge, double since_i, double since_j);

@@ -11,7 +11,7 @@ GradientRings::GradientRings(int workers, double mean_seconds, const Seeds& seed
   restore({}, 0);
 }
 
-// The next portion, in the place drawn_[begin …].
+// Draws the next portion into drawn_[begin …].
 void GradientRings::draw(std::size_t begin) {
   starts_[begin / kPortion] = next_portion_;
   Stream stream(key_, next_portion_.portion);

@@ -32,7 +32,7 @@ class GradientRings {
   /// As EdgeSchedule::ahead().
   const Ring& ahead(std::size_t places) const { return drawn_[(next_ + places) % kDrawn]; }
 
-  /// Where the clocks stand. Throws Error for what cannot be.
+  /// The clocks' state. Throws Error for an impossible one.
   template <class Archive>
   void persist(Archive& archive) {
     Start start = starts_[next_ / kPortion];
@@ -48,10 +48,10 @@ class GradientRings {
   static constexpr std::size_t kAhead = kDrawn - kPortion;
 
  private:
-  /// Of a portion of rings, each drawn from a stream of its own.
+  /// The start of a portion of rings. Each portion is drawn from a stream of its own.
   struct Start {
     std::uint64_t portion = 0;
-    double seconds = 0;  // of the last ring before it
+    double seconds = 0;  // time of the last ring before the portion
   };
   void draw(std::size_t begin);
   void restore(const Start& start, std::uint64_t within);
@@ -59,10 +59,10 @@ class GradientRings {
   int workers_;
   double mean_gap_;
   std::uint64_t key_;
-  std::array<Ring, kDrawn> drawn_;  // a ring of portions
+  std::array<Ring, kDrawn> drawn_;  // ring buffer of portions
   std::array<Start, kDrawn / kPortion> starts_;
   Start next_portion_;
-  std::size_t next_ = 0;  // in drawn_
+  std::size_t next_ = 0;  // index in drawn_
 };
 
 }  // namespace acid

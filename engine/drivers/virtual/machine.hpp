@@ -8,7 +8,7 @@
 namespace acid {
 
 // The virtual driver's model of a machine: how long gradients take, in simulated seconds
-// (docs/SIMULATION.md). Messages are engine/methods/network.hpp's.
+// (docs/SIMULATION.md). engine/methods/network.hpp models messages.
 
 enum class ComputeKind { constant, exponential, shifted_exponential, lognormal, pareto };
 

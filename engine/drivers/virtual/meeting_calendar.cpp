@@ -7,9 +7,10 @@
 namespace acid {
 namespace {
 
-// Gradient records kept apart between two samples; beyond this many they are summed.
+// Gradient records that are kept apart between two samples; more are summed.
 constexpr std::size_t kMostNotes = 1 << 16;
-constexpr std::int64_t kExchangesPerReport = 4096;  // of progress, where no gradients tell it
+constexpr std::int64_t kExchangesPerReport =
+    4096;  // how often progress is reported in runs without gradients
 
 }  // namespace
 
@@ -147,7 +148,7 @@ void MeetingCalendar::exchange_done(const DueEdge& edge) {
 void MeetingCalendar::count_exchange() {
   Totals& totals = state_.totals;
   ++totals.exchanges;
-  if (!consensus_only()) return;  // commits tell how far the run is
+  if (!consensus_only()) return;  // otherwise commits report progress
   totals.position.normalised_time = state_.timetable.time();
   totals.position.seconds = state_.timetable.seconds();
   if (totals.exchanges % kExchangesPerReport == 0) state_.player.tell_progress(totals.position);

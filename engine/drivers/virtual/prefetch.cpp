@@ -1,12 +1,12 @@
-// Fetches what the next events of an asynchronous virtual run need into the caches. Which workers
-// come next is known, and waiting for their memory would cost more than everything else.
+// Fetches what the next events of an asynchronous virtual run need into the caches. The next
+// workers are known, and waiting for their memory would cost more than everything else.
 #include "engine/base/fetch.hpp"
 #include "engine/drivers/virtual/meeting_calendar.hpp"
 
 namespace acid {
 namespace {
 
-// How many events before its own a worker's numbers are fetched, and then what they point to.
+// A worker's numbers are fetched kFar events before its own; what they point to, kNear before.
 constexpr std::size_t kFar = 8, kNear = 4;
 static_assert(kFar <= EdgeSchedule::kAhead && kFar <= GradientRings::kAhead);
 

@@ -31,7 +31,7 @@ double RoundClock::advance(const Leg& leg, const std::vector<RoundWork>& work,
                            const std::vector<std::shared_ptr<const MessageCosts>>& of_says) {
   const std::size_t n = work.size(), buckets = shares_.size();
   now_ = began_ = ready_;
-  bool computed = false;  // a gradient, whose step is to come
+  bool computed = false;  // the leg's gradient is computed, its step is not done
   bool stepping = false;  // the step goes with what is heard, bucket by bucket
   std::size_t said = 0;   // messages
   for (std::size_t k = 0; k < leg.size(); ++k) switch (leg[k]) {

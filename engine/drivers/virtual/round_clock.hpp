@@ -12,13 +12,14 @@ namespace acid {
 /// What a gradient costs besides its duration, and in which pieces its result travels.
 struct CostModel {
   double forward_share = 1.0 / 3;  // of a gradient's duration; the backward pass is the rest
-  /// Of a gradient's duration, on top of it: a worker computes for duration · (1 + this), whatever
-  /// the method. After the exchange (all-reduce), after each bucket of it (neighbour average beside
-  /// the gradient), before it (adapt-then-combine), with the gradient (pairwise).
+  /// The optimiser's time as a share of a gradient's duration: a worker computes for duration · (1
+  /// + this) in every method. It follows the exchange (all-reduce), each bucket of it (neighbour
+  /// average beside the gradient), precedes it (adapt-then-combine), or is part of the gradient
+  /// (pairwise).
   double optimizer_share = 0;
-  /// Equal buckets; 0: by size, as PyTorch's DistributedDataParallel cuts them, which overlaps one
-  /// bucket's all-reduce with the backward pass of the next: the first one small, so that sending
-  /// begins early. (DDP never cuts a tensor; these buckets do.)
+  /// The number of equal buckets; 0: buckets by size, as PyTorch's DistributedDataParallel cuts
+  /// them, which overlaps one bucket's all-reduce with the backward pass of the next. The first is
+  /// small, so that sending begins early. (DDP never cuts a tensor; these buckets do.)
   int buckets = 0;
   double first_bucket_bytes = 1 << 20, bucket_bytes = 25 << 20;
 
@@ -33,23 +34,23 @@ struct RoundWork {
   double optimizer_seconds = 0;  // on top
 };
 
-/// What the exchange of one worker's message with all its neighbours takes.
+/// What the exchange of one worker's message with all its neighbours costs.
 struct NeighbourCost {
   double latency_seconds = 0, transfer_seconds = 0;
   double seconds(double share) const { return latency_seconds + share * transfer_seconds; }
 };
 
-/// What the messages of one exchange of a synchronous method take.
+/// What the messages of one exchange of a synchronous method cost.
 struct MessageCosts {
-  // Where workers hear others' messages; empty where they hear all, by an all-reduce.
+  // Where workers hear neighbours; empty where they hear all, by an all-reduce.
   std::vector<std::vector<int>> neighbours = {};  // whom worker i hears
   std::vector<NeighbourCost> exchanges = {};      // of worker i
-  // Where they hear all: an all-reduce of each bucket, and one of the whole message.
+  // Where they hear all: the seconds of an all-reduce of each bucket, and of the whole message.
   std::vector<double> bucket_seconds = {};
   double whole_seconds = 0;
   bool of_gradients = false;  // the message is the gradient
-  bool is_whole = false;      // the message is one bucket, whatever it overlaps
-  bool is_empty = false;      // nothing is sent, and nobody waits
+  bool is_whole = false;      // the message is one bucket, also where it could overlap
+  bool is_empty = false;      // nothing is sent, and no worker waits
 };
 
 /// When the workers of a synchronous method are done with a leg of its round (DDP's and Decent-DP's
@@ -77,8 +78,8 @@ class RoundClock {
   /// `shares` of the buckets sum to 1.
   RoundClock(int workers, double forward_share, std::vector<double> shares);
 
-  /// `costs` of the messages that are said in the leg. Returns when the last worker is done with
-  /// it.
+  /// Advances the clock by a leg. `costs`: of the messages that are said in it. Returns when the
+  /// last worker ends it.
   double advance(const Leg& leg, const std::vector<RoundWork>& work,
                  const std::vector<std::shared_ptr<const MessageCosts>>& costs);
 
@@ -95,7 +96,7 @@ class RoundClock {
  private:
   using Buckets = std::vector<std::vector<double>>;  // by worker and bucket
 
-  /// When bucket b of worker i's gradient is computed.
+  /// The seconds at which bucket b of worker i's gradient is computed.
   double gradient_ready(std::size_t i, std::size_t b, const RoundWork& work) const {
     return began_[i] + work.gradient_seconds * (1 - (1 - forward_share_) * rest_[b]);
   }
@@ -112,8 +113,8 @@ class RoundClock {
   // When the message on its way arrives, by bucket, or whole; none is where the clock is kept.
   Buckets ends_;
   std::vector<double> whole_;
-  bool early_ = false;   // it was said before a gradient that is computed meanwhile
-  bool to_all_ = false;  // by an all-reduce
+  bool early_ = false;   // the message was said before a gradient that is computed meanwhile
+  bool to_all_ = false;  // the message goes to all, by an all-reduce
   std::vector<double> idle_;
 };
 

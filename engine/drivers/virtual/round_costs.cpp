@@ -5,7 +5,7 @@
 namespace acid {
 namespace {
 
-constexpr std::size_t kKeptCosts = 64;  // of those that are drawn, or differ
+constexpr std::size_t kKeptCosts = 64;  // costs of drawn or varying exchanges that are kept
 
 }  // namespace
 
@@ -41,7 +41,7 @@ std::shared_ptr<const MessageCosts> RoundCosts::of(std::int64_t exchange) {
 
 MessageCosts RoundCosts::of_all(double bytes) const {
   MessageCosts costs;
-  std::map<double, double> seconds;  // of a share; most buckets are of one size
+  std::map<double, double> seconds;  // by share; most buckets have the same size
   for (const double share : bucket_shares_) {
     const auto [known, added] = seconds.try_emplace(share, 0.0);
     if (added) known->second = network_.all_reduce_seconds(workers_, share * bytes);

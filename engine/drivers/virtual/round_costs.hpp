@@ -11,12 +11,12 @@
 
 namespace acid {
 
-/// What the messages of a simulated run of rounds take, exchange by exchange. What arrives at a
-/// worker shares its link: latencies overlap, bytes add up.
+/// What the messages of a simulated run of rounds cost, by exchange. Messages that arrive at a
+/// worker share its link: latencies overlap, bytes add up.
 class RoundCosts {
  public:
-  /// Messages in buckets of these shares, unless they are different from exchange to exchange: then
-  /// each is a bucket. `peers` and `network` outlive this.
+  /// `bucket_shares`: of a message, unless messages differ between exchanges: then each is one
+  /// bucket. `peers` and `network` outlive this.
   RoundCosts(const RunSpec& spec, const PeerSchedule& peers, const NetworkModel& network,
              const std::vector<double>& bucket_shares);
 
@@ -31,7 +31,7 @@ class RoundCosts {
   const std::vector<double> bucket_shares_;
   const int workers_;
   const bool of_gradients_, varies_, has_turns_;
-  // By exchange, or its place in a period, and bytes; -1: with all. Some of them.
+  // Some results, by exchange (or its place in a period; −1: all hear all) and bytes.
   std::map<std::pair<std::int64_t, double>, std::shared_ptr<const MessageCosts>> found_;
 };
 

@@ -97,7 +97,7 @@ void ServerCalendar::begin_gradient(int w) {
   }
 }
 
-// Counted here, so that the server knows the learning rate of what it is sent.
+// Gradients are counted here, so that the server knows the learning rate of what it is sent.
 void ServerCalendar::gradient_done(int w) {
   Walk& at = walk(w);
   state_.workers.end_span(w, SpanKind::compute, state_.workers.state(w).computing_since);
@@ -115,8 +115,8 @@ void ServerCalendar::commit(int w) {
       {.worker = w, .learning_rate = walk(w).learning_rate, .staleness = walk(w).staleness});
 }
 
-// The bytes of a message leave on its server's link when those of the messages before it have.
-// Hubs are numbered below 0 there, and so come before workers.
+// A message's bytes leave on its server's link after those of the messages before it. Hubs have
+// numbers below 0 there, and so come before workers.
 void ServerCalendar::push(int caller, Occurrence::Kind kind, std::size_t bytes) {
   const LinkCost& link = is_hub(caller) ? link_above_ : state_.options.network.link;
   Link& way = links_[static_cast<std::size_t>(servers().of(caller))];

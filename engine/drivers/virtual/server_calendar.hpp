@@ -6,8 +6,8 @@
 
 namespace acid {
 
-/// Every worker walks through the round at its own pace; what it says arrives at its server, which
-/// hears and answers at once, and then, if it is a hub, may send a message to the one above.
+/// Every worker walks through the round at its own pace. Its message arrives at its server, which
+/// hears and answers at once and, if it is a hub, may then send a message to the server above.
 class ServerCalendar final : public Calendar {
  public:
   explicit ServerCalendar(EventState& state);
@@ -24,13 +24,13 @@ class ServerCalendar final : public Calendar {
  private:
   /// Where a worker is in the round.
   struct Walk {
-    std::int64_t leg = 0, phase = 0;  // it comes to that
-    bool computing = false;           // its gradient has begun, and no step has followed
-    bool waiting = false;             // for the reply, in hear
-    bool replied = false;             // which has arrived
-    std::int64_t arrival = 0;         // the number of its last message at any server, from 1
-    std::int64_t staleness = 0;       // of its last gradient
-    double learning_rate = 0;         // likewise
+    std::int64_t leg = 0, phase = 0;  // the part of the round that comes next
+    bool computing = false;           // the gradient has begun, and no step has followed
+    bool waiting = false;             // for the reply, in the phase hear
+    bool replied = false;             // the reply has arrived
+    std::int64_t arrival = 0;         // number of the worker's last message at any server, from 1
+    std::int64_t staleness = 0;       // of the worker's last gradient
+    double learning_rate = 0;         // of the worker's last gradient
     template <class Archive>
     void persist(Archive& archive) {
       archive(leg, phase, computing, waiting, replied, arrival, staleness, learning_rate);
@@ -39,18 +39,18 @@ class ServerCalendar final : public Calendar {
   Walk& walk(int w) { return walks_[static_cast<std::size_t>(w)]; }
   template <class Archive>
   void persist_all(Archive& archive);
-  /// Until the worker computes or waits; once the run has ended, until its next leg.
+  /// Walks on until the worker computes or waits; once the run has ended, until its next leg.
   void go_on(int w);
   void begin_gradient(int w);
   void gradient_done(int w);
   void commit(int w);
-  // Of a caller (Servers).
+  // The argument is a caller (Servers).
   void say(int caller);
   void serve(int caller);
   void hear(int caller);
-  /// What arrives of a caller's, or for it, after so many bytes on its server's link.
+  /// Plans the arrival of a caller's message or reply after so many bytes on its server's link.
   void push(int caller, Occurrence::Kind kind, std::size_t bytes);
-  /// A server's link to its callers: when it has sent all, in seconds, each way.
+  /// A server's link to its callers: the seconds at which each direction is free.
   struct Link {
     double in_free = 0, out_free = 0;
     template <class Archive>
@@ -64,7 +64,7 @@ class ServerCalendar final : public Calendar {
 
   EventState& state_;
   std::vector<Walk> walks_;
-  std::int64_t arrivals_ = 0;  // at all servers of workers
+  std::int64_t arrivals_ = 0;  // at all servers, from workers
   const LinkCost link_above_;  // between hubs and the server above
   std::vector<Link> links_;    // by server
 };

@@ -18,7 +18,7 @@ struct Occurrence {
     pause_begins,
     pause_ends,
     message_arrives,  // at a server, from a worker or, as worker h − hubs, from hub h
-    reply_arrives     // from it
+    reply_arrives     // from a server
   };
   double seconds = 0;
   std::uint64_t sequence = 0;  // given by the Timetable
@@ -35,20 +35,20 @@ struct Occurrence {
   }
 };
 
-/// Whether it is between workers: after the run's last gradient nothing else happens.
+/// Whether it is an exchange between workers: nothing else happens after the run's last gradient.
 inline bool goes_on_after_end(Occurrence::Kind kind) {
   return kind == Occurrence::Kind::exchange_done || kind == Occurrence::Kind::message_arrives ||
          kind == Occurrence::Kind::reply_arrives;
 }
 
-/// How far such a run is, and what will happen in it, in one order: by seconds, then by worker,
-/// then as it was planned.
+/// How far an asynchronous virtual run is, and what will happen in it, ordered by seconds, then by
+/// worker, then as planned.
 class Timetable {
  public:
   std::int64_t steps() const { return steps_; }  // taken so far
   void count_step() { ++steps_; }
 
-  // Of the step being taken.
+  // The time of the current step.
   double time() const { return time_; }  // normalised
   double seconds() const { return seconds_; }
   /// Rounding never turns time back.

@@ -51,14 +51,14 @@ bool VirtualSync::budget_spent() {
     return true;
   if (budget.seconds == kNever) return false;
   if (!ahead_) ahead_ = look_ahead();
-  // What rounding alone puts beyond the limit is not late.
+  // A time beyond the limit by rounding alone is not late.
   return ahead_->seconds > budget.seconds * (1 + 1e-9);
 }
 
 Outcome VirtualSync::execute() {
   while (true) {
-    // Before the sample of this leg, like every cut: one step names one moment.
-    const bool open = spec_.method.round.is_open(leg_);  // nothing is kept of what is on its way
+    // A cut comes before the sample of the same leg, so that one step names one moment.
+    const bool open = spec_.method.round.is_open(leg_);  // messages on their way are not saved
     const bool stopping = !open && run_.stop.stop_requested() && !budget_spent();
     if (!open &&
         (stopping ? shell_.last_cut_is_due(leg_) : shell_.cut_is_due(leg_, totals_.position)))
@@ -158,7 +158,7 @@ void VirtualSync::hear(std::int64_t exchange) {
   });
 }
 
-// At the end of the leg, whatever comes after it.
+// The step is at the end of the leg, also where other phases follow it.
 void VirtualSync::step() {
   const bool first = notes_.empty();
   for (int w = 0; w < spec_.workers; ++w) {
@@ -219,11 +219,11 @@ void VirtualSync::advance_clock() {
   totals_.learning_rate = spec_.learning_rate(position);
 }
 
-// Until those it waits for have computed, a worker waits; then the exchange is on. A step that
-// follows an all-reduce of the gradient is after both, otherwise it is part of computing.
+// A worker waits until the workers it hears have computed; then it exchanges. A step that follows
+// an all-reduce of the gradient comes after both; otherwise it is part of computing.
 void VirtualSync::add_spans() {
   const Leg& leg = spec_.method.round.leg(leg_);
-  // Of what is heard last; a leg in which nothing is heard has nobody to wait for.
+  // The last message that is heard; a leg without one has no worker to wait for.
   const auto costs =
       costs_.of(std::max<std::int64_t>(0, spec_.method.round.heard_before(leg_ + 1) - 1));
   const bool with_all = costs->neighbours.empty();

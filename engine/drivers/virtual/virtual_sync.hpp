@@ -25,7 +25,7 @@ class VirtualSync {
 
   static constexpr std::string_view kLayout = "virtual-sync/5";
 
-  /// The state between two legs, the vectors apart.
+  /// The state between two legs, without vectors.
   template <class Archive>
   void persist(Archive& archive) {
     archive(shell_.ensemble, shell_.log, round_clock_, leg_, totals_, notes_, shell_.sampler);
@@ -38,11 +38,11 @@ class VirtualSync {
   void say();
   void hear(std::int64_t exchange);
   void step();
-  /// What worker w says; where gradients are reduced, its gradient.
+  /// Worker w's message: its gradient where gradients are reduced.
   std::span<float> message(int w);
-  /// The leg that comes next, as far as it is known before it happens.
+  /// The next leg, as far as it is known before it happens.
   struct Ahead {
-    RoundClock clock;  // at its end
+    RoundClock clock;  // at the leg's end
     std::vector<RoundWork> work;
     std::vector<std::shared_ptr<const MessageCosts>> costs;  // of the messages said in it
     double seconds = 0;                                      // when its last worker is done
@@ -51,7 +51,7 @@ class VirtualSync {
   void advance_clock();
   void add_spans();
   void take_sample();
-  /// Also when the next leg would end too late.
+  /// Whether the budget is spent; also true when the next leg would end too late.
   bool budget_spent();
 
   const Run& run_;
@@ -63,7 +63,7 @@ class VirtualSync {
   const std::vector<double> bucket_shares_;
   RoundCosts costs_;
   RoundClock round_clock_;
-  std::optional<Ahead> ahead_;  // of leg_, once somebody asked
+  std::optional<Ahead> ahead_;  // of leg_, once computed
   Timeline timeline_;
   std::vector<Arena<float>> messages_;  // by worker
   Arena<float> mean_;                   // of all messages, where all workers are heard
@@ -76,7 +76,7 @@ class VirtualSync {
   Totals totals_;
   GradientRecords notes_;
   std::atomic<bool> not_finite_{false};  // set by tasks
-  ChainPool pool_;                       // last: its tasks use the members above
+  ChainPool pool_;                       // declared last: its tasks use the members above
 };
 
 }  // namespace acid

@@ -17,12 +17,13 @@ enum class GradientClock {
 
 struct VirtualOptions {
   GradientClock gradient_clock = GradientClock::duration;
-  /// Except under `duration`, gradient_seconds is all that counts of it, and the pauses. Where
-  /// gradients are instantaneous so is the optimiser.
+  /// Under other clocks than `duration` only gradient_seconds and the pauses count. Where gradients
+  /// take no time the optimiser takes none.
   ComputeModel compute;
   NetworkModel network;
   CostModel cost;
-  /// Threads that compute; 0: everything on the calling thread. Changes no bit of the result.
+  /// Threads that compute; 0: everything on the calling thread. The result's bits do not depend on
+  /// it.
   int threads = 0;
 };
 

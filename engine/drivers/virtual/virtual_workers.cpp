@@ -82,7 +82,7 @@ double VirtualWorkers::release(int w) {
 void VirtualWorkers::pause(int w, bool begins) {
   State& s = state(w);
   s.paused = begins;
-  if (s.held || s.begun == 0) return;  // what does not compute is not stopped
+  if (s.held || s.begun == 0) return;  // a worker that does not compute is not stopped
   if (begins)
     clock_.ends(timetable_.seconds(), s.duration);
   else

@@ -13,22 +13,21 @@
 namespace acid {
 
 /// What each worker of an asynchronous virtual run is doing: it computes, or is held by the
-/// throttle, or paused. Normalised time passes as fast as those that compute let it: the clock
-/// knows of every gradient in flight, unless its worker is paused. The public thread's; the losses
-/// are the player's while their gradients are in flight.
+/// throttle, or is paused. The workers that compute determine how fast normalised time passes: the
+/// clock knows every gradient in flight whose worker is not paused. Belongs to the public thread;
+/// the losses belong to the player while their gradients are in flight.
 class VirtualWorkers {
  public:
   struct State {
-    double duration =
-        0;  // seconds, of the gradient in flight; where there is none, of a nominal one
+    double duration = 0;       // seconds of the gradient in flight; without one, a nominal duration
     double backlog_limit = 0;  // constant
     std::int64_t begun = 0;    // gradients begun, each with a duration
     bool held = false;         // by the throttle
     bool paused = false;
-    bool measured = false;  // the norm of one of its gradients, since the last sample
+    bool measured = false;  // the norm of one of its gradients since the last sample is known
     double held_since = 0;  // seconds
     int partner = -1;       // of the exchange in flight, once offered
-    double offered = 0;     // when it was, in normalised time
+    double offered = 0;     // normalised time of the offer
     double idle_seconds = 0;
     double computing_since = kNever;  // seconds; of an earlier attempt: kNever
     double exchanging_since = kNever;
@@ -39,7 +38,7 @@ class VirtualWorkers {
     }
   };
 
-  /// All outlive it; `player` may be constructed later.
+  /// The arguments outlive this; `player` may be constructed later.
   VirtualWorkers(const Run& run, const VirtualOptions& options, Timetable& timetable,
                  Player& player);
 
@@ -50,37 +49,37 @@ class VirtualWorkers {
     return seconds == kNever ? kNever : clock_.time_at(seconds);
   }
 
-  /// The run begins: all workers compute, and pauses are to come.
+  /// Begins the run: all workers compute, and pauses are to come.
   void begin();
   void plan_pauses();
   void compute(int w) { player_.compute(w, state(w).loss); }
-  /// Worker w begins to compute after having waited (or at the very start).
+  /// Worker w begins to compute after a wait, or at the very start.
   void begin_waiting(int w);
-  /// It computes the gradient that has begun with the commit before.
+  /// Worker w computes the gradient that began with its last commit.
   void compute_next(int w);
   void hold(int w);
-  /// Returns for how many seconds it was held.
+  /// Ends a hold. Returns its seconds.
   double release(int w);
-  /// A paused worker neither computes nor advances the clock; the end of its gradient was already
-  /// put off when it began.
+  /// Begins or ends a pause: the worker neither computes nor advances the clock. The end of its
+  /// gradient was already put off when the gradient began.
   void pause(int w, bool begins);
-  /// What worker w has done since then, which an earlier attempt may have begun, ends now.
+  /// Ends the span of worker w that began at `since`, maybe in an earlier attempt.
   void end_span(int w, SpanKind kind, double since) {
-    // Asked first, because with many workers most calls would be for nothing.
+    // Most calls with many workers would do nothing.
     if (w < Timeline::kMostWorkers && since != kNever)
       timeline_.add(w, kind, since, timetable_.seconds());
   }
-  /// The next sample tells the norm of one more gradient of each.
+  /// The next sample reports the norm of one more gradient of each worker.
   void forget_norms() {
     for (State& s : states_) s.measured = false;
   }
-  /// At the end: adds what those have waited who are held to their idle seconds, and to `total`.
+  /// Ends all holds with the run: adds their seconds to the workers' idle seconds and to `total`.
   void end_holds(double& total);
   void tell_times(Outcome& outcome);
 
  private:
   void schedule_gradient(int w);
-  /// What a gradient's duration is multiplied by to include the step. Events take no time.
+  /// The factor by which the step lengthens a gradient. Events take no time.
   double with_optimizer() const;
 
   const RunSpec& spec_;
