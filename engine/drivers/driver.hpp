@@ -10,7 +10,7 @@ namespace acid {
 
 enum class DriverKind { virtual_time, threads, mpi };
 
-/// What a run tells its driver; each reads its own part.
+/// What a run tells its driver; each driver reads its own part.
 struct DriverOptions {
   VirtualOptions virtual_time;
   ThreadsOptions threads;

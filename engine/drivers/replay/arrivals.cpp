@@ -61,7 +61,7 @@ std::optional<ReplayStep> Arrivals::step_of(int worker) {
   return step;
 }
 
-// The highest bits are in the apply that follows, if the events go so far.
+// The highest bits are in the apply that follows, if the events reach it.
 std::optional<std::uint64_t> Arrivals::number_of(const ScriptCursors::Cursor& offer) {
   const auto rest = std::span(*offer.events).subspan(offer.at);
   const auto apply = std::ranges::find(rest, EventKind::apply, &Event::kind);
@@ -83,7 +83,7 @@ bool Arrivals::let_go() {
   return true;
 }
 
-// False where it is not its turn.
+// Returns false if it is not the worker's turn.
 bool Arrivals::arrive(int worker, ReplayStep& step) {
   constexpr std::uint64_t kKnown = kExchangeMask << kExchangeBits | kExchangeMask;
   ScriptCursors::Cursor& c = workers_.at(worker);

@@ -11,12 +11,12 @@ CommitClocks::CommitClocks(ScriptCursors& workers, bool shared_clock, bool compl
     : workers_(workers),
       shared_(shared_clock),
       committed_(static_cast<std::size_t>(workers.gradients()) + 1) {
-  // Where the script breaks off, others' commits may be missing that moved the clock. Beyond 2⁵³
-  // commits a double no longer tells them apart.
+  // Where the script breaks off, commits of other workers that moved the clock may be missing.
+  // Beyond 2⁵³ a double no longer distinguishes commits.
   limit_ = (complete ? static_cast<double>(workers.gradients()) : 0x1p53) / workers.size();
 }
 
-// Written so that a time that is not a number fails too.
+// Fails for a time that is not a number, too.
 void CommitClocks::check_time(int worker) const {
   const ScriptCursors::Cursor& c = workers_.at(worker);
   const double time = c.event().time;
@@ -33,7 +33,7 @@ bool CommitClocks::waits(int worker) {
   if (shared_ || !count_) return false;
   ScriptCursors::Cursor& c = workers_.at(worker);
   const Event& event = c.event();
-  std::int64_t others = 0;  // that were committed before
+  std::int64_t others = 0;  // commits of other workers before this one
   if (is_commit(event.kind)) {
     others = number(worker) - 1;
   } else {
@@ -58,7 +58,7 @@ bool CommitClocks::break_off() {
   return true;
 }
 
-// Clocks count commits, so the time of a commit is its number: its alone where all share a clock.
+// Clocks count commits, so a commit's time is its number, unique where all workers share a clock.
 std::int64_t CommitClocks::number(int worker) const {
   const double time = workers_.at(worker).event().time;
   const std::int64_t number = std::llround(time * workers_.size());

@@ -26,7 +26,7 @@ std::optional<ReplayStep> ReplayOrder::next() {
   return std::nullopt;
 }
 
-// Nothing when the worker has to wait, or has no more events.
+// Returns nothing if the worker must wait or has no more events.
 std::optional<ReplayStep> ReplayOrder::step_of(int worker) {
   Cursor& c = workers_.at(worker);
   if (c.at == c.events->size()) {
@@ -54,7 +54,7 @@ void ReplayOrder::end_events(int worker) {
   ++ended_;
 }
 
-// Nothing where it waits for the others there.
+// Returns nothing if the worker waits for the others at the mark.
 std::optional<ReplayStep> ReplayOrder::arrive_at_mark(int worker) {
   Cursor& c = workers_.at(worker);
   if (c.offered && !may_give_up(worker))
@@ -114,7 +114,7 @@ std::optional<ReplayStep> ReplayOrder::exchange_step(int worker) {
   const int partner = other(edge, worker);
   Cursor& p = workers_.at(partner);
   if (kind == EventKind::offer && (c.lost || p.lost)) return offer_alone(worker, edge);
-  // The drawn list is one order, so a partner that waits at an exchange of ours waits at this one.
+  // The drawn list is one order, so a partner that waits at one of our exchanges waits at this one.
   if (p.state != State::at_exchange || p.edges.front().number != edge.number) {
     c.state = State::at_exchange;
     return std::nullopt;
@@ -137,7 +137,7 @@ std::optional<ReplayStep> ReplayOrder::exchange_step(int worker) {
       .kind = kind, .time = time, .worker = edge.i, .partner = edge.j, .exchange = edge.number};
 }
 
-// Nothing while the partner's offer is missing.
+// Returns nothing while the partner's offer is missing.
 std::optional<ReplayStep> ReplayOrder::apply_step(int worker) {
   Cursor& c = workers_.at(worker);
   const Event& event = c.event();
@@ -168,14 +168,14 @@ std::optional<ReplayStep> ReplayOrder::apply_step(int worker) {
                     .alone = alone != alone_.end()};
 }
 
-// The edge that the worker's event, an exchange, must be.
+// The edge of the worker's event, an exchange.
 const DueEdge& ReplayOrder::due_edge(int worker) {
   Cursor& c = workers_.at(worker);
   const Event& event = c.event();
   const auto is_other = [&](const DueEdge& edge) {
     return (edge.number & kExchangeMask) != (event.exchange & kExchangeMask);
   };
-  // Of those with a worker who is lost some may be left out.
+  // Exchanges with a lost worker may be left out.
   while (true) {
     while (c.edges.empty() && schedule_.peek().due <= event.time) draw();
     if (c.edges.empty() || !is_other(c.edges.front()) || !is_lost(other(c.edges.front(), worker)))

@@ -15,34 +15,33 @@
 namespace acid {
 
 /// Brings the events of all workers into one order that respects that of each worker, the meeting
-/// of partners and the marks, and makes sure that they are what a run may have done: state machines
-/// and clocks as docs/SEMANTICS.md has them, every exchange the next of both its workers in the
-/// drawn list. Where workers have clocks of their own, an event comes once as many gradients are
-/// committed as its time tells of; a script for which no order allows that is broken. A worker
-/// whose events end with `lost` is at no later mark; exchanges with it may be left out, or offered
-/// and not applied, and both partners offer when they come to it, without a meeting. Where the
-/// method has a server the order is that of Arrivals. O(log n) per event besides the drawing of
-/// edges. Not thread-safe.
+/// of partners and the marks, and checks that a run may have done them: state machines and clocks
+/// as in docs/SEMANTICS.md, every exchange the next of both its workers in the drawn list. Where
+/// workers have clocks of their own, an event comes once as many gradients are committed as its
+/// time says; a script for which no order allows that is broken. A worker whose events end with
+/// `lost` is at no later mark; exchanges with it may be left out, or offered and not applied, and
+/// both partners offer without a meeting. Where the method has a server the order is that of
+/// Arrivals. O(log n) per event without the drawing of edges. Not thread-safe.
 class ReplayOrder {
  public:
-  /// Both outlive it. `complete`: the script tells the whole run; otherwise the workers' events may
-  /// break off anywhere, and the order ends where no worker can go on.
+  /// The arguments outlive this. `complete`: the script has the whole run; otherwise the workers'
+  /// events may break off anywhere, and the order ends where no worker can go on.
   ReplayOrder(const RunSpec& spec, const ReplayScript& script, bool complete);
 
-  /// Nothing at the end of the script. Throws BrokenScript.
+  /// Returns nothing at the end of the script. Throws BrokenScript.
   std::optional<ReplayStep> next();
 
   std::int64_t commits() const { return clocks_.commits(); }  // so far, of all workers
-  /// Each has two workers who apply it, or is an arrival at the server.
+  /// Each exchange is applied by two workers, or is an arrival at the server.
   std::int64_t exchanges() const { return arrivals_ ? arrivals_->count() : halves_ / 2; }
-  /// The last mark. Of lost workers that had no part in it, all that they ever did counts.
+  /// The last mark. For a lost worker that is absent from it, all its events count.
   struct AllAtMark {
     std::int64_t commits = 0, exchanges = 0;
-    std::vector<bool> absent;  // by worker: not there
+    std::vector<bool> absent;  // by worker: not at the mark
   };
   const AllAtMark& last_mark() const { return mark_; }
   bool is_lost(int worker) const { return workers_.at(worker).lost; }
-  /// A sample comes that tells of what this worker does now.
+  /// Whether a later sample contains what this worker does now.
   bool is_noted(int worker) const {
     return !workers_.at(worker).lost || workers_.at(worker).samples > 0;
   }

@@ -25,12 +25,12 @@ int ReplayOrder::awaited_at_mark() const {
   }));
 }
 
-// What it has offered, and not applied.
+// Whether the worker may leave its offer unapplied.
 bool ReplayOrder::may_give_up(int worker) const {
   return is_lost(other(*workers_.at(worker).offered, worker));
 }
 
-// The partner does so when it comes to it, if it does.
+// The partner does the same if it reaches the exchange.
 ReplayStep ReplayOrder::offer_alone(int worker, const DueEdge& due) {
   Cursor& c = workers_.at(worker);
   const DueEdge edge = due;
@@ -57,7 +57,7 @@ ReplayStep ReplayOrder::offer_alone(int worker, const DueEdge& due) {
           .alone = true};
 }
 
-// A run that ends by itself executes every edge that is due by then.
+// A run that ends by itself executes every edge that is due by its end.
 void ReplayOrder::check_end() {
   const double end = static_cast<double>(clocks_.commits()) / workers_.size();
   while (schedule_.peek().due <= end) draw();
@@ -69,11 +69,11 @@ void ReplayOrder::check_end() {
   }
 }
 
-// What was recorded of an interrupted run reaches further for some workers than for others.
+// The record of an interrupted run reaches further for some workers than for others.
 bool ReplayOrder::may_break_off() const { return !complete_ && ended_ > 0; }
 
-// Of those that wait for a partner, the one whose exchange was drawn first: what its partner waits
-// for is no exchange. Null when there is none.
+// The worker with the first drawn exchange among those that wait for a partner; the partner does
+// not wait for an exchange. Null if no worker waits.
 const ReplayOrder::Cursor* ReplayOrder::first_at_exchange() const {
   const Cursor* first = nullptr;
   for (const Cursor& c : workers_.all())

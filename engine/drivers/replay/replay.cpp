@@ -74,17 +74,17 @@ class Replay {
   const ReplayScript& script_;
   ReplayOrder order_;
   RunShell shell_;
-  std::deque<Offers> offers_;     // as many as were ever in use at a time
-  std::vector<Offers*> offered_;  // by worker: of its exchange in flight
+  std::deque<Offers> offers_;     // as many as were ever in use at once
+  std::vector<Offers*> offered_;  // by worker: the offers of its exchange in flight
   OffersAlone alone_;
   std::vector<double> losses_;           // of the gradients in flight
   GradientRecords notes_;                // since the last sample; filled in on the workers' chains
-  std::vector<bool> noted_;              // workers that have a note there
-  std::vector<GradientRecord> unheard_;  // by worker: in place of those that no mark tells of
-  bool notes_lack_ = false;  // gradients from before the checkpoint that was resumed from
+  std::vector<bool> noted_;              // workers that have a record in notes_
+  std::vector<GradientRecord> unheard_;  // by worker: takes records that no mark contains
+  bool notes_lack_ = false;              // gradients from before the resumed checkpoint are missing
   EdgeCounter edges_;
-  bool given_up_ = false;  // diverged, and the script says that the recorded run did not
-  Player player_;          // last: its threads end before what they work on
+  bool given_up_ = false;  // diverged, but the script says that the recorded run did not
+  Player player_;          // declared last: its threads end before what they use
   Ensemble& ensemble_ = shell_.ensemble;
   EventLog& log_ = shell_.log;
   ChainPool& pool_ = player_.pool();
@@ -124,7 +124,7 @@ void Replay::resume(const CheckpointFile& file) {
   ArchiveReader state(file.state());
   ensemble_.persist(state);
   ensemble_.restore(file);
-  ArchiveWriter numbers;  // of the events that come next, as the log keeps them
+  ArchiveWriter numbers;  // the numbers of the next events, as the log keeps them
   for (int w = 0; w < spec_.workers; ++w) {
     check_standing(w);
     numbers(order_.standing(w).events);
@@ -135,7 +135,7 @@ void Replay::resume(const CheckpointFile& file) {
   log_.persist(reader);
 }
 
-// A checkpoint of another run, or of another moment of this one.
+// Fails for a checkpoint of another run or of another moment of this one.
 void Replay::check_standing(int w) const {
   const ReplayOrder::Standing standing = order_.standing(w);
   const Worker& worker = ensemble_.worker(w);
@@ -184,7 +184,7 @@ void Replay::begin(const ReplayStep& step) {
 void Replay::commit(const ReplayStep& step) {
   const int w = step.worker;
   const auto index = static_cast<std::size_t>(w);
-  const bool noted = order_.is_noted(w);  // what a lost worker noted last never arrived
+  const bool noted = order_.is_noted(w);  // the last record of a lost worker never arrived
   const bool first = noted && !noted_[index];
   if (noted) noted_[index] = true;
   GradientRecord& note = noted ? notes_.emplace_back() : unheard_[index];
@@ -222,7 +222,7 @@ void Replay::offer(const ReplayStep& step) {
 void Replay::apply(const ReplayStep& step) {
   const auto kept = step.alone ? alone_.at(step) : nullptr;
   Offers* const offers = kept ? kept.get() : offered_[static_cast<std::size_t>(step.worker)];
-  // The partner's offer, where it was made alone, is on the partner's chain.
+  // The offer of a partner that offered alone is on the partner's chain.
   pool_.submit(step.worker, step.alone ? step.partner : ChainPool::kNoChain,
                ChainPool::Weight::light, [this, step, offers, kept](int) {
                  Worker& worker = ensemble_.worker(step.worker);
@@ -275,9 +275,9 @@ void Replay::mark_alone(const ReplayStep& step) {
   });
 }
 
-// Of the exchanges with a lost worker those that the other has applied, as it reports them.
+// An exchange with a lost worker counts if the other worker has applied it, as the other reports.
 void Replay::count_edge(const ReplayStep& step) {
-  if (spec_.method.has_server()) return;  // no graph has a part in it
+  if (spec_.method.has_server()) return;  // no graph is used
   const bool met =
       step.kind == EventKind::exchange || (step.kind == EventKind::offer && !step.alone);
   const bool outlived = step.kind == EventKind::apply && step.alone && !order_.is_lost(step.worker);
@@ -285,8 +285,8 @@ void Replay::count_edge(const ReplayStep& step) {
     edges_.add(std::min(step.worker, step.partner), std::max(step.worker, step.partner));
 }
 
-// In the script's order fewer exchanges than workers are in flight. Those beyond have their applies
-// among the submitted tasks, which may be behind.
+// Fewer exchanges than workers are in flight in the script's order. More may be in use, because
+// submitted applies may not have run yet.
 Offers* Replay::free_offers() {
   const auto find = [this]() -> Offers* {
     for (Offers& offers : offers_)
@@ -305,15 +305,15 @@ Position Replay::position_of_gradient(std::int64_t gradients) const {
   return spec_.after_exchanges(gradients, 0, 0, ensemble_.dimension());
 }
 
-// There the workers' own clocks may be behind the commits.
+// The workers' own clocks may be behind the commits at a mark.
 Position Replay::position_at_mark(double time) const {
   Position here = shell_.position(order_.last_mark().commits, 0, order_.last_mark().exchanges);
   here.normalised_time = time;
   return here;
 }
 
-// After a resume the first sample would tell of a part of its gradients only and is better silent
-// about them, unless one of them is where the run diverged.
+// After a resume the first sample would have only a part of its gradients, so it has none, unless
+// one of them is where the run diverged.
 GradientRecords Replay::collect_notes() {
   GradientRecords notes = std::move(notes_);
   notes_.clear();
@@ -324,8 +324,8 @@ GradientRecords Replay::collect_notes() {
   return notes;
 }
 
-// A run that a sample found to have diverged takes no other. Where the script goes on all the same,
-// it is this execution alone that has diverged, and its end is known.
+// A run in which a sample found divergence takes no other sample. If the script goes on, only this
+// execution has diverged, and its end is known.
 void Replay::measure(double time) {
   if (shell_.sampler.diverged()) {
     given_up_ = true;

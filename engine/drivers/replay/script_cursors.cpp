@@ -33,8 +33,8 @@ ScriptCursors::ScriptCursors(int workers, const ReplayScript& script)
   }
 }
 
-// The last event of a worker that was lost while the others went on. That happens to workers with
-// clocks of their own only, and never to worker 0, whose process is rank 0.
+// The last event of a worker that was lost while the others went on. Only workers with clocks of
+// their own can be lost, and never worker 0, whose process is rank 0.
 void ScriptCursors::read_loss(int worker, bool shared_clock) {
   Cursor& c = at(worker);
   c.lost =

@@ -11,36 +11,36 @@
 
 namespace acid {
 
-/// How far each worker is in a script, and whose turn it is. A worker that is ready has a turn to
-/// come; one that waits has none until somebody wakes it.
+/// How far each worker is in a script, and whose turn it is. A ready worker gets a turn; a waiting
+/// one gets none until it is woken.
 class ScriptCursors {
  public:
   enum class State { ready, at_clock, at_exchange, at_apply, at_mark, ended };
   struct Cursor {
     const std::vector<Event>* events = nullptr;
     std::size_t at = 0;
-    std::size_t last_use = 0;  // of a gradient: index + 1 of a commit, or of what may say it; or 0
+    std::size_t last_use = 0;  // of a gradient: 1 + index of its commit or of what may say it; 0
     State state = State::ready;
     bool in_flight = false;  // a gradient
     std::int64_t gradients = 0;
     std::int64_t halves = 0;                         // exchanges applied
     std::int64_t all_gradients = 0, all_halves = 0;  // in the whole script
     bool lost = false;
-    std::int64_t marks = 0, samples = 0;  // to come, of a lost worker before its end
+    std::int64_t marks = 0, samples = 0;  // still to come, of a lost worker, before its end
     double time = 0, last_change = 0;
     std::deque<DueEdge> edges;       // drawn, not executed
-    std::optional<DueEdge> offered;  // and not applied
+    std::optional<DueEdge> offered;  // offered, not applied
     const Event& event() const { return (*events)[at]; }
   };
-  /// Where a worker stands between two steps.
+  /// A worker's state between two steps.
   struct Standing {
     std::int64_t events = 0;  // executed
     std::int64_t gradients = 0;
-    double last_change = 0;  // when a gradient or an exchange changed its x or mixed it
+    double last_change = 0;  // when a gradient or an exchange last changed or mixed its x
     bool computing = false;  // a gradient is in flight that the script says or commits later
   };
 
-  /// The script outlives it. Throws BrokenScript.
+  /// The script outlives this. Throws BrokenScript.
   ScriptCursors(int workers, const ReplayScript& script);
 
   int size() const { return static_cast<int>(cursors_.size()); }
@@ -50,12 +50,12 @@ class ScriptCursors {
   std::int64_t gradients() const;  // of all, in the whole script
   Standing standing(int worker) const;
 
-  /// The worker whose turn it is: in turn, one event each, so that all of them advance together.
-  /// Nothing when nobody is ready.
+  /// The worker whose turn it is. Workers take turns, one event each, so that all advance together.
+  /// Nothing if no worker is ready.
   std::optional<int> next_turn();
-  /// It need not wait any more.
+  /// The worker need not wait any more.
   void wake(int worker);
-  /// Its event has been executed.
+  /// The worker's event has been executed.
   void proceed(int worker);
   [[noreturn]] void broken(int worker, const std::string& what) const;
 

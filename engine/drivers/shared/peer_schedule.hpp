@@ -56,13 +56,11 @@ class PeerSchedule {
       all_;  // the exchange in which all hear all, where there are others too; null: none
 
   std::vector<std::shared_ptr<const Exchange>> cycle_;
-  std::vector<std::int64_t> cycle_messages_ = {
-      0};  // messages before each exchange of the cycle, and in the whole cycle
+  std::vector<std::int64_t> cycle_messages_ = {0};  // before each of its exchanges, and in all
 
   mutable Mutex mutex_;
   mutable std::map<std::int64_t, std::shared_ptr<const Exchange>> drawn_ GUARDED_BY(mutex_);
-  mutable std::vector<std::int64_t> bytes_ GUARDED_BY(mutex_) = {
-      0};  // sent before each exchange, where exchanges differ
+  mutable std::vector<std::int64_t> bytes_ GUARDED_BY(mutex_) = {0};  // before each, if they differ
 };
 
 }  // namespace acid

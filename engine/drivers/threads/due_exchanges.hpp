@@ -11,50 +11,51 @@
 
 namespace acid {
 
-/// The exchanges of an asynchronous run on threads, from the moment that they are due. Whoever
-/// makes an edge startable executes it, or threads do that have nothing else to do.
+/// The exchanges of an asynchronous run on threads, from the moment they are due. The thread that
+/// makes an edge startable executes it, or one of the threads that only do exchanges.
 ///
-/// mutex_ guards the list of due edges and who waits for it. It comes after the workers' mutexes:
-/// nobody waits for one of these while holding it.
+/// mutex_ guards the list of due edges and who waits for it. It comes after the workers' mutexes: a
+/// thread that holds it waits for none of these.
 class DueExchanges {
  public:
   /// `workers` and `closing`, which is set once no gradient commits any more, outlive this.
-  /// `own_threads`: there are threads that execute_until_over().
+  /// `own_threads`: whether threads call execute_until_over().
   DueExchanges(const RunSpec& spec, LockedWorkers& workers, const StopLatch& closing,
                bool own_threads);
 
-  /// Whether the throttle holds worker w. Asked while the worker's mutex is held, the answer stays
-  /// true as long as it is: nothing moves the worker's edges, and of those due by the time of an
-  /// event now all are counted.
+  /// Whether the throttle holds worker w. If the caller holds the worker's mutex, the answer stays
+  /// true as long as it does: nothing moves the worker's edges, and all edges due by the time of an
+  /// event now are counted.
   bool behind(int w) EXCLUDES_LOCK(mutex_);
   void count_hold() EXCLUDES_LOCK(mutex_);
-  /// Until the throttle holds worker w no longer, or the run is closing. The thread executes what
-  /// it can itself, and sleeps while others have under way what it waits for.
+  /// Returns when the throttle no longer holds worker w, or the run is closing. The thread executes
+  /// what it can, and sleeps while other threads execute what it waits for.
   void catch_up(int w) EXCLUDES_LOCK(mutex_);
-  /// The calling thread has committed a gradient: has executed what that made due.
+  /// Called after a commit of the calling thread: executes the exchanges that it
+  /// made due, or wakes the threads that do.
   void after_commit() EXCLUDES_LOCK(mutex_);
-  /// Executes what may start.
+  /// Executes the exchanges that may start.
   void execute() EXCLUDES_LOCK(mutex_);
-  /// What a thread that does exchanges alone does.
+  /// The body of a thread that does only exchanges.
   void execute_until_over() EXCLUDES_LOCK(mutex_);
 
   /// After the last gradient: executes every edge that is due. Returns how many were waiting.
   std::int64_t drain() EXCLUDES_LOCK(mutex_);
-  /// Nobody starts another exchange, and nobody waits for one.
+  /// From now on no thread starts another exchange or waits for one.
   void end() EXCLUDES_LOCK(mutex_);
-  /// Waits for the exchanges in flight; false when they do not come to an end. From then on nobody
+  /// Waits for the exchanges in flight; returns false if they do not come to an end. No thread
   /// starts another until go_on().
   bool pause() EXCLUDES_LOCK(mutex_);
   void go_on() EXCLUDES_LOCK(mutex_);
 
-  /// Until so many gradients are committed or, whatever comes first, these seconds have passed.
+  /// Returns when so many gradients are committed or these seconds have passed.
   void sleep_until(std::int64_t gradients, double seconds) EXCLUDES_LOCK(mutex_);
-  /// Wakes who sleeps until the throttle or that many gradients let it go on.
+  /// Wakes threads that sleep for the throttle or for a number of gradients, if they may go on.
   void wake() EXCLUDES_LOCK(mutex_);
 
-  /// Tells which edges were used and drawn, and how often a worker was held.
+  /// Reports which edges were used and drawn, and how often a worker was held.
   void tell(Outcome& outcome) EXCLUDES_LOCK(mutex_);
-  /// While no exchange is in flight.
+  /// Only while no exchange is in flight.
   template <class Archive>
   void persist(Archive& archive) EXCLUDES_LOCK(mutex_) {
     MutexLock lock(mutex_);
@@ -63,8 +64,8 @@ class DueExchanges {
 
  private:
   void make_due() REQUIRES_LOCK(mutex_);
-  /// Makes edges due up to now and executes what may start, until nothing may. Lets go of mutex_
-  /// during each exchange.
+  /// Makes edges due and executes what may start, until nothing may. Releases mutex_ during each
+  /// exchange.
   void execute_ready() REQUIRES_LOCK(mutex_);
   void done(const DueEdge& edge) REQUIRES_LOCK(mutex_);
   bool holds(int w) const REQUIRES_LOCK(mutex_);
@@ -80,9 +81,9 @@ class DueExchanges {
   Matchmaker matchmaker_ GUARDED_BY(mutex_);
   EdgeCounter edges_ GUARDED_BY(mutex_);
   std::int64_t holds_ GUARDED_BY(mutex_) = 0;
-  std::int64_t next_watch_ GUARDED_BY(mutex_) = 0;  // when sleep_until() wakes, in gradients
+  std::int64_t next_watch_ GUARDED_BY(mutex_) = 0;  // gradients at which sleep_until() wakes
   int in_flight_ GUARDED_BY(mutex_) = 0;            // exchanges being executed
-  bool pausing_ GUARDED_BY(mutex_) = false;         // nobody starts another
+  bool pausing_ GUARDED_BY(mutex_) = false;         // no thread starts another exchange
   bool over_ GUARDED_BY(mutex_) = false;
 };
 

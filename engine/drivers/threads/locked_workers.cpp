@@ -42,7 +42,7 @@ bool LockedWorkers::commit(int w, const Position& here, double loss, double star
   what.worker = w;
   what.time = here.normalised_time;
   what.position = here;
-  what.position.bytes = 0;  // which exchanges came before is no fact while others are under way
+  what.position.bytes = 0;  // the order of commits and concurrent exchanges is not defined
   what.learning_rate = spec_.learning_rate(here);
   what.loss = loss;
   what.gradient = what.direction = shell_.ensemble.gradient(w);

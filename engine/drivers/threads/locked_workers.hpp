@@ -12,16 +12,16 @@
 
 namespace acid {
 
-/// The workers of an asynchronous run on threads, and how far they have come together: normalised
-/// time is the gradients that they have committed ÷ n.
+/// The workers of an asynchronous run on threads, and how far they are together: normalised time is
+/// the gradients that they have committed ÷ n.
 ///
 /// Locks: each worker has a mutex that guards everything that belongs to it (its state machine, its
 /// notes, its idle time, its events and spans). An exchange holds two of them, lower index first;
-/// AllWorkersLocked holds all, in index order. What changes a count holds the mutex of a worker
+/// AllWorkersLocked holds all, in index order. A count changes only under the mutex of a worker
 /// that it counts for, so under all of them no count changes.
 class LockedWorkers {
  public:
-  /// What belongs to one worker besides the state machine, on cache lines of its own.
+  /// One worker's part without the state machine, on cache lines of its own.
   struct alignas(128) Own {
     Mutex mutex;
     GradientRecords notes;  // since the last sample
@@ -39,7 +39,7 @@ class LockedWorkers {
   // Any thread.
   std::int64_t commits() const { return commits_.load(); }
   std::int64_t exchanges() const { return exchanges_.load(); }
-  /// A server has heard another message: its number, from 1.
+  /// Counts another message that a server has heard. Returns its number, from 1.
   std::int64_t arrive() { return exchanges_.fetch_add(1) + 1; }
   double now() const { return static_cast<double>(commits()) / static_cast<double>(spec_.workers); }
   double seconds() const { return run_.clock.seconds() - started_seconds_; }  // spent on the run
@@ -49,40 +49,40 @@ class LockedWorkers {
   }
   Own& own(int w) { return own_[static_cast<std::size_t>(w)]; }
 
-  /// Computes the gradient of worker w that has begun and returns its loss. For the thread that
-  /// begins and commits the worker's gradients, without the mutex: the snapshot, its buffers and
-  /// the count of gradients change only in these two events.
+  /// Computes the gradient of worker w that has begun and returns its loss. Called without the
+  /// mutex by the thread that begins and commits the worker's gradients: the snapshot, its buffers
+  /// and the count of gradients change only in these two events.
   double compute(int w);
 
-  // Whoever holds the mutex of worker w.
+  // The caller holds the mutex of worker w.
   void begin(int w, double t);
-  /// Counts a gradient that the worker commits next. Returns where the run is right after it;
-  /// nothing when the budget has none left.
+  /// Counts a gradient that the worker commits next. Returns the run's position right after it;
+  /// nothing if the budget has none left.
   std::optional<Position> count_commit();
-  /// False where the loss is not finite. `started`: seconds() when it began to be computed. Of
-  /// `more` counts what only the caller knows: begins_next and the staleness.
+  /// Returns false if the loss is not finite. `started`: seconds() when its computation began. Only
+  /// begins_next and the staleness of `more` count, which only the caller knows.
   bool commit(int w, const Position& here, double loss, double started, const Commit& more);
-  /// The worker has waited since then, by seconds(), until now, which it returns.
+  /// Ends a wait of the worker that began at `since` (seconds()). Returns the time now.
   double add_wait(int w, double since);
-  /// Since then a server has heard and answered it, or been with the one above, until now.
+  /// The same of a visit: a server hears and answers the worker, or visits the one above.
   double add_visit(int w, double since);
 
-  // Whoever holds no mutex.
+  // The caller holds no mutex.
   void exchange(const DueEdge& edge);
-  /// The throttle has held worker w since then, by seconds(), until now.
+  /// Ends a hold of worker w that began at `since` (seconds()).
   void waited(int w, double since);
 
-  // Whoever holds all mutexes, or is the only thread there is.
+  // The caller holds all mutexes, or is the only thread.
   RunShell& shell() { return shell_; }
   Ensemble& ensemble() { return shell_.ensemble; }
   EventLog& log() { return shell_.log; }
-  /// The notes of all since the last sample, in commit order. Takes them out.
+  /// Takes out all notes since the last sample, in commit order.
   GradientRecords collect_notes();
   Totals totals(const Position& here);
-  /// Tells how the workers spent their time until then, in seconds.
+  /// Reports how the workers spent their time until then, in seconds.
   void tell_times(double until, Outcome& outcome);
 
-  /// The state but for the vectors and what own() gives.
+  /// The state without vectors and without what own() gives.
   template <class Archive>
   void persist(Archive& archive) {
     std::int64_t commits = commits_.load(), exchanges = exchanges_.load();
@@ -101,7 +101,7 @@ class LockedWorkers {
   const RunSpec& spec_;
   double started_seconds_ = 0;  // set before the threads start; earlier attempts' time is before it
   RunShell shell_;     // worker i and its log: guarded by own_[i].mutex; the sampler: the caller's
-  Timeline timeline_;  // of worker i: guarded by own_[i].mutex
+  Timeline timeline_;  // worker i's part: guarded by own_[i].mutex
   std::unique_ptr<Own[]> own_;
   std::atomic<std::int64_t> commits_{0};  // changes only under a worker's mutex
   std::atomic<std::int64_t> exchanges_{

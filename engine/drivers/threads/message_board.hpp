@@ -13,40 +13,39 @@ namespace acid {
 
 /// Where the workers of a synchronous run on threads leave their messages for each other.
 ///
-/// Worker w's message of an exchange is written before it is said and read by those that wait for
-/// it; a worker says the next but one, which takes its place, when they all have heard it. Where
-/// the graph changes, that may be long after they began to wait for others. Where all workers are
-/// heard, they meet before and after their parts of the mean are added, which is the caller's
-/// business.
+/// Worker w's message of an exchange is written before it is said, and read by the workers that
+/// wait for it. The worker's message after the next takes its place once all of them have heard it.
+/// Where the graph changes, that may be long after they began to wait for others. Where all workers
+/// are heard, the caller makes them meet before and after they add their parts of the mean.
 class MessageBoard {
  public:
-  /// Each worker has said and heard so many messages before. All outlive this.
+  /// Each worker has said and heard `said` messages before. The arguments outlive this.
   MessageBoard(const RunSpec& spec, const PeerSchedule& peers, Ensemble& ensemble,
                std::int64_t said);
 
-  /// Nothing is sent in it, and nobody waits.
+  /// Whether the exchange carries nothing, so that no worker waits.
   bool is_empty(std::int64_t exchange) const { return peers_.form().floats(exchange) == 0; }
 
   // Worker w's thread.
-  /// Until the message before the last one of the worker's is heard, whose place is wanted. False
-  /// once it is aborted.
+  /// Waits until the place of the message is free: the worker's message before the last is heard.
+  /// Returns false once aborted.
   bool wait_for_place(int w, std::int64_t exchange);
   void say(int w, std::int64_t exchange);
-  /// Until those whom the worker hears have said their messages. False once it is aborted.
+  /// Waits until the workers that w hears have said their messages. Returns false once aborted.
   bool wait_for_peers(int w, std::int64_t exchange);
   void hear_peers(int w, std::int64_t exchange, EventLog& log);
-  /// The worker's part of the mean of all messages.
+  /// Adds the worker's part of the mean of all messages.
   void add_part(int w, std::int64_t exchange);
-  /// Where gradients are reduced nothing happens: the step takes direction().
+  /// Does nothing where gradients are reduced: the step takes direction().
   void hear_mean(int w, std::int64_t exchange, EventLog& log);
-  /// What the optimiser is given.
+  /// The optimiser's input.
   std::span<const float> direction(int w);
 
-  /// Frees everybody who waits, for ever.
+  /// Wakes all waiting threads, for good.
   void abort();
 
  private:
-  /// Where gradients are reduced, the worker's gradient.
+  /// The worker's message: its gradient where gradients are reduced.
   std::span<float> message(int w, std::int64_t exchange);
   std::vector<const float*> messages(std::int64_t exchange);  // by worker
 

@@ -5,7 +5,7 @@
 namespace acid {
 namespace {
 
-constexpr double kMostBytes = 256 << 20;  // of copies
+constexpr double kMostBytes = 256 << 20;  // of copies of models
 constexpr int kMost = 64, kMostToEvaluate = 3;
 
 int most_samples(const RunSpec& spec, std::size_t dimension) {
@@ -23,7 +23,7 @@ void RoundSamples::resume_at(const SampleTimes& times) {
   times_ = times;
 }
 
-// By the clock a sample is where the last worker comes to it, so the next is due only after that.
+// A sample by the clock is where the last worker reaches it, so the next is due only after that.
 bool RoundSamples::take(std::int64_t leg, const Position& here) {
   MutexLock lock(mutex_);
   if (awaited_ || !times_.due(here)) return false;
@@ -35,7 +35,7 @@ bool RoundSamples::take(std::int64_t leg, const Position& here) {
   return true;
 }
 
-// Those before it have room: the first worker to come here left its parts of them.
+// Earlier samples have room: the first worker that came here has left its parts of them.
 bool RoundSamples::is_room_for(const Sample& sample) const {
   return with_room_ < most_ && (!sample.evaluates || to_evaluate_ < kMostToEvaluate);
 }

@@ -12,20 +12,20 @@
 
 namespace acid {
 
-/// Samples of a synchronous run on threads. The workers come to a sample one by one: each leaves a
-/// copy of its model and goes on, and the calling thread evaluates the copies once all are there.
-/// So nobody waits for a sample, unless three are still to be evaluated, or copies of all models
-/// that take more than 256 MiB are there already.
+/// Samples of a synchronous run on threads. The workers reach a sample one by one: each leaves a
+/// copy of its model and goes on, and the calling thread evaluates the copies once all are there. A
+/// worker waits only if three samples are still to be evaluated, or if copies of all models that
+/// take more than 256 MiB are there already.
 class RoundSamples {
  public:
-  /// All models where a leg began.
+  /// All models at the beginning of a leg.
   struct Sample {
     std::vector<std::vector<float>> x, buffers;  // by worker
     std::vector<std::int64_t> gradients;         // by worker
     Totals totals;
     GradientRecords notes;         // of the gradients since the last sample
-    std::int64_t extra_bytes = 0;  // that have come beside messages
-    int models = 0;                // that are there
+    std::int64_t extra_bytes = 0;  // received beside messages
+    int models = 0;                // copies that are there
     bool evaluates = false, has_room = false;
   };
 
@@ -33,10 +33,11 @@ class RoundSamples {
   RoundSamples(const RunSpec& spec, std::size_t dimension);
   void resume_at(const SampleTimes& times) EXCLUDES_LOCK(mutex_);
 
-  /// Whether there is a sample where the run is now, before that leg: asked once of each, in order.
+  /// Whether there is a sample before that leg, at the position `here`. Called once per leg, in
+  /// order.
   bool take(std::int64_t leg, const Position& here) EXCLUDES_LOCK(mutex_);
-  /// Worker w's part of the sample of that leg; `notes` are emptied. position_of()
-  /// is where the run is when the last part is there. False: the run is over.
+  /// Adds worker w's part of the sample of that leg and empties `notes`. position_of() is called
+  /// for the last part and returns the run's position. Returns false if the run is over.
   template <class PositionOf>
   bool leave(int w, std::int64_t leg, const Worker& worker, GradientRecords& notes,
              double idle_seconds, const PositionOf& position_of) EXCLUDES_LOCK(mutex_) {
@@ -52,17 +53,17 @@ class RoundSamples {
     return true;
   }
 
-  // The calling thread's.
-  /// Sleeps until the next sample is whole; nothing when the run is over and there is none.
+  // The calling thread calls the next two.
+  /// Sleeps until the next sample is whole; returns null if the run is over and there is none.
   Sample* next() EXCLUDES_LOCK(mutex_);
-  /// The sample that next() gave last is evaluated.
+  /// Tells that the last sample of next() is evaluated.
   void evaluated() EXCLUDES_LOCK(mutex_);
 
-  /// Sleeps until all that are whole are evaluated. False: the run is over.
+  /// Sleeps until all whole samples are evaluated. Returns false if the run is over.
   bool wait_until_evaluated() EXCLUDES_LOCK(mutex_);
-  /// The run is over: there will be no other sample, and nobody waits any more.
+  /// Ends the run: there will be no other sample, and no thread waits any more.
   void close() EXCLUDES_LOCK(mutex_);
-  /// Likewise, and those that are there will not be evaluated.
+  /// As close(), but samples that are there will not be evaluated.
   void abandon() EXCLUDES_LOCK(mutex_);
 
  private:
@@ -72,15 +73,15 @@ class RoundSamples {
   void complete(std::int64_t leg, const Position& here) REQUIRES_LOCK(mutex_);
 
   const RunSpec& spec_;
-  const int most_;  // samples that have room at a time
+  const int most_;  // the most samples with room at once
   Mutex mutex_;
   Condition changed_;
   SampleTimes times_ GUARDED_BY(mutex_);
-  std::map<std::int64_t, Sample> open_ GUARDED_BY(mutex_);  // by leg; parts are missing
+  std::map<std::int64_t, Sample> open_ GUARDED_BY(mutex_);  // by leg; with parts missing
   std::deque<Sample> whole_ GUARDED_BY(mutex_);
-  bool awaited_ GUARDED_BY(mutex_) = false;  // one by the clock that is not whole yet
-  int with_room_ GUARDED_BY(mutex_) = 0;     // samples that have
-  int to_evaluate_ GUARDED_BY(mutex_) = 0;   // of these, those that evaluate the model
+  bool awaited_ GUARDED_BY(mutex_) = false;  // a sample by the clock is not whole yet
+  int with_room_ GUARDED_BY(mutex_) = 0;     // samples with room
+  int to_evaluate_ GUARDED_BY(mutex_) = 0;   // samples with room that evaluate the model
   bool closed_ GUARDED_BY(mutex_) = false, abandoned_ GUARDED_BY(mutex_) = false;
 };
 

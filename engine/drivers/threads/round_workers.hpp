@@ -9,17 +9,17 @@
 
 namespace acid {
 
-/// The workers of a synchronous run on threads, and how they spend their time. What belongs to
-/// worker i is thread i's, and everything is one thread's while all others wait.
+/// The workers of a synchronous run on threads, and how they spend their time. Thread i owns what
+/// belongs to worker i; while all others wait, one thread owns everything.
 class RoundWorkers {
  public:
   explicit RoundWorkers(const Run& run);
 
   double seconds() const { return run_.clock.seconds() - started_seconds_; }  // spent on the run
-  /// After so many legs, now; without extra bytes.
+  /// The position now, after so many legs; without extra bytes.
   Position position(std::int64_t legs) const { return peers_.after_legs(legs, seconds()); }
-  /// With those that have come by now, which are those of so many legs while no worker hears
-  /// anything.
+  /// The position with the extra bytes of all workers so far, which are those of so many legs while
+  /// no worker hears anything.
   Position position_of_all(std::int64_t legs) const {
     return shell_.with_extra_bytes(position(legs));
   }
@@ -28,24 +28,25 @@ class RoundWorkers {
   Ensemble& ensemble() { return shell_.ensemble; }
   EventLog& log() { return shell_.log; }
 
-  // Of worker w.
-  /// A gradient begins and is computed.
+  // The thread of worker w calls these.
+  /// Begins a gradient and computes it.
   void compute(int w);
-  /// It is committed; `direction`: what the optimiser is given. False where its loss is not finite.
+  /// Commits the gradient; `direction`: the optimiser's input. Returns false if its loss is not
+  /// finite.
   bool step(int w, std::span<const float> direction);
   GradientRecords& notes(int w) { return notes_[static_cast<std::size_t>(w)]; }  // since a sample
   double idle_seconds(int w) const { return idle_seconds_[static_cast<std::size_t>(w)]; }
   void waited(int w, double seconds) { idle_seconds_[static_cast<std::size_t>(w)] += seconds; }
-  /// What the worker has done since then, by seconds(), ends now. Returns the time that it is.
+  /// Ends a span of the worker that began at `since` (seconds()). Returns the time now.
   double end_span(int w, SpanKind kind, double since);
 
-  // Of all.
-  /// Goes on from the run's checkpoint, if it has one. Returns the leg that is next.
+  // One thread calls these while all others wait.
+  /// Resumes the run's checkpoint, if it has one. Returns the next leg.
   std::int64_t resume();
-  /// Before that leg, none of whose gradients is committed: an attempt that goes on from there
-  /// computes them again.
+  /// Saves a cut before that leg. None of its gradients is committed: an attempt that resumes the
+  /// cut computes them again.
   void save(std::int64_t leg);
-  /// Leaves none. In no order.
+  /// Takes out the notes of all workers, in no order.
   GradientRecords take_notes();
   double idle_seconds() const;  // of all together
   void tell_times(Outcome& outcome);
@@ -53,7 +54,7 @@ class RoundWorkers {
  private:
   const Run& run_;
   const PeerSchedule peers_;
-  double started_seconds_ = 0;  // earlier attempts' time is before it
+  double started_seconds_ = 0;  // the time of earlier attempts is before it
   RunShell shell_;
   Timeline timeline_;
   std::vector<GradientRecords> notes_;

@@ -14,11 +14,11 @@ namespace acid {
 /// that are not slowed do at that moment, so the factor means the same on a crowded machine.
 class SlowWorkers {
  public:
-  /// From a request to stop on nobody sleeps: the run saves itself and ends.
+  /// After a request to stop no worker sleeps: the run saves itself and ends.
   SlowWorkers(const ThreadsOptions& options, const std::stop_token& stop);
-  /// After a gradient of `worker` that took `seconds`: sleeps, if the worker is a slow one.
+  /// Called after a gradient of `worker` that took `seconds`: sleeps if the worker is a slow one.
   void keep(int worker, double seconds) EXCLUDES_LOCK(mutex_);
-  /// Wakes who sleeps, for good. Any thread.
+  /// Wakes all sleeping threads, for good. Any thread.
   void wake() { awake_.set(); }
 
  private:

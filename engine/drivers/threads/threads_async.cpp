@@ -45,14 +45,14 @@ Outcome ThreadsAsync::execute() {
     if (!stopped) waiting = exchanges_.drain();
     exchanges_.end();
   } catch (...) {
-    fail();  // wakes the threads that sleep, so that they can be joined
+    fail();  // wakes sleeping threads, so that they can be joined
     throw;
   }
   exchangers.join();
 
   Position end = workers_.position(workers_.commits());
-  // Neither the drain nor an evaluation that goes on when the last gradient has committed is
-  // charged to the run.
+  // The run's seconds include neither the drain nor an evaluation that is still running when the
+  // last gradient commits.
   end.seconds = std::max(workers_.trained_seconds(), sampled_seconds_);
   if (stopped) {
     if (shell_.last_cut_is_due(end.gradients)) save_cut();
@@ -81,9 +81,9 @@ void ThreadsAsync::train() {
 }
 
 void ThreadsAsync::work(int w) {
-  if (!start_line_.wait()) return;  // nobody gets ahead while the others' threads are being made
+  if (!start_line_.wait()) return;  // no worker gets ahead while other threads are being made
   while (true) {
-    // In flight already: it began with the commit before, or it had when the checkpoint was taken.
+    // A gradient that began with the last commit, or before the checkpoint, is already in flight.
     if (!workers_.own(w).computing && !begin_once_caught_up(w)) return;
     const double started = workers_.seconds();
     const double loss = workers_.compute(w);
@@ -116,7 +116,7 @@ bool ThreadsAsync::begin(int w) {
 bool ThreadsAsync::commit(int w, double loss, double started) {
   if (closing_.is_set()) return false;
   MutexLock lock(workers_.own(w).mutex);
-  // Asked here too: the calling thread may be evaluating.
+  // Checked here too, because the calling thread may be evaluating.
   if (spec_.budget.spent(workers_.position(0))) {
     close();
     return false;
@@ -148,7 +148,7 @@ void ThreadsAsync::watch() {
   }
 }
 
-// Wakes for the end of the budget too, and now and then to look at what no commit tells.
+// Wakes at the end of the budget too, and from time to time for what no commit reports.
 void ThreadsAsync::sleep_until(double time, double until_seconds) {
   constexpr double kWatchSeconds = 0.2;
   const double gradients = std::ceil(time * spec_.workers - 1e-9);
@@ -158,7 +158,7 @@ void ThreadsAsync::sleep_until(double time, double until_seconds) {
 }
 
 // With every mutex held no event is half done, so the copies are one consistent cut. After the last
-// commit it is too late: the sample there is the final one, after the exchanges that are still due.
+// commit it is too late: that sample is the final one, after the exchanges that are still due.
 void ThreadsAsync::take_sample() {
   Totals totals;
   MeanModel mean;
@@ -175,10 +175,10 @@ void ThreadsAsync::take_sample() {
   shell_.sampler.take(mean, totals, notes);
 }
 
-// No exchange starts meanwhile, and those in flight come to their end first. A worker that commits
-// a gradient waits until the cut is over, so that all of them are soon locked.
+// No exchange starts meanwhile, and those in flight end first. A worker that commits a gradient
+// waits until the cut is over, so that all of them are soon locked.
 void ThreadsAsync::save_cut() {
-  if (!exchanges_.pause()) return;  // somebody failed, and the run ends with that
+  if (!exchanges_.pause()) return;  // a thread failed, and the run ends with its error
   try {
     save_paused();
   } catch (...) {

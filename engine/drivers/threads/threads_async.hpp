@@ -13,11 +13,10 @@
 
 namespace acid {
 
-/// One asynchronous run on threads: a thread per worker computes its gradients, some execute
-/// exchanges where that is asked for, and the calling thread takes samples and cuts when they are
-/// due and sees the ends that no worker sees coming. Where the method has a server no exchange is
-/// ever due, and the workers' threads come to the server instead. What they share has locks of its
-/// own: the workers first, then what is due, or the server.
+/// One asynchronous run on threads: a thread per worker computes its gradients, optional threads
+/// execute exchanges, and the calling thread takes samples and cuts when they are due and sees the
+/// ends that no worker sees. With a server no exchange is ever due; the workers' threads visit the
+/// server instead. Order of locks: the workers', then that of the due exchanges or the server's.
 class ThreadsAsync {
  public:
   ThreadsAsync(const Run& run, const ThreadsOptions& options);
@@ -27,8 +26,8 @@ class ThreadsAsync {
     return method.has_server() ? "threads-server/3" : "threads-async/4";
   }
 
-  /// The state, the vectors apart, while nothing happens: no exchange is in flight, and the caller
-  /// holds every worker's mutex or is the only thread there is.
+  /// The state without vectors, while nothing happens: no exchange is in flight, and the caller
+  /// holds every worker's mutex or is the only thread.
   template <class Archive>
   void persist(Archive& archive) {
     archive(workers_, exchanges_, shell_.sampler);
@@ -37,28 +36,28 @@ class ThreadsAsync {
   }
 
  private:
-  // A worker's thread.
+  // A worker's thread calls these.
   void work(int w);
-  /// The next gradient begins with it unless the throttle holds it. False when the budget is spent
-  /// (or the run is closing): nothing was committed.
+  /// Commits a gradient; the next begins with it unless the throttle holds it. Returns false if the
+  /// budget is spent (or the run is closing): nothing was committed.
   bool commit(int w, double loss, double started);
-  /// False when the throttle holds the gradient.
+  /// Begins a gradient. Returns false if the throttle holds it.
   bool begin(int w);
-  /// As often as the throttle holds it. False when the run is closing.
+  /// Calls begin() until the throttle lets it. Returns false if the run is closing.
   bool begin_once_caught_up(int w);
 
-  // The calling thread.
+  // The calling thread calls these.
   void train();
   void watch();
-  /// Until this normalised time, these seconds, or a little while.
+  /// Sleeps until this normalised time, these seconds, or for a short while.
   void sleep_until(double time, double until_seconds);
   void take_sample();
   void save_cut();
   void save_paused();
 
-  // Any thread.
+  // Any thread may call these.
   void close();
-  void fail();  // a thread threw
+  void fail();  // called when a thread threw
 
   const Run& run_;
   const RunSpec& spec_;
@@ -68,7 +67,7 @@ class ThreadsAsync {
   StopLatch closing_;  // no gradient commits any more
   std::atomic<bool> diverged_{false};
   LockedWorkers workers_;
-  RunShell& shell_;  // of workers_; the sampler is the calling thread's
+  RunShell& shell_;  // part of workers_; the sampler belongs to the calling thread
   DueExchanges exchanges_;
   std::optional<ThreadsServer> server_;
   double sampled_seconds_ = 0;  // of the latest sample; calling thread only

@@ -62,7 +62,7 @@ void ThreadsServer::say(int w, double t) {
                      static_cast<std::uint64_t>(walks_[static_cast<std::size_t>(w)].arrival));
 }
 
-// What `caller` has said, on the way of worker w, which has waited for its server since then.
+// The server hears the message of `caller`, on the way of worker w, which has waited since `since`.
 void ThreadsServer::call(int w, int caller, double t, double since) {
   Walk& at = walks_[static_cast<std::size_t>(w)];
   Servers& servers = workers_.ensemble().servers();

@@ -10,36 +10,36 @@
 
 namespace acid {
 
-/// The servers of a run on threads, and how far its workers are in the method's round. What a
-/// worker does between two gradients its thread does at once, at one normalised time, under the
-/// worker's mutex; what it says there its server hears and answers before the thread goes on, and a
-/// hub that visits the one above is back by then.
+/// The servers of a run on threads, and how far its workers are in the method's round. A worker's
+/// thread does all between two gradients at once, at one normalised time, under the worker's mutex:
+/// its server hears and answers before the thread goes on, and a hub that visits the server above
+/// is back by then.
 ///
-/// Of mutexes_ one guards each server, with its counts and what it says and hears above, and the
-/// last the one above. They come after the workers' mutexes, that of the one above after the
-/// others: under all of the workers' nobody is at a server. An arrival gets its number under the
-/// mutexes of all servers that it changes, so every server has heard its own in the order of their
-/// numbers.
+/// mutexes_ has one mutex per server, for its counts and its messages to and from the server above,
+/// and a last one for the server above. The order of locks: the workers' mutexes, the servers', the
+/// last one; so a thread that holds all workers' mutexes knows that no worker is at a server. An
+/// arrival gets its number under the mutexes of all servers that it changes, so every server hears
+/// its messages in the order of their numbers.
 class ThreadsServer {
  public:
   /// A gradient that has been computed and counted.
   struct Done {
-    Position here;  // right after it
+    Position here;  // right after the gradient
     double loss = 0;
-    double started = 0;  // when it began to be computed, by LockedWorkers::seconds()
+    double started = 0;  // when its computation began, by LockedWorkers::seconds()
   };
 
-  /// All outlive it.
+  /// The arguments outlive this.
   ThreadsServer(const RunSpec& spec, LockedWorkers& workers);
 
-  // Whoever holds the mutex of worker w.
-  /// Before its first gradient: until that has begun. False where the run has none left.
+  // The caller holds the mutex of worker w.
+  /// Walks to the worker's first gradient and begins it. Returns false if the run has none left.
   bool begin(int w);
-  /// Until its next gradient has begun or, where this was one of the run's last, to the leg's end.
-  /// False where the loss is not finite.
+  /// Walks until the worker's next gradient has begun or, after one of the run's last, to the leg's
+  /// end. Returns false if the loss is not finite.
   bool go_on(int w, const Done& done);
 
-  // Whoever holds all mutexes, or is the only thread there is.
+  // The caller holds all mutexes, or is the only thread.
   template <class Archive>
   void persist(Archive& archive) {
     archive(walks_);
@@ -48,8 +48,8 @@ class ThreadsServer {
  private:
   struct Walk {
     RoundPlace place;
-    std::int64_t arrival = 0;  // the number of its last message at any server, from 1
-    double learning_rate = 0;  // of its last gradient
+    std::int64_t arrival = 0;  // number of the worker's last message at any server, from 1
+    double learning_rate = 0;  // of the worker's last gradient
     template <class Archive>
     void persist(Archive& archive) {
       archive(place, arrival, learning_rate);

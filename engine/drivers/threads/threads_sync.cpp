@@ -27,13 +27,13 @@ void ThreadsSync::save_cut(std::int64_t leg) {
 Outcome ThreadsSync::execute() {
   train();
   Position here = workers_.position_of_all(legs_done_.load());
-  here.seconds = end_seconds_;  // what is evaluated after it is not charged to the run
+  here.seconds = end_seconds_;  // evaluations after it are not charged to the run
   if (stopped_.load()) return shell_.stopped(here);
   return shell_.end(shell_.mixing_time(here.normalised_time),
                     shell_.totals(here, 0, workers_.idle_seconds()), collect_notes(),
                     [this](Outcome& outcome) {
                       workers_.tell_times(outcome);
-                      // By normalised time none is late: it is where the next leg begins.
+                      // By normalised time no sample is late: it is where the next leg begins.
                       if (spec_.cadence.every_seconds < kNever)
                         outcome.skipped = shell_.sampler.skipped();
                     });
@@ -45,7 +45,7 @@ void ThreadsSync::train() {
   try {
     evaluate_samples();
   } catch (...) {
-    abort();  // wakes the threads that sleep, so that they can be joined
+    abort();  // wakes sleeping threads, so that they can be joined
     throw;
   }
   workers.join();
@@ -61,7 +61,7 @@ void ThreadsSync::abort() {
 
 bool ThreadsSync::meet(int w, const std::function<void()>& leader) {
   const double since = workers_.seconds();
-  double leading = 0;  // the last one to come works while the others wait
+  double leading = 0;  // the last worker that arrives works while the others wait
   const bool whole = barrier_.wait([&] {
     const double began = workers_.seconds();
     if (leader) leader();
@@ -79,7 +79,7 @@ void ThreadsSync::work(int w) {
             spec_.method, leg, [&] { return may_go_on(w, leg); },
             [&](Phase phase, std::int64_t exchange) { return act(w, phase, exchange); }))
       return;
-  // The last leg is whole once all have come through it.
+  // The last leg is whole once all workers have done it.
   meet(w, [&] { between_legs(workers_.ensemble().worker(w).gradients()); });
 }
 
@@ -133,7 +133,7 @@ ThreadsSync::Decision ThreadsSync::decide(int w, std::int64_t leg) {
 
 bool ThreadsSync::must_meet(std::int64_t leg, const Position& here) {
   if (must_end(here)) return true;
-  if (spec_.method.round.is_open(leg)) return false;  // nothing is kept of what is on its way
+  if (spec_.method.round.is_open(leg)) return false;  // messages on their way are not saved
   if (run_.stop.stop_requested()) return true;
   if (!shell_.cut_is_due(leg, here)) return false;
   cut_due_ = leg;
@@ -173,7 +173,7 @@ void ThreadsSync::between_legs(std::int64_t leg) {
   samples_.close();
 }
 
-// What the calling thread does until the run is over.
+// The calling thread's work until the run is over.
 void ThreadsSync::evaluate_samples() {
   while (RoundSamples::Sample* const sample = samples_.next()) {
     sort_by_commit(sample->notes);
@@ -206,7 +206,7 @@ bool ThreadsSync::hear(int w, std::int64_t exchange) {
   return spec_.method.hears_all_in(exchange) ? reduce(w, exchange) : hear_peers(w, exchange);
 }
 
-// Each worker adds a part of the vector once all have said theirs.
+// Each worker adds a part of the vector once all have said their messages.
 bool ThreadsSync::reduce(int w, std::int64_t exchange) {
   if (!board_->is_empty(exchange)) {
     if (!meet(w)) return false;

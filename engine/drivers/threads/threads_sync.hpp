@@ -17,13 +17,13 @@
 namespace acid {
 
 /// One synchronous run on threads. Each worker goes through the legs of the method's round on its
-/// own, and waits for the workers that it hears, and those that have not heard it yet, alone. What
-/// the first to come to a leg finds to be due holds for all, and happens once the leg's gradient is
-/// computed and nothing is heard or committed yet. For a sample each leaves a copy of its model;
-/// for a checkpoint and at the end all meet at a barrier, and the last to come saves the run, or
-/// ends it.
+/// own, and waits only for the workers that it hears and for those that have not heard it yet. The
+/// first worker that reaches a leg decides for all what is due; it happens once the leg's gradient
+/// is computed, before anything is heard or committed. For a sample each worker leaves a copy of
+/// its model; for a checkpoint and at the end all meet at a barrier, and the last to arrive saves
+/// the run, or ends it.
 ///
-/// Worker i's state belongs to thread i, and to the last to come while all are at the barrier.
+/// Thread i owns worker i's state; while all are at the barrier the last to arrive owns all.
 class ThreadsSync {
  public:
   ThreadsSync(const Run& run, const ThreadsOptions& options);
@@ -32,11 +32,11 @@ class ThreadsSync {
   static constexpr std::string_view kLayout = kRoundsLayout;
 
  private:
-  /// Of a leg: what the first worker that came to it has decided for all.
+  /// What the first worker that reached a leg has decided for all.
   struct Decision {
     bool meet = false, sample = false;
-    int passed = 0;                // workers that know of it
-    std::int64_t extra_bytes = 0;  // theirs, before the leg
+    int passed = 0;                // workers that know the decision
+    std::int64_t extra_bytes = 0;  // of these workers, before the leg
   };
 
   void work(int w);
@@ -51,9 +51,9 @@ class ThreadsSync {
   Decision decide(int w, std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_);
   bool must_meet(std::int64_t leg, const Position& here) REQUIRES_LOCK(decisions_mutex_);
   bool cut_is_due(std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_);
-  /// Until all workers are here; the last of them is the leader.
+  /// Waits until all workers are here; the last of them is the leader.
   bool meet(int w, const std::function<void()>& leader = {});
-  /// The leader's, before anything of a leg is heard or committed.
+  /// Called by the leader, before anything of a leg is heard or committed.
   void between_legs(std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_);
   bool leave_sample(int w, std::int64_t leg);
   bool must_end(const Position& here) const;
@@ -67,15 +67,15 @@ class ThreadsSync {
   const Run& run_;
   const RunSpec& spec_;
   SlowWorkers slow_workers_;
-  double end_seconds_ = 0;      // of the run: where all met last, before the end is evaluated
+  double end_seconds_ = 0;      // of the run: when all last met, before the end is evaluated
   std::int64_t first_leg_ = 0;  // of this attempt
   RoundWorkers workers_;
   RunShell& shell_;  // of workers_; its sampler is the calling thread's, and the leader's once all
                      // samples are evaluated
-  std::optional<MessageBoard> board_;       // once it is known how many messages came before
+  std::optional<MessageBoard> board_;       // made once the number of earlier messages is known
   std::atomic<std::int64_t> legs_done_{0};  // committed by all, when they last met
-  std::atomic<bool> ended_{false};          // set where all meet
-  std::atomic<bool> stopped_{false};        // by the person; likewise
+  std::atomic<bool> ended_{false};          // set while all meet
+  std::atomic<bool> stopped_{false};        // by the person; set while all meet
   std::atomic<bool> end_wanted_{false};
   std::atomic<std::int64_t> diverged_leg_{RunSpec::kNoEnd};  // the first whose loss is not finite
   StopLatch closing_;
@@ -86,7 +86,7 @@ class ThreadsSync {
   std::int64_t cut_due_ GUARDED_BY(decisions_mutex_) = -1;                   // before this leg
 
   RoundSamples samples_;
-  GradientRecords unsampled_;  // of samples after the run diverged; the calling thread's
+  GradientRecords unsampled_;  // records of samples after the run diverged; the calling thread's
 };
 
 }  // namespace acid

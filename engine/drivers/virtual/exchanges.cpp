@@ -134,8 +134,7 @@ std::vector<Segment> VirtualExchanges::offer_segments() const {
 
 std::vector<StateVectors> VirtualExchanges::vectors() {
   if (instant_) return {};
-  StateVectors offers{
-      kOffers, offer_segments(), {}, /*compared=*/false};  // not compared: offers are past
+  StateVectors offers{kOffers, offer_segments(), {}, /*compared=*/false};  // they are past
   for (int w = 0; w < player_.ensemble().size(); ++w) offers.values.push_back(offer_of(w));
   return {std::move(offers)};
 }

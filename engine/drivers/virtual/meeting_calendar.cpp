@@ -9,8 +9,7 @@ namespace {
 
 // Gradient records that are kept apart between two samples; more are summed.
 constexpr std::size_t kMostNotes = 1 << 16;
-constexpr std::int64_t kExchangesPerReport =
-    4096;  // how often progress is reported in runs without gradients
+constexpr std::int64_t kExchangesPerReport = 4096;  // of progress, in runs without gradients
 
 }  // namespace
 
