@@ -29,7 +29,7 @@ std::size_t AllReduce::size_of(const Mail& mail) {
 Buckets::Buckets(std::size_t dimension)
     : dimension_(dimension), count_((dimension + kBucketElements - 1) / kBucketElements) {}
 
-// Numbered from the end.
+// Buckets are numbered from the end.
 std::pair<std::size_t, std::size_t> Buckets::range(std::size_t bucket) const {
   const std::size_t last = count_ - bucket;
   return {dimension_ * (last - 1) / count_, dimension_ * last / count_};
@@ -37,7 +37,7 @@ std::pair<std::size_t, std::size_t> Buckets::range(std::size_t bucket) const {
 
 std::size_t Buckets::holding(std::size_t element) const {
   std::size_t bucket = count_ - 1 - element * count_ / dimension_;
-  // Rounding down may name the bucket beside it.
+  // Rounding down may give the bucket beside the right one.
   while (element < range(bucket).first) ++bucket;
   while (element >= range(bucket).second) --bucket;
   return bucket;
@@ -71,7 +71,7 @@ std::pair<std::size_t, std::size_t> AllReduce::slice(std::size_t bucket, int ran
   return {first + (last - first) * k / n, first + (last - first) * (k + 1) / n};
 }
 
-// A bucket of fewer elements than processes leaves some of them without.
+// A bucket of fewer elements than processes has no slice for some of them.
 bool AllReduce::has_slice(std::size_t bucket, int rank) const {
   return slice(bucket, rank).first < slice(bucket, rank).second;
 }
@@ -109,7 +109,7 @@ void AllReduce::deliver(const Mail& mail) {
   }
 }
 
-// Nobody sends a slice of the next round before it has the mean of this one, so there is room.
+// A process sends no slice of the next round before it has the mean of this one, so there is room.
 void AllReduce::fetch_slice(const Mail& mail, std::size_t bucket) {
   ACID_ASSERT(bucket < state_.size(), "rank {} sends bucket {} of {}", mail.from, bucket,
               state_.size());
@@ -128,7 +128,7 @@ void AllReduce::fetch_mean(const Mail& mail, std::size_t bucket) {
 }
 
 // Adds this process's slice of a bucket once all parts are there. The mean of the last round may
-// still be on its way to the slowest.
+// still be on its way to the slowest process.
 void AllReduce::add(std::size_t bucket) {
   Bucket& state = state_[bucket];
   if (!state.contributed || state.leaving > 0) return;

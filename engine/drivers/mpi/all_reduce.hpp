@@ -12,10 +12,10 @@
 namespace acid {
 
 /// A vector of `dimension` elements cut into buckets of about a mebibyte, the last elements first:
-/// that is the order in which a backward pass finishes them. No bucket is empty. They are smaller
-/// than the 25 MiB of PyTorch's DistributedDataParallel, which reduces one bucket after the other
-/// and pays a start-up for each: here the messages of all buckets are under way side by side, and
-/// each slice is added as soon as its parts are there, beside the messages of the others.
+/// a backward pass finishes them in that order. No bucket is empty. They are smaller than the 25
+/// MiB of PyTorch's DistributedDataParallel, which reduces one bucket after the other and pays a
+/// start-up for each: here the messages of all buckets travel side by side, and each slice is added
+/// as soon as its parts are there.
 class Buckets {
  public:
   explicit Buckets(std::size_t dimension);
@@ -32,35 +32,35 @@ class Buckets {
 /// The mean of one vector of every process, round after round, bucket by bucket as they become
 /// final. Each bucket is cut into n slices; every process sends slice k to rank k, which adds the n
 /// slices in worker order, multiplies by 1/n and sends the result to all. So the order of additions
-/// of every element, and with it every bit, is that of mean_in_order, whatever arrives first.
+/// of every element, and with it every bit, is that of mean_in_order, for any order of arrival.
 ///
 /// Cost per round and process: 2(n − 1)/n vectors sent in 2(n − 1) messages per bucket, 2 hops; one
 /// vector of scratch memory.
 ///
-/// All of it belongs to the communication thread.
+/// Belongs to the communication thread.
 class AllReduce {
  public:
-  /// `own`: this process's vector, outlives it. The mean lies in `memory`. `over` is called at the
-  /// end of every round: mean() is whole and `own` may change. `library_sum`, if there is one,
-  /// takes the place of all of the above once every process has its whole vector, in one bucket.
+  /// `own`: this process's vector, outlives this. The mean lies in `memory`. `over` is called at
+  /// the end of every round: mean() is whole and `own` may change. `library_sum`, if there is one,
+  /// replaces all of the above once every process has its whole vector, in one bucket.
   AllReduce(Post& post, const Buckets& buckets, std::span<const float> own, const Backend& memory,
             std::function<void(std::span<float>)> library_sum, std::function<void()> over);
 
-  /// A bucket of the own vector is final. Every bucket once a round, in any order; none of the next
-  /// round before this one is over and its mean read.
+  /// A bucket of the own vector is final. Called for every bucket once a round, in any order, and
+  /// for none of the next round before this one is over and its mean read.
   void contribute(std::size_t bucket);
   /// Takes a message of the kinds slice, slice_mean and round_ready.
   void deliver(const Mail& mail);
-  /// Elements of the vectors that such a message is about.
+  /// Elements of the vectors in such a message.
   static std::size_t size_of(const Mail& mail);
   std::span<const float> mean() const { return mean_.span(); }
 
  private:
   struct Bucket {
-    bool contributed = false;  // the own part of the round
-    int arrived = 0;           // of the others' slices that this process adds
-    int leaving = 0;           // means of it on their way to others
-    std::size_t offset = 0;    // of this process's slices in incoming_
+    bool contributed = false;  // the own part of the round is there
+    int arrived = 0;           // others' slices that this process adds
+    int leaving = 0;           // means of the bucket on their way to others
+    std::size_t offset = 0;    // of this process's slice in incoming_
   };
   std::pair<std::size_t, std::size_t> slice(std::size_t bucket, int rank) const;
   bool has_slice(std::size_t bucket, int rank) const;
@@ -83,7 +83,7 @@ class AllReduce {
   std::size_t slices_ = 0;                     // of all buckets and ranks
   std::size_t contributed_ = 0, settled_ = 0;  // of this round: buckets, slices of the mean
   std::size_t slices_leaving_ = 0;
-  int ready_ = 0;  // with a library_sum: processes that have their vector
+  int ready_ = 0;  // with a library_sum: processes whose vector is ready
 };
 
 }  // namespace acid

@@ -11,7 +11,7 @@
 namespace acid {
 namespace {
 
-// News oftener than this would cost more than the clocks gain by it.
+// More frequent news would cost more than the clocks gain.
 constexpr double kSpreadSeconds = 0.5e-3;
 
 }  // namespace
@@ -40,7 +40,7 @@ void AsyncCoordinator::begin(const std::vector<WorkerProgress>& all_progress, st
   permits_.emplace(spec_.budget.gradients, committed, run_.clock.seconds());
 }
 
-// An exchange is counted by both its workers, or twice by the one that comes to a server.
+// Both workers of an exchange count it; a worker counts an exchange with a server twice.
 void AsyncCoordinator::note_progress(int worker, const WorkerProgress& progress) {
   WorkerProgress& known = own(worker).progress;
   gradients_.fetch_add(progress.gradients - known.gradients);
@@ -106,7 +106,7 @@ void AsyncCoordinator::hear_progress(int from, MailReader& reader) {
   if (diverged || gradients_.load() >= spec_.budget.gradients) end(false);
 }
 
-// Of a lost worker nothing is expected; without its state a checkpoint comes to nothing.
+// Nothing is expected of a lost worker; without its state a checkpoint is not saved.
 void AsyncCoordinator::ask_cut() {
   if (request_.promises_missing > 0 || ending_.load()) return;
   request_.promises_missing = spec_.workers - lost();
@@ -115,7 +115,7 @@ void AsyncCoordinator::ask_cut() {
 }
 
 // A worker that has promised stops its clock until it hears of the cut, so no worker can be past
-// the latest of all clocks.
+// the latest clock.
 void AsyncCoordinator::promise(int from, std::int64_t count) {
   own(from).promised = true;
   request_.highest_promise = std::max(request_.highest_promise, count);
@@ -132,7 +132,7 @@ void AsyncCoordinator::end(bool by_person) {
   post_.send_to_all(mail_header(MailKind::stop_committing));
 }
 
-// Once no worker commits any more, the number of gradients is exact, and the same for all.
+// Once no worker commits any more, the number of gradients is exact and the same for all.
 void AsyncCoordinator::closed(int from, MailReader& reader) {
   std::int64_t committed = 0, waiting = 0;
   std::int64_t known = 0;
@@ -148,7 +148,7 @@ void AsyncCoordinator::closed(int from, MailReader& reader) {
 }
 
 void AsyncCoordinator::all_closed() {
-  // Where the last words of a lost process did not arrive here, others have heard of more.
+  // Others may know of more gradients if the last messages of a lost process did not arrive here.
   gradients_.store(std::max(gradients_.load(), highest_known_));
   waiting_.store(waiting_.load() / 2);  // each edge waits at both its workers
   const std::int64_t gradients = gradients_.load();
@@ -158,9 +158,9 @@ void AsyncCoordinator::all_closed() {
   post_.send_to_all(mail_header(MailKind::end, gradients, save));
 }
 
-// Sends news after a quarter of a unit of time, or at once to a worker that waits; and gradients
-// before the last ones are used up. At the end only where somebody may wait for a server, which
-// hears nobody beyond a mark that others have not come to: they may have closed before it.
+// Sends news after a quarter of a unit of time, or at once to a worker that waits, and gives out
+// gradients before the last ones are used up. At the end, only if a worker may wait for a server,
+// which hears no message beyond a mark that other workers, maybe closed, have not reached.
 double AsyncCoordinator::act() {
   const bool ends = ending_.load();
   if (!permits_ || (ends && (!spec_.method.has_server() || not_closed_ == 0))) return kIdleSeconds;
@@ -190,7 +190,7 @@ void AsyncCoordinator::tell(int worker, std::int64_t granted) {
   Own& one = own(worker);
   one.last_sent_total = gradients_.load();
   one.last_sent_grant = granted;
-  // What its server has heard, as far as is known; of no use where there is none.
+  // The messages that its server has heard, as far as known; unused where there is none.
   post_.send(worker, mail_header(MailKind::clock, one.last_sent_total, one.progress.gradients,
                                  granted, endpoints_by_server_[server_of(worker)] / 2));
 }

@@ -13,31 +13,29 @@
 namespace acid {
 
 /// Rank 0 in an asynchronous run: adds up and spreads progress, gives out gradients, and brings all
-/// workers to a common time for a checkpoint and for the end. The counters and the requests are any
-/// thread's.
+/// workers to a common time for a checkpoint and for the end. Any thread may use the counters and
+/// the requests.
 class AsyncCoordinator final : public Coordinator {
  public:
-  /// While `overloaded` is true, because rank 0 cannot keep up with the samples, no worker is given
-  /// more gradients.
-  /// `ensemble`: whose servers' visits count as they come; outlives it.
+  /// While `overloaded` is true, because rank 0 cannot keep up with the samples, no worker gets
+  /// more gradients. `ensemble`: its servers' visits count as they come; outlives this.
   AsyncCoordinator(const Run& run, Post& post, const Ensemble& ensemble,
                    std::function<bool()> overloaded);
 
-  /// The run begins, or goes on where each worker has come so far; `cut` is the count of the
-  /// checkpoint it goes on from (−1: none), `started_seconds` when it would have begun on the
-  /// clock.
+  /// Begins or resumes the run; `all_progress`: of each worker so far, `cut`: the count of the
+  /// resumed checkpoint (−1: none), `started_seconds`: when the run would have begun on the clock.
   void begin(const std::vector<WorkerProgress>& all_progress, std::int64_t cut,
              double started_seconds);
-  /// Gradients that a worker may commit at first.
+  /// The gradients that a worker may commit at first.
   std::int64_t first_grant(int worker);
   void deliver(const Mail& mail) override;
-  /// What a worker has told.
+  /// The progress that a worker has reported.
   WorkerProgress progress_of(int worker) const;
-  /// The run goes on without a process, which came so far; `mail` tells of its loss.
+  /// The run goes on without a process that came so far; `mail` reports its loss.
   void lose(const Mail& mail, const WorkerProgress& progress);
   double act() override;
 
-  // Any thread.
+  // Any thread may call these.
   std::int64_t gradients() const { return gradients_.load(); }
   std::int64_t exchanges() const { return exchanges_.load(); }
   std::int64_t waiting() const { return waiting_.load(); }  // due edges not begun at the end
@@ -45,10 +43,10 @@ class AsyncCoordinator final : public Coordinator {
   bool diverged() const { return diverged_.load(); }
   bool ending() const { return ending_.load(); }
   int lost() const { return lost_.load(); }  // workers
-  Position position() const;                 // once the run has begun
-  /// One at a time. `sample`: all are only to be measured there.
+  Position position() const;                 // only once the run has begun
+  /// One request at a time. `sample`: workers are only measured there.
   void request_cut(bool sample) { post_.submit(0, mail_header(MailKind::cut_wanted, sample)); }
-  /// `by_person`: the run is to go on later.
+  /// `by_person`: the run is to be resumed later.
   void request_end(bool by_person) { post_.submit(0, mail_header(MailKind::stop, by_person)); }
 
  private:
@@ -58,7 +56,7 @@ class AsyncCoordinator final : public Coordinator {
     bool promised = false, closed = false, lost = false;
   };
   void hear_progress(int from, MailReader& reader);
-  /// The worker has come so far.
+  /// Notes the worker's progress.
   void note_progress(int worker, const WorkerProgress& progress);
   void ask_cut();
   void promise(int from, std::int64_t count);
@@ -83,17 +81,17 @@ class AsyncCoordinator final : public Coordinator {
   std::vector<std::int64_t>
       endpoints_by_server_;  // WorkerProgress::exchanges of the workers of each server; or of all
   std::optional<Permits> permits_;
-  double spread_seconds_ = 0;  // when last
+  double spread_seconds_ = 0;  // time of the last news
   int not_closed_ = 0;
   std::int64_t cut_ = -1;  // the last checkpoint's count
-  /// What all workers are asked to come to a common time for.
+  /// A common time that all workers are asked for.
   struct Request {
     bool is_sample = false;
     int promises_missing = 0;
     std::int64_t highest_promise = 0;
   };
   Request request_;
-  std::int64_t highest_known_ = 0;  // gradients of all, by any worker that has closed
+  std::int64_t highest_known_ = 0;  // gradients of all, as known to any worker that has closed
   std::atomic<std::int64_t> gradients_{0}, exchanges_{0}, extra_bytes_{0}, waiting_{0};
   std::atomic<int> lost_{0};
   std::atomic<bool> was_stopped_{false}, diverged_{false}, ending_{false};

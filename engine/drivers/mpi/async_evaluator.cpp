@@ -72,7 +72,7 @@ double AsyncEvaluator::look() {
 }
 
 Position AsyncEvaluator::position(const Gathered& gathered) const {
-  // Of gradients that a lost worker's log has not, only the clocks tell.
+  // Only the clocks count gradients that are missing in a lost worker's log.
   const std::int64_t end =
       gathered.kind == MarkKind::end ? std::llround(gathered.time * spec_.workers) : 0;
   return {.gradients = std::max(gathered.gradients, end),
@@ -118,8 +118,8 @@ void AsyncEvaluator::tell(const Gathered& gathered, Outcome& outcome) {
   for (const WorkerReport& report : gathered.reports) outcome.holds += report.holds;
 }
 
-// Of the drawn list all that were due, but for those with a lost worker that a survivor has not
-// applied, or that were of lost workers alone.
+// Counts all edges of the drawn list that were due, except those with a lost worker that no
+// survivor has applied.
 void AsyncEvaluator::count_edges(const Gathered& gathered, Outcome& outcome) const {
   std::map<std::pair<int, int>, std::int64_t> left_out;
   for (const WorkerReport& report : gathered.reports)

@@ -8,10 +8,10 @@
 
 namespace acid {
 
-/// Rank 0 in an asynchronous run. It sees ends coming that no worker does.
+/// Rank 0 in an asynchronous run. It sees ends that no worker sees.
 class AsyncEvaluator final : public Evaluator {
  public:
-  /// Reads the checkpoint that the run goes on from, if it does.
+  /// Reads the checkpoint, if the run resumes one.
   AsyncEvaluator(const Run& run, Post& post, Collector& collector);
 
   void begin() override;
@@ -20,10 +20,10 @@ class AsyncEvaluator final : public Evaluator {
   static std::string_view layout(const Method& method) {
     return method.has_server() ? "mpi-server/3" : "mpi-async/6";
   }
-  /// Null where the method has none.
+  /// Null if the method has no server.
   MpiServer* server() { return server_ ? &*server_ : nullptr; }
 
-  /// The state at a checkpoint, the vectors apart.
+  /// The state at a checkpoint, without vectors.
   template <class Archive>
   void persist(Archive& archive);
 
@@ -42,7 +42,7 @@ class AsyncEvaluator final : public Evaluator {
 
   AsyncCoordinator coordinator_;
   double started_seconds_ = 0;
-  std::optional<MpiServer> server_;   // works on that of shell_.ensemble
+  std::optional<MpiServer> server_;   // uses the servers of shell_.ensemble
   std::int64_t bytes_of_visits_ = 0;  // of hubs, at the last measured mark
   bool cut_requested_ = false;        // and not gathered yet
 

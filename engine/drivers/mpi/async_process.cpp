@@ -6,7 +6,7 @@
 namespace acid {
 namespace {
 
-// How often one asks whether a swap between devices is over: nothing wakes for it.
+// How often to check whether a swap between devices is over: nothing wakes a thread for it.
 constexpr double kSwapSeconds = 0.1e-3;
 
 }  // namespace
@@ -96,7 +96,7 @@ void AsyncProcess::deliver_own(const Mail& mail) {
   }
 }
 
-// The first sample is of the start itself, so it is placed before anything can happen.
+// The first sample is of the start itself, so its mark is placed before anything can happen.
 void AsyncProcess::started(Start& start) {
   ArchiveReader more(start.more);
   std::int64_t known = 0, count = 0;
@@ -135,7 +135,7 @@ void AsyncProcess::hear_clock(MailReader& reader) {
   gradients_.allow(granted);
 }
 
-// From here on the clock stands still until the count of the checkpoint, or sample, is known.
+// The clock stands still from here until the count of the checkpoint or sample is known.
 void AsyncProcess::promise_cut() {
   must_promise_ = !started_;
   if (must_promise_) return;
@@ -167,7 +167,7 @@ void AsyncProcess::act_on_marks() {
   tell_closed();
 }
 
-// Only once all exchanges that are due by then are over: so the marks of all workers are one
+// Only after all exchanges that are due by then, so that the marks of all workers are one
 // consistent cut.
 bool AsyncProcess::place_mark() {
   MutexLock lock(worker_.mutex);

@@ -14,7 +14,7 @@
 
 namespace acid {
 
-/// One process of an asynchronous run: the training thread computes gradients. docs/MPI.md tells
+/// One process of an asynchronous run: the training thread computes gradients. docs/MPI.md explains
 /// the protocol. Both threads share the worker, under its mutex.
 class AsyncProcess final : public Process {
  public:
@@ -37,17 +37,17 @@ class AsyncProcess final : public Process {
   void tell_closed();
 
   AsyncCoordinator* const async_coordinator_;  // on rank 0
-  MpiServer* const server_;                    // there, where the method has one
+  MpiServer* const server_;                    // on rank 0, if the method has a server
   const int rank_;
   SharedWorker worker_;
-  std::optional<ServerVisits> visits_;  // where the method has a server
+  std::optional<ServerVisits> visits_;  // if the method has a server
   GradientThread gradients_;
   Progress progress_;
   PairExchange exchange_;
   Marks marks_;
   StartReceiver start_;
   bool started_ = false;
-  bool must_promise_ = false;  // a cut was asked for before the start was whole
+  bool must_promise_ = false;  // a cut was asked for before the start was complete
   std::int64_t granted_ = 0;   // gradients at the start
   bool must_close_ = false;    // rank 0 waits for our last gradient
   bool told_closed_ = false;

@@ -10,10 +10,10 @@
 namespace acid {
 
 /// A worker's own normalised clock: the gradients of all workers that it knows of ÷ n. It is never
-/// ahead of the truth, because news only ever tell of gradients that were committed, and never goes
-/// back. Marks stop it until they are passed, and an answer that is awaited freezes it, so that an
-/// exchange can still be at a time that is not before any event of either partner.
-/// It begins only once stop_at() was called. Guarded by its user.
+/// ahead of the truth, because news only count committed gradients, and never goes back. Marks stop
+/// it until they are passed, and an awaited answer freezes it, so that an exchange can still be at
+/// a time that is not before any event of either partner. It begins only once stop_at() was called.
+/// Guarded by its user.
 class WorkerClock {
  public:
   static constexpr std::int64_t kFree = std::numeric_limits<std::int64_t>::max();
@@ -24,7 +24,7 @@ class WorkerClock {
   std::int64_t count() const { return count_; }
   double time() const { return time_of(count_); }
   double time_of(std::int64_t count) const { return static_cast<double>(count) / workers_; }
-  /// What is known, whether or not the clock may say so yet.
+  /// The gradients known, also those that the clock may not show yet.
   std::int64_t known() const { return known_; }
 
   void hear(std::int64_t gradients) {
@@ -35,18 +35,18 @@ class WorkerClock {
   void commit() { hear(known_ + 1); }
   /// An exchange is at this count.
   void lift(std::int64_t count) { count_ = std::max(count_, count); }
-  /// Does not pass `count` by itself.
+  /// Stops the clock at `count`.
   void stop_at(std::int64_t count) {
     limit_ = count;
     advance();
   }
-  /// Stands still, but for lift(), until thaw() was called as often.
+  /// Stands still, except for lift(), until thaw() was called as often.
   void freeze() { ++frozen_; }
   void thaw() {
     --frozen_;
     advance();
   }
-  /// Goes on from a checkpoint.
+  /// Resumes from a checkpoint.
   void restore(std::int64_t count, std::int64_t known) {
     count_ = count;
     known_ = known;
@@ -60,19 +60,20 @@ class WorkerClock {
   int workers_;
   int frozen_ = 0;
   std::int64_t known_ = 0, count_ = 0;
-  std::int64_t limit_ = 0;  // news may come before it is known how far the first mark is
+  std::int64_t limit_ = 0;  // news may come before the first mark is known
 };
 
 /// Gives out the run's gradients, so that together the workers commit exactly as many as it has:
-/// each may be ahead of what is known of it by about half a second of its own pace, and by ever
-/// less as the end comes near.
+/// each may be ahead of its known progress by about half a second of its own pace, and by ever less
+/// as the end comes near.
 class Permits {
  public:
   /// `committed`: by each worker so far.
   Permits(std::int64_t budget, const std::vector<std::int64_t>& committed, double seconds);
-  /// A worker has committed so many by now: how many it may commit in all. Never decreases.
+  /// Returns how many gradients a worker that has committed so many may commit in all. Never
+  /// decreases.
   std::int64_t grant(int worker, std::int64_t committed, double seconds);
-  /// The worker has committed so many and will no more: what else it was given is others' again.
+  /// A worker commits no more gradients: the rest of its grant goes back.
   void take_back(int worker, std::int64_t committed);
   std::int64_t granted(int worker) const {
     return workers_[static_cast<std::size_t>(worker)].granted;
@@ -84,7 +85,7 @@ class Permits {
     double seconds = 0, pace = 0;  // pace: gradients per second, a moving average
   };
   std::vector<Own> workers_;
-  std::int64_t left_ = 0;  // not granted to anybody
+  std::int64_t left_ = 0;  // not granted to any worker
 };
 
 }  // namespace acid

@@ -8,7 +8,7 @@
 namespace acid {
 namespace {
 
-constexpr int kMostMarks = 4;  // of each worker, that rank 0 has not looked at
+constexpr int kMostMarks = 4;  // of each worker, that rank 0 has not handled
 
 }  // namespace
 
@@ -115,8 +115,8 @@ std::optional<WorkerProgress> Collector::lose(int worker, WorkerProgress known) 
   return seen.progress;
 }
 
-// Those of a lost worker that have not arrived, and its end: its last exchange may be in doubt.
-// Returns how many are left.
+// Drops the marks of a lost worker that are incomplete, and its end, because its last exchange may
+// be in doubt. Returns how many marks are left.
 std::int64_t Collector::drop_broken_marks(Queue& queue) {
   std::int64_t whole = 0, all = 0;
   bool broken = false;
@@ -131,7 +131,7 @@ std::int64_t Collector::drop_broken_marks(Queue& queue) {
   return whole;
 }
 
-// Of a lost worker as far as it came.
+// A lost worker counts for the marks it has reached.
 bool Collector::all_at_mark() const {
   for (std::size_t w = 0; w < queues_.size(); ++w) {
     const Queue& queue = queues_[w];

@@ -11,7 +11,8 @@
 namespace acid {
 
 /// The edges of one worker that are due and not exchanged, in drawn order; the first may be in
-/// flight. None is with a worker that is lost: those are counted as left out. Guarded by its user.
+/// flight. Edges with lost workers are not among them, but counted as left out. Guarded by its
+/// user.
 class DueEdges {
  public:
   DueEdges(const RunSpec& spec, int worker)
@@ -26,20 +27,20 @@ class DueEdges {
       if (edge.i == worker_ || edge.j == worker_) queue(edge);
     }
   }
-  /// The same, of a run that goes on from where all of these were exchanged.
+  /// The same for a resumed run, where all these edges were exchanged.
   void pass_until(double t) {
     while (schedule_.peek().due <= t) schedule_.pop();
   }
 
-  /// Whether one is not exchanged that was due by then.
+  /// Whether an edge that was due by then is not exchanged.
   bool any_by(double t) const { return !edges_.empty() && edges_.front().due <= t; }
   const DueEdge& first() const { return edges_.front(); }
-  /// Those that wait, the one in flight not counted.
+  /// The edges that wait, without the one in flight.
   std::int64_t waiting() const {
     return static_cast<std::int64_t>(edges_.size()) - (in_flight_ ? 1 : 0);
   }
 
-  // Of the first.
+  // These concern the first edge.
   void begin() { in_flight_ = true; }
   void give_up() { in_flight_ = false; }
   void finish() {
@@ -66,7 +67,7 @@ class DueEdges {
   std::deque<DueEdge> edges_;
   bool in_flight_ = false;
   std::vector<bool> gone_;  // workers that are lost
-  EdgeCounter left_out_;    // due exchanges with them that were not applied
+  EdgeCounter left_out_;    // due exchanges with lost workers that were not applied
 };
 
 }  // namespace acid

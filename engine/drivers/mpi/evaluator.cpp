@@ -31,7 +31,7 @@ void Evaluator::take_sample(Gathered& gathered) {
   sampled();
 }
 
-// Without the state of all there is nothing that a run of all could go on from.
+// A checkpoint needs the state of all workers.
 void Evaluator::save_cut(const Gathered& gathered) {
   if (run_.checkpointing.checkpoints == nullptr || !gathered.complete()) return;
   gathered.restore(shell_.ensemble);
@@ -45,7 +45,7 @@ Outcome Evaluator::end(Gathered& gathered) {
     collector_.go_on();
     saved();
   }
-  // What the last sample found may have come too late to stop the stopping.
+  // The last sample may have ended the run after the stop was requested.
   if (coordinator().was_stopped() && !shell_.enough()) return shell_.stopped(totals.position);
   gathered.restore(shell_.ensemble);
   const GradientRecords notes = gathered.take_notes();

@@ -9,20 +9,20 @@
 namespace acid {
 
 /// What rank 0 decides about all workers: when there is a sample or a cut, and when the run ends.
-/// The communication thread's, but for what says otherwise.
+/// Belongs to the communication thread, except where noted.
 class Coordinator {
  public:
   virtual ~Coordinator() = default;
-  /// Takes a message of a kind that is meant for it.
+  /// Takes a message of its kinds.
   virtual void deliver(const Mail& mail) = 0;
-  /// Tells all what is new. Returns how long nothing more is.
+  /// Tells all processes the news. Returns for how many seconds there is no more.
   virtual double act() = 0;
-  /// The run was stopped by a person, before its own end; any thread.
+  /// Whether a person stopped the run before its own end; any thread.
   virtual bool was_stopped() = 0;
 };
 
-/// What rank 0 does besides training and talking: measures, evaluates and saves what was collected.
-/// The calling thread's.
+/// Rank 0's work besides training and talking: measures, evaluates and saves what was collected.
+/// Belongs to the calling thread.
 class Evaluator {
  public:
   Evaluator(const Run& run, Post& post, Collector& collector)
@@ -35,26 +35,26 @@ class Evaluator {
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
-  /// Tells all processes how the run begins; before any other thread uses the post.
+  /// Tells all processes how the run begins. Called before any other thread uses the post.
   virtual void begin() = 0;
   virtual Coordinator& coordinator() = 0;
-  /// Until the run has ended, or `failed` says that it cannot go on.
+  /// Returns when the run has ended, or `failed` says that it cannot go on.
   Outcome run_to_end(const std::function<bool()>& failed);
 
  protected:
-  /// Where the run stood at a mark.
+  /// The run's position at a mark.
   virtual Position position(const Gathered& gathered) const = 0;
   virtual std::int64_t exchanges(const Gathered& gathered) const = 0;
-  /// Looks at what no message tells. Returns for how long one may wait for the next mark.
+  /// Checks what no message reports. Returns for how many seconds to wait for the next mark.
   virtual double look() { return kLookSeconds; }
   virtual MeanModel mean(const Gathered& gathered) {
     return gathered.mean(spec_, shell_.sampler.sample_times().evaluates_workers());
   }
   virtual void sampled() {}
-  /// Saves what shell_.ensemble is now, of that mark.
+  /// Saves the state of shell_.ensemble, which is at that mark.
   virtual void save(const Gathered& gathered, const Position& here) = 0;
   virtual void saved() {}
-  /// The run ends with this mark, and some process knew better than the marks why.
+  /// Whether a process reported divergence that no mark shows.
   virtual bool diverged_unseen() const { return false; }
   virtual void tell(const Gathered&, Outcome&) {}
 

@@ -8,9 +8,8 @@
 
 namespace acid {
 
-/// How long a process that is to be slow takes over a gradient: a factor times what it takes when
-/// nothing disturbs it, as far as that has been seen. So it keeps its pace on a busy machine, too.
-/// The gradient thread's.
+/// How long a slow process takes over a gradient: a factor times its undisturbed time, as far as
+/// that has been seen. So it keeps its pace on a busy machine, too. Belongs to the gradient thread.
 class GradientPace {
  public:
   GradientPace(double factor, const Clock& clock) : factor_(factor), clock_(clock) {}
@@ -19,7 +18,7 @@ class GradientPace {
     begun_ = clock_.seconds();
     thread_begun_ = thread_seconds();
   }
-  /// The gradient has been computed. Returns the time on the clock before which it is kept back.
+  /// The gradient is computed. Returns the time on the clock until which it is held back.
   double end() {
     least_seconds_ = std::min(least_seconds_, thread_seconds() - thread_begun_);
     return factor_ <= 1 ? begun_ : begun_ + factor_ * least_seconds_;

@@ -30,8 +30,8 @@ void GradientThread::wait_for_start() {
   while (!begun_ && !closing_) worker_.changed.wait(worker_.mutex);
 }
 
-// One that began with the commit before is in flight already, and one that was at a checkpoint is
-// computed anew from its snapshot.
+// A gradient that began with the last commit is already in flight; one that was in flight at a
+// checkpoint is computed anew from its snapshot.
 bool GradientThread::has_gradient() {
   MutexLock lock(worker_.mutex);
   if (!begun_) return false;
@@ -51,7 +51,7 @@ bool GradientThread::has_gradient() {
   return true;
 }
 
-// A worker that has come to the end of its last leg waits for the end of the run.
+// A worker at the end of its last leg waits for the end of the run.
 bool GradientThread::visit_until_gradient() {
   visits_->assert_locked();
   while (!closing_ && visits_->ends()) worker_.changed.wait(worker_.mutex);
@@ -68,8 +68,8 @@ void GradientThread::hold_until(double until) {
     worker_.changed.wait_for(worker_.mutex, until - run_.clock.seconds());
 }
 
-// Where the run's other gradients are given to others, or are not known to be left, and while the
-// partner of an exchange has the worker's vectors.
+// Waits while the run's other gradients are granted to others, or are not known to be left, and
+// while the partner of an exchange has the worker's vectors.
 bool GradientThread::must_wait() const { return worker_.gradients() >= allowed_ || worker_.lent(); }
 
 bool GradientThread::commit(double loss, double began) {

@@ -7,10 +7,10 @@
 namespace acid {
 
 /// The thread of an asynchronous run that computes gradients of a process's worker, one after the
-/// other, as many as rank 0 allows. How far it may go is guarded by the worker's mutex.
+/// other, as many as rank 0 allows. The worker's mutex guards how far it may go.
 class GradientThread {
  public:
-  /// All outlive it. `visits`: where the method has a server.
+  /// The arguments outlive this. `visits`: only if the method has a server.
   GradientThread(const Run& run, const MpiOptions& options, Post& post, SharedWorker& worker,
                  ServerVisits* visits)
       : run_(run),
@@ -19,26 +19,27 @@ class GradientThread {
         worker_(worker),
         visits_(visits) {}
 
-  /// What the thread does, from the start of the run to its end.
+  /// The thread's body, from the start of the run to its end.
   void train();
 
-  // The communication thread's.
+  // The communication thread calls these.
   /// The run has begun. So many gradients may be committed in all.
   void begin(std::int64_t allowed);
   void allow(std::int64_t gradients);
-  /// The worker commits no gradient any more.
+  /// Whether the worker commits no gradient any more.
   bool is_over();
-  /// It should not from now on; any thread.
+  /// The worker should commit no gradient from now on; any thread.
   void close();
 
  private:
   void wait_for_start();
-  /// Begins the next gradient, once the throttle lets it, unless one is in flight. False when the
+  /// Begins the next gradient once the throttle lets it, unless one is in flight. Returns false if
+  /// the run is closing.
   /// run is closing.
   bool has_gradient();
   bool visit_until_gradient() REQUIRES_LOCK(worker_.mutex);
   void hold_until(double until);
-  /// False when nothing was committed, or nothing should be any more.
+  /// Returns false if nothing was committed, or nothing should be any more.
   bool commit(double loss, double began);
   bool must_wait() const REQUIRES_LOCK(worker_.mutex);
 

@@ -12,20 +12,20 @@
 
 namespace acid {
 
-/// A message of another worker on its way in: its packed body, and the rest that fills its gaps
-/// (PackedMessage), of which the other is given its own. One exchange after another; the
-/// communication thread's.
+/// An incoming message of another worker: its packed body, and the rest that fills its gaps
+/// (PackedMessage); the other worker gets our rest. One exchange after another. Belongs to the
+/// communication thread.
 class Incoming {
  public:
-  /// Has room for a whole message in `memory`. The others outlive it.
+  /// Has room for a whole message in `memory`. The other arguments outlive this.
   Incoming(Post& post, const PackedMessage& form, const Backend& memory);
 
-  /// The body of what exchange `number` carries or, of the kind rest, what comes after it. Calls
-  /// `arrived` when that is there; the rest may be first.
+  /// Fetches the body of exchange `number` or, for the kind rest, its rest. Calls `arrived` when
+  /// that is there; the rest may come first.
   void fetch(const Mail& mail, std::int64_t number, std::function<void()> arrived);
-  /// Makes as much of the message as can be made of what is there. `own`: the message of this
-  /// process in that exchange, as PackedMessage wants it. Once the gaps are known the other is sent
-  /// the rest of `own` if it hears that, and else is told the gaps.
+  /// Decodes as much of the message as has arrived. `own`: this process's message in that exchange,
+  /// as PackedMessage needs it. Once the gaps are known the other worker gets the rest of `own` if
+  /// it hears that message, and otherwise a list of the gaps.
   void decode(std::span<const float> own, bool is_mutual);
   bool is_whole() const { return is_whole_; }
   std::span<float> message() { return message_.span(); }
@@ -33,7 +33,7 @@ class Incoming {
  private:
   Post& post_;
   const PackedMessage& form_;
-  Arena<float> message_, packed_;  // the latter: as it travels, unless that is as it is
+  Arena<float> message_, packed_;  // packed_: as it travels, if that differs
   std::int64_t number_ = 0;
   int from_ = 0;
   bool has_body_ = false, is_whole_ = false;

@@ -11,10 +11,9 @@
 
 namespace acid {
 
-/// Which mark a worker of an asynchronous run comes to next: the same for all, because rank 0 tells
-/// all of them of a checkpoint, of a sample by the clock and of the end while their clocks stand
-/// still. The communication
-/// thread's.
+/// The next mark of a worker of an asynchronous run: the same for all workers, because rank 0
+/// announces a checkpoint, a sample by the clock and the end while their clocks stand still.
+/// Belongs to the communication thread.
 class Marks {
  public:
   struct Next {
@@ -25,11 +24,11 @@ class Marks {
   explicit Marks(const Run& run)
       : spec_(run.spec), sample_times_(run.spec, run.objective, nobody_, {}) {}
 
-  /// The run begins, or goes on. By the clock the first sample, of the start, is known to all.
+  /// Begins or resumes the run. All know the first sample by the clock, which is of the start.
   void begin() {
     if (sample_times_.sample_times().next_seconds() == 0) cut_at(0, true);
   }
-  /// `sample`: only measured there; not after the last gradient, where the final sample is.
+  /// `sample`: only measures; ignored after the last gradient, where the final sample is.
   void cut_at(std::int64_t count, bool sample) {
     if (sample && count >= spec_.budget.gradients) return;
     cut_ = count;
@@ -52,7 +51,7 @@ class Marks {
       next = {end_, save_at_end_ ? MarkKind::last_checkpoint : MarkKind::end};
     return next;
   }
-  /// The worker has come to that mark, at normalised time `t`.
+  /// The worker has reached that mark, at normalised time `t`.
   void pass(MarkKind kind, double t) {
     const bool by_clock = spec_.cadence.every_seconds < kNever;
     if (kind == MarkKind::measured && !by_clock)

@@ -11,16 +11,16 @@
 namespace acid {
 
 struct MpiOptions {
-  Transport* transport = nullptr;  // must be there; its rank is this process's worker
+  Transport* transport = nullptr;  // required; its rank is this process's worker
   double slow_factor = 1;          // how many times longer this process takes over a gradient
-  /// all-reduce: sums the values of all processes, by the MPI library; absent: our own reduction,
-  /// whose bits depend on nothing.
+  /// all-reduce: sums the values of all processes with the MPI library. Absent: our own reduction,
+  /// whose bits depend on nothing else.
   std::function<void(std::span<float>)> library_sum = {};
-  /// Asynchronous methods: moves the offers of an exchange between the devices that they lie on;
-  /// outlives the run. Null: the transport moves them, through memory of the hosts.
+  /// Asynchronous methods: moves the offers of an exchange between their devices; outlives the run.
+  /// Null: the transport moves them, through host memory.
   DeviceLink* link = nullptr;
-  /// Asynchronous methods: once it has begun, the run goes on without processes that are lost,
-  /// other than rank 0. Vectors travel then, without windows; `link` must be null.
+  /// Asynchronous methods: once it has begun, the run goes on without lost processes other than
+  /// rank 0. Vectors then travel without windows; `link` must be null.
   bool goes_on = false;
 };
 
@@ -28,13 +28,13 @@ struct MpiOptions {
 /// with the same spec; worker i is rank i. Uses the objective's lanes 0 (gradients) and, on rank 0,
 /// 1 (evaluation).
 ///
-/// Only rank 0 looks at the recorder and the checkpointing, and only it has an outcome. A stop
-/// request in any process stops all. Throws LostProcess when one of them cannot be reached any
-/// more, unless the run goes on without it (`goes_on`).
+/// Only rank 0 uses the recorder and the checkpointing, and only it has an outcome. A stop request
+/// in any process stops all. Throws LostProcess when a process cannot be reached any more, unless
+/// the run goes on without it (`goes_on`).
 ///
 /// Asynchronous methods: every worker has a clock of its own, the number of gradients of all
 /// workers that it knows of ÷ n, which is never ahead of the truth. Exchanges follow the drawn list
-/// without anybody handing them out: docs/MPI.md tells how.
+/// without a process that hands them out: docs/MPI.md explains how.
 Outcome run_mpi(const Run& run, const MpiOptions& options);
 
 /// Cut::layout of such a run.

@@ -15,37 +15,37 @@
 
 namespace acid {
 
-/// The servers of a run under the mpi driver, all in the process of rank 0: they hear what workers
-/// say in the order in which it arrives there, and answer at once; a hub that visits the one above
-/// is back at once. A mark of all workers is one of the servers too: what a worker says after it
-/// waits until all others have come there. At marks other than measured ones it hears nothing until
-/// go_on().
+/// The servers of a run under the mpi driver, all in the process of rank 0: they hear workers'
+/// messages in the order of arrival and answer at once; a hub's visit to the server above takes no
+/// time. A mark of all workers is a mark of the servers too: a worker's message after it waits
+/// until all others have reached it. At marks that are not measured ones the servers hear nothing
+/// until go_on().
 ///
-/// The communication thread's, but for what says otherwise.
+/// Belongs to the communication thread, except where noted.
 class MpiServer {
  public:
-  /// `servers` are changed by this alone, but for the time from a mark that is not measured to
-  /// go_on(). All outlive it.
+  /// Only this object changes `servers`, except between a mark that is not measured and go_on().
+  /// The arguments outlive this.
   MpiServer(const Run& run, Post& post, Servers& servers);
 
   /// Takes a message of the kind said.
   void deliver(const Mail& mail);
-  /// Worker `from` has come to its next mark.
+  /// Worker `from` has reached its next mark.
   void pass_mark(int from, MarkKind kind);
-  /// Hears what waited for go_on().
+  /// Hears the messages that waited for go_on().
   void act() EXCLUDES_LOCK(mutex_);
 
-  // The calling thread's.
-  /// The model at the next measured mark, which all workers have come to, and bytes of visits until
-  /// then.
+  // The calling thread calls these.
+  /// The model at the next measured mark, which all workers have reached, and the bytes of visits
+  /// until then.
   struct AtMark {
     std::vector<float> model;
     std::int64_t bytes_of_visits = 0;
   };
   AtMark take_mark() EXCLUDES_LOCK(mutex_);
   void go_on() EXCLUDES_LOCK(mutex_);
-  /// Before the communication thread begins, of a run that goes on: gives the workers what they and
-  /// the server have told each other last.
+  /// In a resumed run, before the communication thread begins: gives the workers the last messages
+  /// between them and the server.
   void send_last();
   template <class Archive>
   void persist(Archive& archive) {

@@ -14,16 +14,16 @@
 namespace acid {
 
 /// One message of every process to those that hear it, round after round. Where the graph changes,
-/// a sender that hears nobody meanwhile may be several rounds ahead, as many as rank 0 lets workers
-/// be apart: what comes early is kept.
+/// a sender that hears no message meanwhile may be several rounds ahead, as many as rank 0 lets
+/// workers be apart: early messages are kept.
 ///
 /// Cost per round and process: one vector, packed as `form` says, and one message to each receiver,
-/// one hop; room for what has arrived and is not heard. Where a message is understood by the
-/// receiver's own, it is decoded once that is published, and the rest of it follows. Of a receiver
-/// that it does not hear a sender must be told the gaps, and the round waits for that.
+/// one hop; room for messages that have arrived and are not heard. A message that the receiver's
+/// own is needed to understand is decoded once that is published, and its rest follows. A sender
+/// that does not hear its receiver must get the gaps from it, and the round waits for that.
 ///
-/// The communication thread's, but for the vectors: published() may change between the end of a
-/// round and the next publish(), and received() may be read from the end of a round until then.
+/// Belongs to the communication thread, except the vectors: published() may change between the end
+/// of a round and the next publish(), and received() may be read in that time.
 class NeighbourExchange {
  public:
   /// The own vector lies in `memory`. `over` is called at the end of every round: all vectors have
@@ -32,11 +32,11 @@ class NeighbourExchange {
                     const Backend& memory, std::function<void()> over);
 
   std::span<float> published() { return published_.span(); }
-  /// Sends what that exchange carries of published(). Numbers ascend.
+  /// Sends published() as that exchange carries it. Numbers ascend.
   void publish(std::int64_t round);
   /// Takes a message of the kinds parameters, gaps and rest.
   void deliver(const Mail& mail);
-  /// Of the last round, by worker; null for those that are not heard in it.
+  /// The messages of the last round, by worker; null for workers that are not heard in it.
   const std::vector<const float*>& received() const { return received_; }
 
  private:
@@ -59,7 +59,8 @@ class NeighbourExchange {
   bool in_flight_ = false;  // published, not over
   std::int64_t round_ = 0;
   std::shared_ptr<const PeerSchedule::Exchange> exchange_;  // of round_
-  std::size_t leaving_ = 0, unasked_ = 0;  // receivers: it is on its way to, may have gaps
+  std::size_t leaving_ = 0,
+              unasked_ = 0;  // receivers it is on its way to; receivers that may have gaps
 };
 
 }  // namespace acid

@@ -224,7 +224,7 @@ void PairExchange::apply() {
   stage_ = Stage::none;
 }
 
-// The edge is still the first of those that are due.
+// The edge is still the first of the due edges.
 void PairExchange::lose(int rank) {
   MutexLock lock(worker_.mutex);
   if (stage_ != Stage::none && partner() == rank) {

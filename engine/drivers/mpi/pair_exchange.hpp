@@ -11,15 +11,15 @@
 namespace acid {
 
 /// The exchanges of a process's worker, one after the other, in the words of docs/MPI.md. One
-/// partner says that it is ready; the other, once it is ready too, stops its clock and tells its
+/// partner says that it is ready; the other, once it is ready too, stops its clock and sends its
 /// time; the first sets the time of the exchange and answers. Then either both offer, send and
 /// apply, or, where the second can reach the first's memory, the first lends its vectors and the
 /// second changes those of both.
 ///
-/// All of it is the communication thread's; the worker is locked for each of its events.
+/// Belongs to the communication thread; the worker is locked for each of its events.
 class PairExchange {
  public:
-  /// All outlive it.
+  /// The arguments outlive this.
   PairExchange(const Run& run, const MpiOptions& options, Post& post, SharedWorker& worker,
                Progress& progress);
   ~PairExchange();
@@ -28,19 +28,20 @@ class PairExchange {
   void begin();
   /// Takes a message of the kinds ready, go, answer, offer, rest, lent and returned.
   void deliver(const Mail& mail);
-  /// Where the offers go from device to device, nothing wakes for their arrival: looks for it.
+  /// Checks whether offers that go from device to device have arrived: nothing wakes a thread for
+  /// it.
   void finish_swap();
   bool is_swapping() const { return swapping_; }
-  /// No exchange of this worker is on its way.
+  /// Whether no exchange of this worker is on its way.
   bool is_idle() const { return stage_ == Stage::none; }
-  /// A process is lost: what is on its way with it is given up. What was offered stays offered, and
-  /// is never applied.
+  /// A process is lost: gives up the exchange with it. An offer stays offered, and is never
+  /// applied.
   void lose(int rank);
 
  private:
   enum class Stage { none, ready, gone, in_flight, lent };
 
-  // What the partner says.
+  // The partner's messages.
   void hear_ready(const Mail& mail);
   void go(const Mail& mail);
   void answer(const Mail& mail);
@@ -67,14 +68,14 @@ class PairExchange {
   Stage stage_ = Stage::none;
   DueEdge edge_;              // of stage_
   std::int64_t offered_ = 0;  // count at which edge_ was offered
-  double began_ = 0;          // by the clock on the wall
+  double began_ = 0;          // by the wall clock
   bool leaving_ = false;      // our offer is on its way to the partner
-  bool swapping_ = false;     // both are, by options_.link
+  bool swapping_ = false;     // options_.link swaps both offers
   const bool by_link_;
   const PackedMessage form_;
-  std::uint64_t said_ = 0;  // number of the message that our offer is
+  std::uint64_t said_ = 0;  // number of the message that is our offer
   Arena<float> own_offer_;
-  Arena<float> own_packed_;  // as it travels, unless that is as it is
+  Arena<float> own_packed_;  // as it travels, if that differs
   Incoming partner_offer_;
   std::set<std::uint64_t> ready_partners_;  // exchanges for which the partner is ready
 };

@@ -81,7 +81,7 @@ bool Post::work(const std::function<void(const Mail&)>& deliver) {
       std::erase_if(pending_, [&](const Pending& one) { return one.fetched_from == mail->from; });
     deliver(*mail);
   }
-  // Callbacks may add to the list; what they add is looked at the next time.
+  // Callbacks may add to the list; the next call handles what they add.
   for (std::size_t left = pending_.size(); left > 0; --left) {
     Pending one = std::move(pending_.front());
     pending_.pop_front();

@@ -13,10 +13,10 @@
 
 namespace acid {
 
-/// How long a process that expects nothing in particular waits for messages at a time.
+/// How long a process that expects nothing waits for messages at a time.
 constexpr double kIdleSeconds = 0.5;
 
-/// What a message is about; its header begins with it.
+/// The kind of a message; its header begins with it.
 enum class MailKind : std::uint8_t {
   // From every process to rank 0's collector (report.hpp).
   events,
@@ -27,28 +27,28 @@ enum class MailKind : std::uint8_t {
   start,
   start_notes,
   start_vector,
-  // Asynchronous methods: to rank 0's Coordinator, …
+  // Asynchronous methods: to rank 0's Coordinator.
   progress,
   promise,
   cut_wanted,
   stop,
   stopped_committing,
   shut_down_wanted,
-  // … from it to all, …
+  // Asynchronous methods: from rank 0's Coordinator to all.
   clock,
   ask_cut,
   cut,
   stop_committing,
   end,
   shut_down,
-  // … and between partners (pair_exchange.hpp).
+  // Asynchronous methods: between partners (pair_exchange.hpp).
   ready,
   go,
   answer,
   offer,
   lent,
   returned,
-  rest,  // of both calendars
+  rest,  // also in synchronous methods
   // Between workers and a server (server.hpp).
   said,
   reply,
@@ -62,7 +62,7 @@ enum class MailKind : std::uint8_t {
   round_ready,
 };
 
-/// A message's header: its kind and what else it says.
+/// A message's header: its kind and the values that follow.
 template <class... Values>
 std::vector<std::byte> mail_header(MailKind kind, const Values&... values) {
   ArchiveWriter archive;
@@ -70,7 +70,7 @@ std::vector<std::byte> mail_header(MailKind kind, const Values&... values) {
   return archive.take();
 }
 
-/// Reads a message's header: the kind at once, the rest as its reader knows it.
+/// Reads a message's header: the kind at once, the values as its reader knows them.
 class MailReader {
  public:
   explicit MailReader(const Mail& mail) : archive_(mail.header) { archive_(kind_); }
@@ -85,9 +85,9 @@ class MailReader {
   MailKind kind_{};
 };
 
-/// The post office of a process: keeps bodies alive until they have left, tells when one has
-/// arrived, and takes messages from other threads. The communication thread's, submit() and wake()
-/// apart.
+/// The post office of a process: keeps bodies alive until they have left, reports their arrival,
+/// and takes messages from other threads. Belongs to the communication thread, except submit() and
+/// wake().
 class Post {
  public:
   explicit Post(Transport& transport) : transport_(transport) {}
@@ -107,31 +107,32 @@ class Post {
   /// `into` is borrowed until `arrived` is called.
   void fetch(const Mail& mail, std::span<float> into, std::function<void()> arrived);
 
-  /// Transport::outlive_losses(). Once a loss is delivered, nothing more is fetched from there.
+  /// Transport::outlive_losses(). Once a loss is delivered, nothing more is fetched from that
+  /// process.
   void outlive_losses() { transport_.outlive_losses(); }
 
   /// Sends what was submitted. Returns whether anything was.
   bool send_submitted() EXCLUDES_LOCK(mutex_);
   /// Sends what was submitted, gives every message that has arrived to `deliver`, and calls back
-  /// for bodies that have left or arrived. Sleeps first, at most for `seconds`, when there is
-  /// nothing of all that. Calls may be made from within `deliver` and the callbacks.
+  /// for bodies that have left or arrived. If there is none of these, sleeps first, at most for
+  /// `seconds`. May be called from within `deliver` and the callbacks.
   void pump(double seconds, const std::function<void(const Mail&)>& deliver) EXCLUDES_LOCK(mutex_);
 
   std::span<float> open_window(std::size_t floats) { return transport_.open_window(floats); }
   std::span<float> window(int rank, std::size_t floats) { return transport_.window(rank, floats); }
 
-  /// No body is on its way, in or out.
+  /// Whether no body is on its way, in or out.
   bool idle() const { return pending_.empty(); }
 
-  /// This process is about to end, perhaps because it failed: lets the others finish what they are
-  /// reading of its memory, for half a second at most. What arrives meanwhile is dropped.
+  /// This process is about to end, perhaps because it failed: lets the others finish reading its
+  /// memory, for half a second at most. Messages that arrive meanwhile are dropped.
   void let_go() EXCLUDES_LOCK(mutex_);
 
-  /// Runs `job`, which takes long and does not use the post, on another thread, and lets the others
-  /// know meanwhile that this process lives. Messages wait. Rethrows what the job throws.
+  /// Runs `job`, which takes long and does not use the post, on another thread, and sends
+  /// heartbeats to the other processes meanwhile. Messages wait. Rethrows what the job throws.
   void run_with_heartbeats(const std::function<void()>& job);
 
-  /// The same as send(), from any thread; in the order of submission.
+  /// As send(), from any thread; in the order of submission.
   void submit(int to, std::vector<std::byte> header, std::vector<float> body = {})
       EXCLUDES_LOCK(mutex_);
   /// Ends a pump() that sleeps. Any thread.

@@ -9,12 +9,12 @@ namespace acid {
 
 /// One process of a run under the mpi driver, from start to end: a thread that trains its worker, a
 /// thread that talks to the other processes, and, on rank 0, the evaluator on the calling thread.
-/// What a process of one calendar does besides is its own (AsyncProcess, RoundProcess).
+/// AsyncProcess and RoundProcess add what their calendar needs.
 ///
-/// Everything is the communication thread's, but for what says otherwise.
+/// Belongs to the communication thread, except where noted.
 class Process {
  public:
-  /// `evaluator`, `collector`: on rank 0 only. All outlive it.
+  /// `evaluator`, `collector`: on rank 0 only. The arguments outlive this.
   Process(const Run& run, Post& post, Evaluator* evaluator, Collector* collector)
       : run_(run),
         post_(post),
@@ -25,20 +25,20 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// The calling thread's: the whole life of the process. Only rank 0 has an outcome. Where one
-  /// thread fails the others are let go, and its exception is rethrown.
+  /// The whole life of the process; the calling thread's. Only rank 0 has an outcome. If one thread
+  /// fails the others are released, and its exception is rethrown.
   Outcome execute();
 
  protected:
-  /// The training thread, from the start of the run to its end.
+  /// The training thread's body, from the start of the run to its end.
   virtual void train() = 0;
   /// Takes a message of a kind of this calendar.
   virtual void deliver_own(const Mail& mail) = 0;
-  /// Whatever else is to be done between messages. Returns how long nothing is.
+  /// Does the other work between messages. Returns for how many seconds there is none.
   virtual double act() = 0;
-  /// Whether the process, whose run has ended, may leave.
+  /// Whether the process may leave after its run has ended.
   virtual bool may_leave() const { return true; }
-  /// Lets the training thread go, whatever it waits for; any thread.
+  /// Releases the training thread from any wait; any thread.
   virtual void release() = 0;
 
   void deliver_to_rank_zero(const Mail& mail);

@@ -5,7 +5,7 @@
 namespace acid {
 namespace {
 
-// Reports oftener than this would cost more than the clocks gain by it.
+// More frequent reports would cost more than the clocks gain.
 constexpr double kReportSeconds = 0.5e-3;
 
 }  // namespace

@@ -5,9 +5,9 @@
 
 namespace acid {
 
-/// Tells rank 0 how far a process's worker is, when that is news and not too often. What rank 0
-/// knows of a worker's gradients may never be more than what it has of the events. The
-/// communication thread's.
+/// Tells rank 0 how far a process's worker is, when that is news and not too often. Rank 0 may
+/// never know of more gradients of a worker than it has events of. Belongs to the communication
+/// thread.
 class Progress {
  public:
   Progress(const Run& run, const MpiOptions& options, Post& post)
@@ -15,12 +15,13 @@ class Progress {
 
   /// Rank 0 knows of so many gradients.
   void begin_at(std::int64_t gradients) { told_gradients_ = gradients; }
-  /// Unless nothing is new, or it told rank 0 a moment ago.
+  /// Tells rank 0, unless nothing is new or it was told a moment ago.
   void tell(SharedWorker& worker) REQUIRES_LOCK(worker.mutex);
-  /// Where the run may go on without this process: rank 0 has to know of an event before another
-  /// worker can depend on it. Should this process die now, those events can be executed again.
+  /// Tells rank 0 at once if the run may go on without this process: rank 0 must know of an event
+  /// before another worker can depend on it. If this process dies now, those events can be executed
+  /// again.
   void testify(SharedWorker& worker) REQUIRES_LOCK(worker.mutex);
-  /// How long nothing is to be told.
+  /// For how many seconds nothing is to be told.
   double seconds_to_next() const;
 
  private:
@@ -29,10 +30,10 @@ class Progress {
   const Clock& clock_;
   Post& post_;
   const bool goes_on_;
-  bool untold_ = false;  // there is progress that rank 0 does not know of
+  bool untold_ = false;  // rank 0 does not know all progress
   std::int64_t told_gradients_ = 0;
   bool told_diverged_ = false;
-  double told_seconds_ = 0;  // when
+  double told_seconds_ = 0;  // time of the last report
 };
 
 }  // namespace acid

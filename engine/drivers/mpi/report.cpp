@@ -33,7 +33,7 @@ std::vector<std::vector<float>> measured_state(double time, const Worker& worker
   return copies;
 }
 
-// A header has a limit.
+// The size of a header is limited.
 void send_notes(const std::function<void(std::vector<std::byte>)>& send, MailKind kind,
                 GradientRecords& notes) {
   constexpr std::size_t kPortion = 4096;
@@ -70,7 +70,7 @@ void Reporter::mark(MarkKind kind, double time, Worker& worker, WorkerReport rep
   if (kind != MarkKind::end)
     log_.mark(rank_, kind == MarkKind::measured ? EventKind::measured : EventKind::checkpoint, time,
               worker);
-  log_.flush();  // so that the log of a worker that is lost has the marks that were taken of it
+  log_.flush();  // so that the log of a lost worker has all its marks
   report.events = log_.handed_over(rank_);
   report.extra_bytes = worker.extra_bytes();
   std::vector<std::vector<float>> vectors =

@@ -19,52 +19,52 @@
 
 namespace acid {
 
-/// A place in the life of every worker at which rank 0 looks at all of them, in the same order for
+/// A place in the life of every worker at which rank 0 measures all of them, in the same order for
 /// each.
 enum class MarkKind : std::uint8_t {
   measured,
   checkpoint,
-  last_checkpoint,  // the run stops here, to be continued
+  last_checkpoint,  // the run stops here and may be resumed
   end,
 };
 
-/// What a worker says of itself at a mark, besides its vectors.
+/// A worker's report at a mark, besides its vectors.
 struct WorkerReport {
-  GradientRecords
-      notes;  // since the last mark that was measured, in commit order; sent in portions
+  GradientRecords notes;  // since the last measured mark, in commit order; sent in portions
   double idle_seconds = 0;
   std::int64_t exchanges = 0;    // of this worker
   std::int64_t extra_bytes = 0;  // to this worker, beside messages; filled in by the Reporter
   std::int64_t holds = 0;
-  bool computing = false;         // a gradient has begun and is not committed
-  std::int64_t events = 0;        // logged so far; filled in by the Reporter
-  std::vector<Span> spans;        // see Timeline; only at the end
-  std::vector<EdgeUse> left_out;  // exchanges with lost workers, due and not applied; likewise
+  bool computing = false;   // a gradient has begun and is not committed
+  std::int64_t events = 0;  // logged so far; filled in by the Reporter
+  std::vector<Span> spans;  // see Timeline; only at the end
+  std::vector<EdgeUse>
+      left_out;  // due exchanges with lost workers that were not applied; only at the end
   template <class Archive>
   void persist(Archive& archive) {
     archive(notes, idle_seconds, exchanges, extra_bytes, holds, computing, events, spans, left_out);
   }
 };
 
-/// How far a worker has come, as rank 0 knows it.
+/// A worker's progress, as rank 0 knows it.
 struct WorkerProgress {
   std::int64_t gradients = 0, exchanges = 0, extra_bytes = 0;  // as WorkerReport
 };
 
-/// Adds a portion of notes to those that came before it.
+/// Adds a portion of notes to the earlier ones.
 void read_notes(MailReader& reader, GradientRecords& notes);
 
-/// Tells rank 0 what happens to this process's worker: its events, and at marks its report with a
-/// copy of its vectors. The thread that may change the worker at the moment calls it; never two at
-/// once.
+/// Reports to rank 0 what happens to this process's worker: its events, and at marks its report
+/// with a copy of its vectors. Called by the thread that may change the worker at the moment; never
+/// by two at once.
 class Reporter {
  public:
-  /// Outlived by all; `worker` is its process's.
+  /// The arguments outlive this; `worker` is this process's.
   Reporter(const Run& run, Post& post, const Worker& worker);
 
-  /// For this worker's events.
+  /// Takes this worker's events.
   EventLog& log() { return log_; }
-  /// measured: x and buffers as they are when mixed to `time`. Otherwise: the whole state.
+  /// measured: x and buffers, mixed to `time`. Otherwise: the whole state.
   void mark(MarkKind kind, double time, Worker& worker, WorkerReport report);
 
  private:
@@ -86,15 +86,15 @@ class Reporter {
   EventLog log_;
 };
 
-/// All workers at one mark, but for those that were lost before they came there.
+/// All workers at one mark, except workers that were lost before it.
 struct Gathered {
   MarkKind kind = MarkKind::measured;
   double time = 0;
   std::vector<bool> absent;           // by worker: lost; the lists below are by worker too
-  std::vector<WorkerReport> reports;  // of those absent what WorkerProgress has, no more
-  std::vector<std::vector<std::byte>> numbers;  // what Worker::persist keeps
-  /// In the order of Worker::for_each_vector without the empty ones; of a measured mark
-  /// x and buffers.
+  std::vector<WorkerReport> reports;  // for absent workers only what WorkerProgress has
+  std::vector<std::vector<std::byte>> numbers;  // from Worker::persist
+  /// In the order of Worker::for_each_vector without empty vectors; x and buffers at a measured
+  /// mark.
   std::vector<std::vector<std::vector<float>>> vectors;
 
   std::vector<std::int64_t> worker_gradients;  // committed before the mark
@@ -103,46 +103,46 @@ struct Gathered {
   std::int64_t exchanges() const;
   std::int64_t extra_bytes() const;
   double idle_seconds() const;
-  /// How each worker spent its time.
+  /// Reports how each worker spent its time.
   void tell_times(Outcome& outcome) const;
-  /// Of all workers, in commit order. Takes them out.
+  /// Takes out the notes of all workers, in commit order.
   GradientRecords take_notes();
-  /// The mean of a measured mark over those present; `with_workers`: Look::workers.
+  /// The mean at a measured mark over the present workers; `with_workers`: Look::workers.
   MeanModel mean(const RunSpec& spec, bool with_workers) const;
-  /// Puts the state of any other mark into `ensemble`, of those present.
+  /// Puts the state of present workers at any other mark into `ensemble`.
   void restore(Ensemble& ensemble) const;
 };
 
-/// What the thread that calls the driver computes, evaluations, does not mix with the gradients of
-/// the other thread of rank 0.
+/// The lane for evaluations on the calling thread, apart from that of the gradients on rank 0's
+/// other thread.
 constexpr int kEvaluationLane = 1;
-/// How often that thread looks at what no message tells.
+/// How often the calling thread checks what no message reports.
 constexpr double kLookSeconds = 0.2;
 
-/// Rank 0's side: passes the workers' events on and puts marks together. Events behind a checkpoint
+/// Rank 0's side: passes the workers' events on and puts marks together. Events after a checkpoint
 /// mark are held back until the checkpoint is saved, so that they are not recorded before it.
-/// deliver() is the communication thread's, the rest the calling thread's.
+/// deliver() belongs to the communication thread, the rest to the calling thread.
 class Collector {
  public:
   Collector(const RunSpec& spec, Recorder& recorder, Post& post);
 
-  /// The run begins, or goes on: what every worker has done so far, and how many events it has
-  /// logged, the last of them at `time`. Before any event or mark.
+  /// Begins or resumes the run: the progress of every worker, and how many events it has logged,
+  /// the last of them at `time`. Called before any event or mark.
   void begin(std::vector<WorkerProgress> all_progress, const std::vector<WorkerReport>& reports,
              double time) EXCLUDES_LOCK(mutex_);
-  /// The run goes on without a worker, of whom the Coordinator knows so much: ends its log, and
-  /// will gather its marks as far as all of them has arrived. Returns how far the worker has come;
-  /// nothing when all were at the end before. The communication thread's.
+  /// The run goes on without a worker whose progress the Coordinator knows: ends its log, and
+  /// gathers the marks that have fully arrived. Returns how far the worker has come; nothing if all
+  /// were at the end before. The communication thread's.
   std::optional<WorkerProgress> lose(int worker, WorkerProgress known) EXCLUDES_LOCK(mutex_);
 
   /// Takes a message of the kinds events, mark and state_vector.
   void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
-  /// The next mark that all have reached; waits for it at most this long. Marks come in order, and
+  /// The next mark that all have reached; waits at most this long for it. Marks come in order, and
   /// none after a checkpoint before go_on().
   std::optional<Gathered> wait(double seconds) EXCLUDES_LOCK(mutex_);
-  /// The checkpoint that was gathered is saved.
+  /// The gathered checkpoint is saved.
   void go_on() EXCLUDES_LOCK(mutex_);
-  /// So much waits to be looked at that no more should come. Any thread.
+  /// Whether so many marks wait that no more should come. Any thread.
   bool overloaded() EXCLUDES_LOCK(mutex_);
   /// Ends a wait(); any thread.
   void wake() EXCLUDES_LOCK(mutex_);
@@ -161,19 +161,19 @@ class Collector {
     std::vector<std::vector<float>> vectors;
     std::size_t expected = 0, arrived = 0;  // vectors
   };
-  /// Of one worker, in its order: its events and its marks.
+  /// One worker's events and marks, in order.
   struct Item {
     std::optional<Events> events;
     std::shared_ptr<WorkerMark> mark;
   };
   using Queue = std::deque<Item>;
 
-  /// What was seen of one worker's log and marks.
+  /// What has arrived of one worker's log and marks.
   struct Seen {
     WorkerProgress progress;
-    std::int64_t events = 0;        // the number of the next
+    std::int64_t events = 0;        // the number of the next event
     double time = 0;                // of the last event
-    std::int64_t marks_logged = 0;  // since the run began, or went on; the end is not logged
+    std::int64_t marks_logged = 0;  // since the run began or was resumed; the end is not logged
     std::int64_t marks_taken = 0;
     bool lost = false;
   };
@@ -192,38 +192,38 @@ class Collector {
   bool over_ GUARDED_BY(mutex_) = false;       // all were at the end
   std::vector<Seen> seen_ GUARDED_BY(mutex_);  // by worker
   std::vector<Queue> queues_ GUARDED_BY(mutex_);
-  std::vector<GradientRecords> notes_ GUARDED_BY(mutex_);  // by worker, of the mark to come
+  std::vector<GradientRecords> notes_ GUARDED_BY(mutex_);  // by worker, of the next mark
   /// The marks whose vectors are still on their way, by worker.
   std::vector<std::deque<std::shared_ptr<WorkerMark>>> open_ GUARDED_BY(mutex_);
   std::deque<Gathered> gathered_ GUARDED_BY(mutex_);
-  int marks_ GUARDED_BY(mutex_) = 0;  // of single workers, not yet looked at
+  int marks_ GUARDED_BY(mutex_) = 0;  // of single workers, not yet handled
   bool held_ GUARDED_BY(mutex_) = false;
   bool woken_ GUARDED_BY(mutex_) = false;
 };
 
-/// How a worker begins: rank 0's `start` message, followed by as many start_vector messages as it
-/// says when the run goes on from a checkpoint.
+/// How a worker begins: rank 0's `start` message and, in a resumed run, the announced start_vector
+/// messages.
 struct Start {
   bool resumed = false;
-  std::vector<std::byte> numbers;  // what Worker::persist keeps
+  std::vector<std::byte> numbers;  // from Worker::persist
   WorkerReport report;             // as of the checkpoint
-  std::vector<std::byte> more;     // what the driver adds, the same for all
+  std::vector<std::byte> more;     // the driver's own, the same for all
   int vectors = 0;
   template <class Archive>
   void persist(Archive& archive) {
     archive(resumed, numbers, report, more, vectors);
   }
 };
-/// Rank 0 tells all processes, itself included. Without an ensemble the run starts at its
-/// beginning.
+/// Sends the start from rank 0 to all processes, itself included. Without an ensemble the run
+/// starts at its beginning.
 void send_start(Post& post, Ensemble* ensemble, const std::vector<WorkerReport>& reports,
                 const std::vector<std::byte>& more);
 
-/// Puts together what send_start() sends, and makes the worker what it says. The communication
-/// thread's.
+/// Puts together what send_start() sends, and fills the worker with it. Belongs to the
+/// communication thread.
 class StartReceiver {
  public:
-  /// `complete` is called once all of it has arrived; until then nobody else uses the worker.
+  /// `complete` is called once everything has arrived; until then no other code uses the worker.
   StartReceiver(Post& post, Worker& worker, std::function<void(Start&)> complete);
   /// Takes a message of the kinds start, start_notes and start_vector.
   void deliver(const Mail& mail);

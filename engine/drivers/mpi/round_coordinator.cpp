@@ -9,8 +9,8 @@
 namespace acid {
 namespace {
 
-// A decision takes effect as many rounds late as rank 0 is ahead: no more than it takes to hide
-// that messages travel.
+// A decision takes effect as many rounds late as rank 0 is ahead: just enough to hide the travel
+// time of messages.
 constexpr double kAheadSeconds = 0.1;
 constexpr double kMostRoundsAhead = 4;
 
@@ -50,7 +50,7 @@ void RoundCoordinator::deliver(const Mail& mail) {
   }
 }
 
-// Every worker tells of each of its rounds.
+// Every worker reports each of its rounds.
 void RoundCoordinator::progress(MailReader& reader) {
   std::int64_t committed = 0, extra_bytes = 0;
   bool diverged = false;
@@ -81,7 +81,7 @@ bool RoundCoordinator::must_end(const Position& here) const {
 
 std::int64_t RoundCoordinator::rounds_ahead() const {
   const std::int64_t done = whole_ - first_round_;
-  // With a codec the bytes of a round may be known only when all have come through it.
+  // With a codec the bytes of a round may be known only when all workers have done it.
   if (done == 0 || (spec_.method.codec != nullptr && spec_.budget.bytes < kNever)) return 1;
   const double each = (run_.clock.seconds() - first_seconds_) / static_cast<double>(done);
   return std::max<std::int64_t>(
@@ -93,13 +93,13 @@ bool RoundCoordinator::decide() {
   const std::int64_t round = directive_.allowed;
   Position here = position(round);
   here.bytes += extra_bytes_;
-  // By the clock one does not wait for the evaluation of the sample before.
+  // A sample by the clock does not wait for the evaluation of the one before.
   const bool by_clock = spec_.cadence.every_seconds < kNever;
   const bool sample = sample_times_.sample_times().due(here) && !(by_clock && evaluating_);
   if (directive_.end >= 0 || cutting_ || round >= whole_ + (sample ? 1 : rounds_ahead()))
     return false;
   const bool over = must_end(here);
-  const bool open = spec_.method.round.is_open(round);  // nothing is kept of what is on its way
+  const bool open = spec_.method.round.is_open(round);  // messages on their way are not saved
   if (over || (stop_ && !open && !evaluating_)) {
     end(over);
     return true;

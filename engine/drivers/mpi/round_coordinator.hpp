@@ -12,15 +12,15 @@
 
 namespace acid {
 
-/// What rank 0 has decided about the legs of a synchronous run. A newer directive repeats what an
-/// older one said, as long as some process has not done it.
+/// Rank 0's decisions about the legs of a synchronous run. A newer directive repeats an older one
+/// as long as some process has not done it.
 struct Directive {
   std::int64_t allowed = 0;  // rounds before this one may be committed
-  std::int64_t cut = -1;     // before this round's commit: a checkpoint, …
-  std::int64_t sample = -1;  // … a look at all workers, …
-  std::int64_t end = -1;     // … or, in place of the commit, the end
+  std::int64_t cut = -1;     // before this round's commit: a checkpoint
+  std::int64_t sample = -1;  // before this round's commit: a measurement of all workers
+  std::int64_t end = -1;     // in place of this round's commit: the end
   bool save = false;         // with a checkpoint at the end
-  bool stopping = false;     // as soon as may be: no worker sleeps any more
+  bool stopping = false;     // as soon as possible: no worker sleeps any more
   template <class Archive>
   void persist(Archive& archive) {
     archive(allowed, cut, sample, end, save, stopping);
@@ -31,11 +31,10 @@ struct Directive {
 /// gradients are committed and what comes before. Its decisions are a few rounds ahead of the
 /// slowest worker, so that no worker waits for them, but never past a sample: a sample is taken
 /// only when all losses before it are known to be finite, and the sample before it is evaluated.
-///
 class RoundCoordinator final : public Coordinator {
  public:
-  /// `sampler`: stands where the run begins; it only counts. A run that began at `started_seconds`
-  /// on the clock, at `round`.
+  /// `sampler`: at the run's beginning; it only counts. The run began at `round`, at
+  /// `started_seconds` on the clock.
   RoundCoordinator(const Run& run, Post& post, const Sampler& sampler, double started_seconds,
                    std::int64_t round);
 
@@ -43,13 +42,13 @@ class RoundCoordinator final : public Coordinator {
   void deliver(const Mail& mail) override EXCLUDES_LOCK(mutex_);
   /// Decides what can be decided now.
   double act() override EXCLUDES_LOCK(mutex_);
-  /// Where the run stands once so many legs are committed, now; without extra bytes.
+  /// The position of a run now, after so many legs; without extra bytes.
   Position position(std::int64_t legs) const;
 
-  // The calling thread's.
-  /// The sample that was ordered last is evaluated; `enough`: the run need not go on.
+  // The calling thread calls these.
+  /// The last ordered sample is evaluated; `enough`: the run need not go on.
   void sampled(bool enough) EXCLUDES_LOCK(mutex_);
-  /// The cut that was ordered last is saved, or not worth it any more.
+  /// The last ordered cut is saved, or no longer needed.
   void saved() EXCLUDES_LOCK(mutex_);
   bool was_stopped() override EXCLUDES_LOCK(mutex_);
 
@@ -63,7 +62,7 @@ class RoundCoordinator final : public Coordinator {
   const Run& run_;
   const RunSpec& spec_;
   Post& post_;
-  Checkpoints* const checkpoints_;  // while cutting_ is set the calling thread's, else ours
+  Checkpoints* const checkpoints_;  // the calling thread's while cutting_ is set, else ours
   const PeerSchedule peers_;
   const double started_seconds_;
   const std::int64_t first_round_;
@@ -72,12 +71,12 @@ class RoundCoordinator final : public Coordinator {
   Mutex mutex_;
   Sampler sample_times_ GUARDED_BY(mutex_);
   Directive directive_ GUARDED_BY(mutex_);
-  /// By rounds that some workers have committed: how many, and their extra bytes until then.
+  /// Rounds that some workers have committed: how many workers, and their extra bytes until then.
   std::map<std::int64_t, std::pair<int, std::int64_t>> reached_ GUARDED_BY(mutex_);
   std::int64_t whole_ GUARDED_BY(mutex_) = 0;        // rounds committed by all
-  std::int64_t extra_bytes_ GUARDED_BY(mutex_) = 0;  // until then
+  std::int64_t extra_bytes_ GUARDED_BY(mutex_) = 0;  // of these rounds
   std::int64_t asked_ GUARDED_BY(mutex_) = -1;       // last round for which a cut was considered
-  bool cut_due_ GUARDED_BY(mutex_) = false;          // before the round that is considered
+  bool cut_due_ GUARDED_BY(mutex_) = false;          // before the considered round
   bool cutting_ GUARDED_BY(mutex_) = false, evaluating_ GUARDED_BY(mutex_) = false;
   bool stop_ GUARDED_BY(mutex_) = false, enough_ GUARDED_BY(mutex_) = false;
   bool diverged_ GUARDED_BY(mutex_) = false, stopped_ GUARDED_BY(mutex_) = false;

@@ -8,24 +8,24 @@
 
 namespace acid {
 
-/// What rank 0 has decided about the legs, as the gradient thread of a process waits for it.
-/// mutex_ guards the newest directive.
+/// Rank 0's decisions about the legs, as the gradient thread of a process waits for them. mutex_
+/// guards the newest directive.
 class RoundDirectives {
  public:
-  /// What comes before anything of a leg is heard or committed, as the gradient thread is told.
+  /// What the gradient thread does before anything of a leg is heard or committed.
   enum class Next { commit, sample_and_commit, cut, last_cut, end, abandoned };
 
   explicit RoundDirectives(const Clock& clock) : clock_(clock) {}
 
-  // The gradient thread's.
-  /// Until begin(). False when the run ends before.
+  // The gradient thread calls these.
+  /// Waits for begin(). Returns false if the run ends before.
   bool wait_for_start() EXCLUDES_LOCK(mutex_);
-  /// Until it is known what comes next before that leg; a cut is told once.
+  /// Waits until it is known what comes next before that leg; a cut is told once.
   Next wait_for(std::int64_t leg) EXCLUDES_LOCK(mutex_);
-  /// Until that time on the clock, a stop, or the end of the run.
+  /// Waits for that time on the clock, a stop, or the end of the run.
   void hold_until(double until) EXCLUDES_LOCK(mutex_);
 
-  // The communication thread's.
+  // The communication thread calls these.
   void begin() EXCLUDES_LOCK(mutex_);
   /// Takes a message of the kind directive.
   void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);

@@ -10,7 +10,7 @@ namespace acid {
 /// Rank 0 in a synchronous run. Rounds go on while it evaluates.
 class RoundEvaluator final : public Evaluator {
  public:
-  /// Reads the checkpoint that the run goes on from, if it does.
+  /// Reads the checkpoint, if the run resumes one.
   RoundEvaluator(const Run& run, Post& post, Collector& collector);
 
   void begin() override;

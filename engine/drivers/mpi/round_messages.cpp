@@ -85,7 +85,7 @@ void RoundMessages::hand_over_rest() {
   post_.wake();
 }
 
-// The gradient is the message of methods that reduce it: parts of it have left already.
+// Methods that reduce gradients send the gradient: parts of it have left already.
 void RoundMessages::say(std::int64_t exchange, Worker& worker) {
   if (method_.reduces_gradients) return hand_over_rest();
   worker.offer(worker.last_event(),

@@ -17,36 +17,36 @@
 
 namespace acid {
 
-/// What one process of a synchronous run says and hears: its gradient thread hands messages over,
-/// its communication thread sends them and receives the others'.
+/// The messages of one process of a synchronous run: its gradient thread hands them over, its
+/// communication thread sends them and receives the others'.
 ///
-/// One exchange is on its way at a time. A message, or a bucket of it, is the gradient thread's
-/// until it is handed over, and again once the exchange is over, as is what was received from then
-/// on. mutex_ guards what is handed over.
+/// One exchange is on its way at a time. The gradient thread owns a message, or a bucket of it,
+/// until it is handed over, and again once the exchange is over; then it owns the received ones
+/// too. mutex_ guards what is handed over.
 class RoundMessages {
  public:
-  /// `own_gradient`: the worker's. All outlive this.
+  /// `own_gradient`: the worker's. The arguments outlive this.
   RoundMessages(const Run& run, const MpiOptions& options, Post& post, const PeerSchedule& peers,
                 std::span<float> own_gradient);
   ~RoundMessages();
 
-  // The gradient thread's.
-  /// Where the gradient is to be computed, which is where it can be sent from.
+  // The gradient thread calls these.
+  /// Where the gradient must be computed, so that it can be sent from there.
   std::span<float> gradient() const { return gradient_; }
-  /// Where gradients are reduced: an exchange begins.
+  /// Where gradients are reduced: begins an exchange.
   void begin() EXCLUDES_LOCK(mutex_);
   /// Where gradients are reduced: these elements of the gradient are final.
   void hand_over_parts(std::size_t first, std::size_t last) EXCLUDES_LOCK(mutex_);
-  /// The worker's message is said, which begins the exchange unless it is the gradient.
+  /// Says the worker's message and begins the exchange, unless the message is the gradient.
   void say(std::int64_t exchange, Worker& worker) EXCLUDES_LOCK(mutex_);
-  /// Until the exchange is over. False: the run is.
+  /// Waits until the exchange is over. Returns false if the run is over.
   bool wait() EXCLUDES_LOCK(mutex_);
-  /// Where gradients are reduced nothing happens: the step takes direction().
+  /// Does nothing where gradients are reduced: the step takes direction().
   void hear(std::int64_t exchange, Worker& worker, EventLog& log) EXCLUDES_LOCK(mutex_);
-  /// What the optimiser is given.
+  /// The optimiser's input.
   std::span<const float> direction() EXCLUDES_LOCK(mutex_);
 
-  // The communication thread's.
+  // The communication thread calls these.
   /// Takes a message of the kinds slice, slice_mean, round_ready, parameters, gaps and rest.
   void deliver(const Mail& mail);
   void send_handed_over() EXCLUDES_LOCK(mutex_);
@@ -56,10 +56,10 @@ class RoundMessages {
 
  private:
   struct Sum;
-  /// The communication thread's; made where it is the first of that size.
+  /// Made for the first message of that size. The communication thread's.
   Sum& sum_of(std::size_t floats);
   void hand_over_rest() EXCLUDES_LOCK(mutex_);
-  /// `mean`: of what was summed.
+  /// `mean`: of the summed messages.
   void is_over(std::span<const float> mean) EXCLUDES_LOCK(mutex_);
   std::span<const float> summed() EXCLUDES_LOCK(mutex_);
 
@@ -69,7 +69,7 @@ class RoundMessages {
   Post& post_;
   const PeerSchedule& peers_;
   const Buckets buckets_;       // of the gradient
-  Arena<float> sent_gradient_;  // where transports cannot send the worker's own
+  Arena<float> sent_gradient_;  // for transports that cannot send the worker's own
   const std::span<float> gradient_;
   Arena<float> message_;              // to be reduced, unless it is the gradient
   Arena<float> mean_;                 // of messages that are gathered
@@ -80,7 +80,7 @@ class RoundMessages {
   std::vector<std::size_t> final_buckets_ GUARDED_BY(mutex_);  // to be contributed
   std::optional<std::int64_t> said_ GUARDED_BY(mutex_);        // exchange to be sent
   std::span<const float> summed_ GUARDED_BY(mutex_);           // the last mean
-  bool exchanging_ GUARDED_BY(mutex_) = false;                 // one has begun and is not over
+  bool exchanging_ GUARDED_BY(mutex_) = false;  // an exchange has begun and is not over
   bool closed_ GUARDED_BY(mutex_) = false;
 
   // The communication thread's own.

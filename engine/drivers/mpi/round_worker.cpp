@@ -9,7 +9,7 @@
 namespace acid {
 namespace {
 
-// None is begun from there on.
+// No leg begins from there on.
 std::int64_t legs_of(const RunSpec& spec) {
   const std::int64_t gradients = std::min(spec.budget.gradients, spec.end_at_gradients);
   return gradients / spec.workers + (gradients % spec.workers == 0 ? 0 : 1);
@@ -80,7 +80,7 @@ bool RoundWorker::act(Phase phase, std::int64_t exchange) {
   return true;
 }
 
-// A slow process has its gradient late, and all parts of it.
+// A slow process delays its gradient and all parts of it.
 void RoundWorker::compute() {
   const double began = run_.clock.seconds();
   pace_.begin();
@@ -99,7 +99,7 @@ void RoundWorker::compute() {
   end_span(SpanKind::compute, began);
 }
 
-// Leaves the marks that rank 0 wants before anything of a leg is heard or committed.
+// Leaves the marks that rank 0 asks for before anything of a leg is heard or committed.
 bool RoundWorker::may_commit(std::int64_t leg) {
   using Next = RoundDirectives::Next;
   while (true) {
@@ -119,7 +119,7 @@ bool RoundWorker::may_commit(std::int64_t leg) {
         break;
       case Next::last_cut:
       case Next::end:
-        // What was begun for this leg is brought to its end, so that nothing is left on its way.
+        // The exchange that began for this leg is completed, so that no message is left on its way.
         if (!wait_for_exchange()) return false;
         if (next == Next::end) report_.spans = timeline_.take().front();
         reporter_.mark(next == Next::end ? MarkKind::end : MarkKind::last_checkpoint, t, worker_,

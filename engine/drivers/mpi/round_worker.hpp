@@ -14,17 +14,17 @@ namespace acid {
 /// The worker of one process of a synchronous run, and the thread that takes it through the legs:
 /// computes gradients and changes the worker. Legs, events and bits are those of ThreadsSync.
 ///
-/// All of it is the gradient thread's, but for the communication thread's filling the worker before
-/// the first leg, and what messages() and the directives hand from one to the other.
+/// Belongs to the gradient thread. The communication thread fills the worker before the first leg;
+/// messages() and the directives pass data between the two.
 class RoundWorker {
  public:
-  /// All outlive it.
+  /// The arguments outlive this.
   RoundWorker(const Run& run, const MpiOptions& options, Post& post, RoundDirectives& directives);
 
-  /// What the gradient thread does, from the start of the run to its end.
+  /// The gradient thread's body, from the start of the run to its end.
   void train();
 
-  // The communication thread's, before RoundDirectives::begin().
+  // For the communication thread, before RoundDirectives::begin().
   Worker& state() { return worker_; }
   void start(Start& start);
 
@@ -37,7 +37,7 @@ class RoundWorker {
   bool may_commit(std::int64_t leg);
   RoundDirectives::Next wait_for_directive(std::int64_t leg);
   bool wait_for_exchange();
-  /// What the worker has done since then, by the clock, ends now. Returns how long that was.
+  /// Ends a span that began at `since` by the clock. Returns its seconds.
   double end_span(SpanKind kind, double since);
 
   const Run& run_;
@@ -57,7 +57,7 @@ class RoundWorker {
   double loss_ = 0;
   std::optional<double> norm_;
   bool diverged_ = false;
-  double started_seconds_ = 0;  // earlier attempts' time is before it
+  double started_seconds_ = 0;  // the time of earlier attempts is before it
 };
 
 }  // namespace acid

@@ -65,7 +65,7 @@ bool ServerVisits::step(const Position& done, double loss, std::int64_t stalenes
       {.staleness = std::min<std::int64_t>(staleness, kExchangeMask), .logs_staleness = true});
 }
 
-// It travels from a copy, for the worker's own may be on a device.
+// A copy travels, because the worker's own may be on a device.
 void ServerVisits::say(double t) {
   const std::span<float> own = messages_.said(0);
   worker_.say(t, own);

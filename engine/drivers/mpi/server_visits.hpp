@@ -13,33 +13,34 @@
 
 namespace acid {
 
-/// A process's worker on its way through the round of a method with a server. What it does between
-/// two gradients the gradient thread does at one normalised time, sleeping at `hear` until the
-/// reply is there; the communication thread brings that. The worker's mutex guards all of it.
+/// A process's worker on its way through the round of a method with a server. The gradient thread
+/// does all between two gradients at one normalised time, and sleeps at `hear` until the
+/// communication thread brings the reply. The worker's mutex guards all of it.
 class ServerVisits {
  public:
-  /// All outlive it.
+  /// The arguments outlive this.
   ServerVisits(const Run& run, Post& post, SharedWorker& worker);
-  /// Says to the thread-safety analysis what the caller knows: the worker's mutex is held.
+  /// Tells the thread-safety analysis that the worker's mutex is held.
   void assert_locked() const ASSERTS_LOCK(worker_.mutex) {}
 
-  // The gradient thread's.
-  /// Until the first gradient has begun. False where the run has none left, or is given up.
+  // The gradient thread calls these.
+  /// Walks until the first gradient has begun. Returns false if the run has none left, or is given
+  /// up.
   bool begin() REQUIRES_LOCK(worker_.mutex);
-  /// From a gradient that has been counted until the next has begun, or, where the run has none
-  /// left, to the leg's end. False where the loss is not finite, or the run is given up.
+  /// Walks from a counted gradient until the next has begun or, if the run has none left, to the
+  /// leg's end. Returns false if the loss is not finite, or the run is given up.
   bool go_on(const Position& done, double loss) REQUIRES_LOCK(worker_.mutex);
-  /// All gradients of the run are committed, as far as is known.
+  /// Whether all gradients of the run are committed, as far as known.
   bool ends() const REQUIRES_LOCK(worker_.mutex);
 
-  // The communication thread's.
-  /// The worker goes on from a checkpoint.
+  // The communication thread calls these.
+  /// Resumes the worker from a checkpoint.
   void resume() REQUIRES_LOCK(worker_.mutex);
   /// Takes a message of the kinds reply and last_reply; after the latter calls `complete`.
   void deliver(const Mail& mail, const std::function<void()>& complete);
-  /// Its server is known to have heard so many messages.
+  /// The worker's server is known to have heard so many messages.
   void hear_arrivals(std::int64_t count) REQUIRES_LOCK(worker_.mutex);
-  /// The worker is between two steps of its way, and nothing that it said is unanswered.
+  /// Whether the worker is between two steps of its way and awaits no reply.
   bool is_idle() const REQUIRES_LOCK(worker_.mutex) { return !walking_ && !awaiting_; }
   /// No reply comes any more; any thread.
   void give_up();
@@ -59,11 +60,11 @@ class ServerVisits {
   const PackedMessage form_;
   ServerMessages messages_ GUARDED_BY(worker_.mutex);
   RoundPlace at_ GUARDED_BY(worker_.mutex);
-  // The number of its last message that was answered, among those at all servers and at its own,
-  // and how many came to its own, as far as is known.
+  // The worker's last answered message: its number at its server and at all servers, and how many
+  // messages its server has heard, as far as known.
   std::uint64_t number_ GUARDED_BY(worker_.mutex) = 0;
   std::int64_t arrival_ GUARDED_BY(worker_.mutex) = 0, arrivals_ GUARDED_BY(worker_.mutex) = 0;
-  double learning_rate_ GUARDED_BY(worker_.mutex) = 0;  // of its last gradient
+  double learning_rate_ GUARDED_BY(worker_.mutex) = 0;  // of the worker's last gradient
   bool walking_ GUARDED_BY(worker_.mutex) = false, awaiting_ GUARDED_BY(worker_.mutex) = false;
   bool given_up_ GUARDED_BY(worker_.mutex) = false;
 };

@@ -67,7 +67,7 @@ bool SharedWorker::commit(const Position& here, double loss, const Commit& more)
   return !diverged_;
 }
 
-// Of an exchange between two workers each counts a half.
+// An exchange between two workers counts as a half for each; one with a server counts twice that.
 void SharedWorker::say(double t, std::span<float> out) {
   worker_.offer(t, out);
   reporter_.log().add_offer(rank_, t, worker_);

@@ -16,11 +16,11 @@ namespace acid {
 /// its log, as the gradient thread and the communication thread share it.
 ///
 /// `mutex` guards all of it. The gradient being computed reads the snapshot and the gradient
-/// buffers without it: they change only in the gradient thread's own events. Every event is at the
-/// time that the clock tells, and is logged.
+/// buffers without it: they change only in the gradient thread's own events. Every event happens at
+/// the clock's time and is logged.
 class SharedWorker {
  public:
-  /// The worker's memory is a window of the process where it lies in the host's.
+  /// The worker's memory is a window of the process if it lies in the host's.
   SharedWorker(const Run& run, Post& post);
 
   Mutex mutex;
@@ -29,8 +29,8 @@ class SharedWorker {
   /// For the StartReceiver, before anything happens.
   Worker& state() { return worker_; }
   std::size_t shared_size() const { return Worker::shared_size(settings_); }
-  /// The run begins, so many seconds into it; one that goes on does so with the clock at `count`
-  /// and so many gradients of all known.
+  /// Begins the run, so many seconds into it; a resumed run has the clock at `count` and `known`
+  /// gradients of all workers.
   void start(Start& start, double seconds, std::int64_t count, std::int64_t known)
       REQUIRES_LOCK(mutex);
 
@@ -39,45 +39,43 @@ class SharedWorker {
   const WorkerReport& report() const REQUIRES_LOCK(mutex) { return report_; }
   std::int64_t gradients() const REQUIRES_LOCK(mutex) { return worker_.gradients(); }
   bool diverged() const REQUIRES_LOCK(mutex) { return diverged_; }
-  /// The partner of an exchange is changing the worker's vectors.
+  /// Whether the partner of an exchange is changing the worker's vectors.
   bool lent() const REQUIRES_LOCK(mutex) { return lent_; }
-  /// Draws the edges that are due at what the clock knows.
+  /// Draws the edges that are due by the clock's known gradients.
   void make_due() REQUIRES_LOCK(mutex);
-  /// The throttle, of a gradient that would begin now.
+  /// Whether the throttle holds a gradient that would begin now.
   bool behind() REQUIRES_LOCK(mutex);
 
-  // The gradient thread's.
+  // The gradient thread calls these.
   void begin_gradient(double t) REQUIRES_LOCK(mutex);
-  /// Without the mutex. Returns the loss of the gradient that has begun.
+  /// Called without the mutex. Returns the loss of the gradient that has begun.
   double compute();
-  /// The gradient counts from now on. Returns where the run is by the clock, for commit().
+  /// Counts a gradient. Returns the run's position by the clock, for commit().
   Position count() REQUIRES_LOCK(mutex);
-  /// False where the loss is not finite. Of `more` counts what LockedWorkers::commit looks at.
+  /// Returns false if the loss is not finite. `more`: as in LockedWorkers::commit.
   bool commit(const Position& here, double loss, const Commit& more) REQUIRES_LOCK(mutex);
-  /// The worker says its message to a server; the number of its arrival is to be told the log.
+  /// Says the worker's message to a server; the log must still get the number of its arrival.
   void say(double t, std::span<float> out) REQUIRES_LOCK(mutex);
   void count_hold() REQUIRES_LOCK(mutex) { ++report_.holds; }
-  /// What the worker has done since then, by the clock on the wall, ends now. Returns how long
-  /// that was.
+  /// Ends a span that began at `since` by the wall clock. Returns its seconds.
   double end_span(SpanKind kind, double since) REQUIRES_LOCK(mutex);
   void end_wait(double since) REQUIRES_LOCK(mutex) {
     report_.idle_seconds += end_span(SpanKind::wait, since);
   }
 
-  // The communication thread's: the exchange of the first due edge, which began at `since` by the
-  // clock on the wall.
-  /// Both offer, …
+  // The communication thread calls these: the exchange of the first due edge, which began at
+  // `since` by the wall clock.
+  /// An exchange by offers: both workers offer, send and then apply.
   void offer(std::span<float> out) REQUIRES_LOCK(mutex);
-  /// … send and apply; or …
   void apply(double offered, std::span<const float> own, std::span<const float> partners,
              double since) REQUIRES_LOCK(mutex);
-  /// … one lends its memory and takes it back after the exchange at `t`, …
+  /// An exchange in place: one worker lends its memory and takes it back after the exchange at `t`.
   double lend() REQUIRES_LOCK(mutex);
   void take_back(double t, double since) REQUIRES_LOCK(mutex);
-  /// … and the other changes both.
+  /// An exchange in place: the other worker changes both.
   void exchange_with(std::span<float> partner, double partner_elapsed, double since)
       REQUIRES_LOCK(mutex);
-  /// Its place in the worker's life has come.
+  /// The worker has reached a mark.
   void mark(MarkKind kind, double t) REQUIRES_LOCK(mutex);
   EventLog& log() REQUIRES_LOCK(mutex) { return reporter_.log(); }
 
@@ -96,7 +94,7 @@ class SharedWorker {
   DueEdges edges_ GUARDED_BY(mutex);
   WorkerReport report_ GUARDED_BY(mutex);
   Timeline timeline_ GUARDED_BY(mutex){1};        // of this worker alone, as number 0
-  double started_seconds_ GUARDED_BY(mutex) = 0;  // earlier attempts' time is before it
+  double started_seconds_ GUARDED_BY(mutex) = 0;  // the time of earlier attempts is before it
   bool lent_ GUARDED_BY(mutex) = false;
   bool diverged_ GUARDED_BY(mutex) = false;
 };

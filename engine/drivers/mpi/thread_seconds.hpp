@@ -4,8 +4,7 @@
 
 namespace acid {
 
-/// What the calling thread has spent of a processor's time: how much it worked, however busy the
-/// machine is.
+/// The processor time that the calling thread has used: how much it worked, also on a busy machine.
 inline double thread_seconds() {
   timespec spent{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
