@@ -25,7 +25,7 @@
 namespace acid {
 namespace {
 
-/// Of runs with an outcome.
+/// The metrics of runs with an outcome.
 std::vector<std::string> recorded_metrics(const Comparison& comparison,
                                           const std::vector<ComparedRun>& runs) {
   std::set<std::string> names;
@@ -74,7 +74,7 @@ void choose_metrics(Comparison& comparison, const std::vector<ComparedRun>& runs
     if (is_known(metric.name)) comparison.metrics.emplace_back(metric.name);
 }
 
-/// The primary outcome where all have come equally far.
+/// Compares the primary outcome where all runs have come equally far.
 void compare_at_equal_places(Comparison& comparison, const CompareOptions& options) {
   keep_primary_places(comparison);
   std::vector<std::string> metrics = equal_metrics(comparison);
@@ -215,7 +215,7 @@ Comparison compare_runs(std::vector<ComparedRun> runs, const CompareOptions& opt
   if (fill_equal_places) fill_equal_places(comparison);
   choose_metrics(comparison, runs, options);
   choose_primary(comparison, runs, options);
-  // What the verdict is about comes first, unless the order was asked for.
+  // The verdict's metric comes first, unless the order was asked for.
   if (options.metrics.empty())
     std::stable_partition(comparison.metrics.begin(), comparison.metrics.end(),
                           [&](const std::string& metric) { return metric == comparison.primary; });

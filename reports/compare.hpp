@@ -60,32 +60,32 @@ struct CompareOptions {
 /// none has.
 Comparison compare(const Store& store, const AskedRuns& asked, const CompareOptions& options = {});
 
-/// One finished or unfinished run as compare() takes it: everything it reads from the store.
+/// A finished or unfinished run: everything that compare() reads of it from the store.
 struct ComparedRun {
   RunSummary summary;  // derived metrics included
   nlohmann::json settings;
   std::map<std::string, Reading> readings;  // of metrics that were read between samples
-  /// Metrics that options.at has no value of: how far the samples around it are apart or, where one
-  /// of them is not finite, nothing.
+  /// Metrics without a value at options.at: how far apart the samples around it are; nothing if one
+  /// of them is not finite.
   std::map<std::string, std::optional<double>> not_read;
   bool ended_before = false;            // options.at
-  RunRounding rounding;                 // what of it takes reading series
+  RunRounding rounding;                 // the part that takes reading series
   std::optional<double> realised_rate;  // 2 × exchanges ÷ gradients, of pairwise exchanges
-  std::optional<Target> target;         // that *_to_target were read of
+  std::optional<Target> target;         // the target of *_to_target
   std::optional<MidSpan> mid;
 };
-/// A finished run with its derived metrics but those that depend on the other runs of its point
-/// (read_in_points(), reads_equal_places()); of others nothing is read. A metric whose samples
+/// A finished run with its derived metrics, except those that depend on the other runs of its point
+/// (read_in_points(), reads_equal_places()); nothing is read of other runs. A metric whose samples
 /// around options.at are too far apart (kWidestBracket) has no value. UsageError for epochs where
 /// the run has none.
 ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
                               const nlohmann::json& settings, const CompareOptions& options = {});
 /// What the experiments of these runs searched and chose.
 std::vector<Selection> selections_of(const Store& store, const std::vector<RunSummary>& runs);
-/// Sets Comparison::equal and the metrics there of its groups' runs, once it has its points.
+/// Sets Comparison::equal and its metrics in the groups' runs, once the comparison has its points.
 using FillEqualPlaces = std::function<void(Comparison&)>;
 /// compare() without the store. `selections`: what the runs' experiments searched and chose;
-/// `plans`: what their recipes say of comparing. UsageError where nothing can be read at
+/// `plans`: what their recipes say about comparing. UsageError if nothing can be read at
 /// options.at.
 Comparison compare_runs(std::vector<ComparedRun> runs, const CompareOptions& options = {},
                         std::vector<Selection> selections = {},
@@ -106,11 +106,11 @@ struct PairedValues {
   std::vector<double> floors;  // rounding_floor(); 0 where one is infinite
   double hidden = 0;           // see ComparedDifference
 };
-/// paired_difference() of them.
+/// paired_difference() of the pairs.
 PairedDifference tested(const PairedValues& pairs);
 PairedValues paired_by_seed(const ComparedGroup& a, const ComparedGroup& b,
                             const std::string& metric);
-/// How many seeds of `a` diverged that have an outcome in `b` too.
+/// The number of seeds of `a` that diverged and have an outcome in `b` too.
 int diverged_beside(const ComparedGroup& a, const ComparedGroup& b);
 
 }  // namespace acid

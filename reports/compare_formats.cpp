@@ -25,7 +25,7 @@ namespace {
 constexpr int kSchemaVersion = 1;
 using nlohmann::json;
 
-/// There is no number in JSON that is not finite.
+/// JSON has no numbers that are not finite.
 json without_infinities(json value) {
   if (value.is_number_float() && !std::isfinite(value.get<double>())) return nullptr;
   if (value.is_structured())
@@ -127,7 +127,7 @@ json difference_json(const Comparison& comparison, const ComparedDifference& dif
   return object;
 }
 
-/// Those of `by` first.
+/// The keys of `by` come first.
 std::vector<std::string> setting_keys(const Comparison& comparison) {
   std::vector<std::string> keys = comparison.by;
   std::set<std::string> others;
@@ -152,7 +152,7 @@ std::vector<std::string> csv_columns() {
   return {std::istream_iterator<std::string>(names), {}};
 }
 
-/// By column: what JSON has, and in one place what it has elsewhere.
+/// By column, as in JSON; what JSON has elsewhere is here too.
 json row_json(const Comparison& comparison, const ComparedGroup& group, const std::string& metric) {
   json row = metric_json(group, metric);
   if (const auto* one = find_difference(comparison, group.group, metric)) {

@@ -14,19 +14,20 @@ std::string format_metric_value(const std::string& metric, double value);
 /// An estimate in the metric's unit: bytes and seconds in units a person would choose.
 std::string format_metric(const std::string& metric, const Estimate& estimate);
 
-/// "2 of 3": runs that reached their target, of a metric that says when they did.
+/// "2 of 3": runs that reached their target, for a metric that measures the way to it.
 std::string reached_cell(const ComparedGroup& group, const std::string& metric);
-/// A group's estimate for a table of many metrics: "–" without a value, and "(2 of 3)" behind it
-/// where the others diverged or, of a target, how many reached it: "reached by 2 of 3" has no mean.
+/// A group's estimate for a table of many metrics: "–" without a value, with "(2 of 3)" after it if
+/// the others diverged or missed a target: "reached by 2 of 3" has no mean.
 std::string estimate_cell(const ComparedGroup& group, const std::string& metric);
 /// "3", or "3 (7 of 10 diverged)".
 std::string count_cell(const ComparedGroup& group);
-/// A difference with its simultaneous interval; kSurvivors behind it where runs diverged.
+/// A difference with its simultaneous interval, and kSurvivors after it if runs diverged.
 std::string difference_cell(const ComparedDifference& difference);
 inline constexpr std::string_view kSurvivors = " *";
 
-/// For people. Colour is the caller's choice. From eight runs on, groups also have their
-/// interquartile mean and their chance to be better than the baseline, where lines hold them.
+/// For people. The caller chooses whether it has colour. With eight runs or more, groups also have
+/// their interquartile mean and their chance to be better than the baseline, if the lines are long
+/// enough.
 std::string to_text(const Comparison& comparison, bool colour, const TextLines& lines = {});
 /// {"schema_version", "heading", "baseline", "primary", "verdict": [sentence], "metrics": [name],
 /// "by": [key], "sections": [{"settings": {key: value}, "groups": [group]}], "groups": [{"group",

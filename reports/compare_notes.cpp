@@ -98,7 +98,7 @@ void note_pair(GroupNotes notes, const ComparedGroup& baseline,
 }
 
 void note_points(Comparison& comparison) {
-  std::set<std::string> searched;  // said once for all
+  std::set<std::string> searched;  // named once for all
   for (const Selection& selection : comparison.selections) searched.merge(selection.keys());
   for (std::size_t p = 0; p < comparison.points.size(); ++p) {
     const ComparedPoint& point = comparison.points[p];
@@ -143,7 +143,7 @@ void note_outcomes(GroupNotes notes, const std::vector<ComparedRun>& runs) {
                   static_cast<std::size_t>(group.unfinished) + group.outcomes(), what));
 }
 
-/// What the numbers of differences are, said once.
+/// Explains the numbers of differences, once.
 void note_tests(Comparison& comparison) {
   bool any = false, ranks = false, survivors = false, margins = false;
   int family = 0;
@@ -199,13 +199,13 @@ void note_rate(GroupNotes notes, const std::vector<ComparedRun>& runs) {
     notes.add(NoteKind::other_rate, fmt::format("{}: {}", notes.name(), *doubt));
 }
 
-/// Its groups are those of runs, which may stand at several points.
+/// The note's groups are those of runs, which may be at several points.
 void add_selection_note(Comparison& comparison, ComparedNote note) {
   const std::vector<std::string> chosen = std::exchange(note.groups, {});
   for (const ComparedGroup& group : comparison.groups)
     if (std::ranges::find(chosen, group.runs_group) != chosen.end())
       note.groups.push_back(group.group);
-  // What a search chose and nothing compares has no number here.
+  // A choice that is not compared has no number here.
   if (chosen.empty() || !note.groups.empty()) comparison.notes.push_back(std::move(note));
 }
 

@@ -69,7 +69,7 @@ void name_columns(std::vector<SettingsDiff::Column>& columns) {
       column.title = fmt::format("{} {}", column.label, column.runs.front().id.substr(0, digits));
 }
 
-/// What is not a setting, by key, in the order shown.
+/// Values by key, in the order shown, that are not settings.
 using Facts = std::vector<std::pair<std::string, nlohmann::json>>;
 
 nlohmann::json fact(const nlohmann::json& environment, const char* key) {
@@ -97,7 +97,7 @@ Facts facts_of(const Store& store, const RunSummary& run) {
           {"cpu", fact(environment, "cpu_model")}};
 }
 
-/// One value where all have the same, else the list of those they have.
+/// One value if all have the same, else the list of their values.
 nlohmann::json merged(const std::vector<nlohmann::json>& values) {
   nlohmann::json distinct = nlohmann::json::array();
   for (const nlohmann::json& value : values)
@@ -144,7 +144,7 @@ void add_environment(SettingsDiff& diff, const Store& store) {
     if (differs(row)) diff.rows.push_back(std::move(row));
 }
 
-/// Exact, so that what differs looks different.
+/// Exact, so that different values look different.
 std::string exact_text(const SettingsDiff::Row& row, const nlohmann::json& value) {
   if (value.is_string() && value.get<std::string>().empty()) return "none";
   if (value.is_number_float()) return fmt::format("{}", value.get<double>());
@@ -173,7 +173,7 @@ ReportTable diff_table(const SettingsDiff& diff, std::string first_head) {
   return table;
 }
 
-/// Which columns these are: a label alone stands for all that have it.
+/// The names of these columns: a label alone means all columns that have it.
 std::string holders_text(const SettingsDiff& diff, const std::vector<std::size_t>& holders) {
   std::map<std::string, std::size_t> all, held;
   for (const SettingsDiff::Column& column : diff.columns) ++all[column.label];
@@ -190,7 +190,7 @@ std::string holders_text(const SettingsDiff& diff, const std::vector<std::size_t
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// For each key its values, most frequent first, and who has them.
+/// For each key its values, most frequent first, and the columns that have them.
 std::string diff_blocks(const SettingsDiff& diff, const TextLines& lines,
                         const std::function<std::string(std::string)>& bold) {
   std::string text;

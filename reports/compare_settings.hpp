@@ -9,20 +9,20 @@
 
 namespace acid {
 
-/// What differs between runs of any experiments, finished or not. Runs that differ in nothing but
-/// their seed share a column; where all do, each has its own.
+/// The differences between runs of any experiments, finished or not. Runs that differ only in their
+/// seed share a column; if all runs do, each has its own.
 struct SettingsDiff {
   struct Column {
     std::string label;
-    std::string title;  // the label and, where several columns have it, what tells them apart
+    std::string title;  // the label and, if several columns have it, what distinguishes them
     std::string group;  // digest
     std::vector<RunSummary> runs;
   };
   struct Row {
     std::string key;  // dotted
-    /// Where and with what the runs were asked for and executed: experiment, overrides,
-    /// acid.version, acid.commit, host, cpu; of the newest attempt, null where there is none. Not a
-    /// setting, and two runs that differ only here are meant to give the same numbers.
+    /// Whether this is about the place and the version: experiment, overrides, acid.version,
+    /// acid.commit, host, cpu; of the newest attempt, null if there is none. Not a setting: two
+    /// runs that differ only here should give the same numbers.
     bool environment = false;
     std::vector<nlohmann::json> values;  // parallel to columns; null where there is none
   };
@@ -30,12 +30,12 @@ struct SettingsDiff {
   std::vector<Row> rows;  // settings by key, then the environment; every one has several values
 };
 
-/// A column whose runs differ in an environment row has a list of what they have. UsageError for no
+/// In an environment row, a column whose runs differ has a list of their values. UsageError for no
 /// runs.
 SettingsDiff diff_settings(const Store& store, const AskedRuns& asked);
 
-/// A table or, where lines cannot hold it, for each key its values and who has them. One line when
-/// nothing differs. Values are exact and never cut.
+/// A table or, if the lines are too short for it, for each key its values and who has them. One
+/// line if nothing differs. Values are exact and never cut.
 std::string to_text(const SettingsDiff& diff, bool colour, const TextLines& lines = {});
 /// {"schema_version", "columns": [{"title", "group", "algorithm", "label", "experiment", "runs":
 /// [id], "seeds": [seed], "states": [state]}], "changed": [{"key", "environment", "values":

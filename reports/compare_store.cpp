@@ -1,4 +1,4 @@
-// What a comparison takes from the store: summaries, settings, derived metrics.
+// What a comparison reads from the store: summaries, settings, derived metrics.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ void read_best(const Store& store, RunSummary& run) {
   for (const auto& [metric, value] : best_values(store, run.id)) run.metrics[metric] = value;
 }
 
-/// Where the run stood there, by the closest samples of any metric; nothing where they are far.
+/// The run's position at that place, by the closest samples of any metric; nothing if they are far.
 std::optional<Position> position_there(const std::map<std::string, SamplesAround>& samples,
                                        const Position& end, const ReadAt& at) {
   const auto place = [&](const Position& position) { return coordinate(position, at.axis); };
@@ -57,7 +57,7 @@ std::optional<Position> position_there(const std::map<std::string, SamplesAround
   return between(*from, to, way > 0 ? (at.value - place(*from)) / way : 0);
 }
 
-/// The values of the run's series there, in place of the last ones, and where that is.
+/// Replaces the last values of the run's series by those at that place. Returns its position.
 std::optional<Position> read_there(const Store& store, ComparedRun& run, const ReadAt& at) {
   run.summary.metrics.clear();
   run.ended_before = end_on(at.axis, run.summary, run.settings) < at.value;
@@ -77,7 +77,7 @@ std::optional<Position> read_there(const Store& store, ComparedRun& run, const R
   return position_there(samples, run.summary.progress, at);
 }
 
-/// The place in gradients of this run, where it is asked for in epochs.
+/// The place in gradients of this run, if it is given in epochs.
 ReadAt place_in(const Store& store, const RunSummary& run, ReadAt at) {
   if (!at.in_epochs) return at;
   const nlohmann::json plan = run_detail(store, run.id).plan;
@@ -123,7 +123,7 @@ void add_areas(const Store& store, RunSummary& run, const CompareOptions& option
       run.metrics[fmt::format("{}{}", kAreaPrefix, metric)] = *value;
 }
 
-/// A target that nothing could ever reach is a slip of the pen.
+/// A target that no run could ever reach is a mistake in typing.
 void check_target(const std::vector<RunSummary>& runs, const Target& target) {
   std::set<std::string> known;
   for (const RunSummary& run : runs)
@@ -141,7 +141,7 @@ void check_target(const std::vector<RunSummary>& runs, const Target& target) {
       nearest ? fmt::format(", did you mean {}?", *nearest) : "", one_of(names)));
 }
 
-/// By its last sample.
+/// By the run's last sample.
 std::optional<double> realised_rate(const RunSummary& run, const nlohmann::json& settings) {
   const auto exchanges = run.metrics.find("exchanges");
   if (!nominal_rate(settings) || exchanges == run.metrics.end() || run.progress.gradients == 0)

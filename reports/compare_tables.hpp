@@ -8,8 +8,8 @@
 
 namespace acid {
 
-/// What every table of a section begins with: the label of each of these groups and its values of
-/// the settings that differ within the section.
+/// The first columns of every table of a section: the label of each of these groups and its values
+/// of the settings that differ within the section.
 std::vector<ReportColumn> key_columns(const Comparison& comparison,
                                       std::span<const ComparedGroup* const> groups);
 /// The estimates of a section's groups, a column for each metric.

@@ -27,7 +27,7 @@ bool is_total(std::string_view metric) {
   return std::find(kTotals.begin(), kTotals.end(), metric) != kTotals.end();
 }
 
-/// What its numbers are of, and which way is better.
+/// The unit and the better direction of the metric's numbers.
 std::string about(const Comparison& comparison, const ComparedSection& section,
                   const std::string& name) {
   const int better = better_direction(name);
@@ -85,7 +85,8 @@ std::vector<ReportColumn> keys_of(const Comparison& comparison, const Groups& gr
   return columns;
 }
 
-/// How many runs reached a target, of all; of others over how many the mean is.
+/// For a target, how many of all runs reached it; for other metrics, how many runs the mean is
+/// over.
 ReportColumn count_column(const Groups& groups, const std::string& metric) {
   const bool target = is_to_target(metric);
   return column_of(groups, target ? "reached" : "n", [&](const ComparedGroup& group) {
@@ -93,7 +94,7 @@ ReportColumn count_column(const Groups& groups, const std::string& metric) {
   });
 }
 
-/// Absent where no run diverged.
+/// Absent if no run diverged.
 void add_diverged(std::vector<ReportColumn>& columns, const Groups& groups) {
   if (std::ranges::any_of(groups, [](const auto* group) { return !group->diverged.empty(); }))
     columns.push_back(column_of(groups, "diverged", [](const ComparedGroup& group) {
@@ -101,7 +102,7 @@ void add_diverged(std::vector<ReportColumn>& columns, const Groups& groups) {
     }));
 }
 
-/// Absent where no group has enough runs for it.
+/// Absent if no group has enough runs for it.
 void add_iqm(std::vector<ReportColumn>& columns, const Groups& groups, const std::string& metric) {
   ReportColumn column = column_of(groups, "IQM", [&](const ComparedGroup& group) {
     const std::optional<double> iqm = group.robust_of(metric).iqm;
@@ -110,7 +111,7 @@ void add_iqm(std::vector<ReportColumn>& columns, const Groups& groups, const std
   if (!says_nothing(column)) columns.push_back(std::move(column));
 }
 
-/// Whether there are any.
+/// Returns whether there are any.
 bool add_ratios(std::vector<ReportColumn>& columns, const Comparison& comparison,
                 const Groups& groups, const std::string& metric, const TextLines& lines) {
   std::set<std::string> references, titles;
@@ -129,7 +130,7 @@ bool add_ratios(std::vector<ReportColumn>& columns, const Comparison& comparison
   return true;
 }
 
-/// The difference, its p (Holm) and, once there is an interval to it, the chance to be better.
+/// The difference, its p (Holm) and, if it has an interval, the chance to be better.
 void add_differences(std::vector<ReportColumn>& columns, const Comparison& comparison,
                      const Groups& groups, const std::string& metric) {
   const auto column = [&](const char* title, auto text_of, const char* of_baseline = "") {
@@ -157,7 +158,7 @@ void add_differences(std::vector<ReportColumn>& columns, const Comparison& compa
   }));
 }
 
-/// The settings as columns, where a line can hold them; else as headings, a table under each.
+/// The settings as columns, if a line is long enough; else as headings, a table under each.
 std::string settled_table(const Comparison& comparison, const Groups& groups,
                           const std::vector<ReportColumn>& columns, const TextLines& lines) {
   const std::vector<ReportColumn> keys = keys_of(comparison, groups);
@@ -194,7 +195,7 @@ std::string metric_block(const Comparison& comparison, const Groups& groups,
   add_iqm(columns, groups, metric);
   if (!add_ratios(columns, comparison, groups, metric, lines))
     add_differences(columns, comparison, groups, metric);
-  // What a line cannot hold is in JSON and CSV.
+  // Columns that a line cannot hold are in JSON and CSV.
   for (const char* spare : {"P(better)", "IQM"}) {
     ReportTable table{{keys_of(comparison, groups).front()}};
     table.columns.insert(table.columns.end(), columns.begin(), columns.end());

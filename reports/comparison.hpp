@@ -19,7 +19,7 @@
 
 namespace acid {
 
-/// The part of a run that consensus_distance_mid is of.
+/// The part of a run over which consensus_distance_mid is averaged.
 struct MidSpan {
   PositionAxis axis = PositionAxis::gradients;
   double from = 0, to = 0;
@@ -28,27 +28,28 @@ struct MidSpan {
 
 /// One algorithm at one setting, over its seeds.
 struct ComparedGroup {
-  std::string group;                 // digest, of this group alone
-  std::string runs_group;            // that of its runs: another where they stand at several points
-  std::string algorithm, label;      // no two groups of a sweep point share a label
-  nlohmann::json settings;           // of its first run, without the seed
-  std::vector<std::string> varying;  // dotted keys whose values tell the groups apart
-  std::vector<RunSummary> runs;      // finished ones, by seed; metrics completed by derived ones
-  std::vector<std::uint64_t> diverged;  // seeds of those that diverged: an outcome too
+  std::string group;  // digest, of this group alone
+  std::string
+      runs_group;  // digest of its runs' group: another one if the runs are at several points
+  std::string algorithm, label;         // no two groups of a sweep point share a label
+  nlohmann::json settings;              // of its first run, without the seed
+  std::vector<std::string> varying;     // dotted keys whose values tell the groups apart
+  std::vector<RunSummary> runs;         // finished ones, by seed; metrics completed by derived ones
+  std::vector<std::uint64_t> diverged;  // seeds of runs that diverged, which is an outcome too
   int unfinished = 0;                   // interrupted, failed, or not yet run: no outcome
-  /// Values over the seeds that finished. Of when a target was reached none where a run never did:
-  /// a mean over the others looks best for a method that fails most.
+  /// Values over the seeds that finished. The way to a target has none if a run missed it: a mean
+  /// over the others would look best for a method that fails most.
   std::map<std::string, Estimate> metrics;
   /// Over all seeds with an outcome: see outcome_of().
   std::map<std::string, Robust> robust;
-  /// Of what was read between samples: the coarsest over its runs.
+  /// The coarsest reading between samples over its runs, by metric.
   std::map<std::string, Reading> readings;
   std::map<std::string, double> bends;  // Reading::bend, the mean over its runs
   RunRounding rounding;                 // the largest over its runs
-  std::optional<Target> target;         // that *_to_target are of: see settle_targets()
+  std::optional<Target> target;         // the target of *_to_target: see settle_targets()
 
   std::size_t outcomes() const { return runs.size() + diverged.size(); }
-  /// Of a metric; without numbers where it has none.
+  /// The metric's estimate; without numbers if it has none.
   Estimate estimate_of(const std::string& metric) const;
   Robust robust_of(const std::string& metric) const;
   Reading reading_of(const std::string& metric) const;
@@ -56,83 +57,84 @@ struct ComparedGroup {
 };
 
 /// One group against its baseline in one metric. The differences whose p are adjusted together are
-/// a family: all those in the primary outcome; of any other metric all of that metric.
+/// a family: all those in the primary outcome, and for any other metric all of that metric.
 struct ComparedDifference {
   std::string group, baseline;  // digests
   std::string metric;
   /// By seed: this group − baseline, of outcome_of(). Mean and interval are over the seeds that
-  /// finished in both, and absent where a run of either did not reach its target; p is of all.
+  /// finished in both, and absent if a run of either missed its target; p is over all seeds.
   PairedDifference value;
-  int diverged = 0, baseline_diverged = 0;  // of the seeds that both have
+  int diverged = 0, baseline_diverged = 0;  // among the seeds that both have
   Estimate simultaneous;  // value.difference; the intervals of a family hold all at once at 95 %:
                           // Student's t at 1 − 0.05/family (Bonferroni)
-  int family = 1;         // how many differences with a p it has
+  int family = 1;         // the number of differences with a p in it
   /// Differences of a seed that are no larger are rounding (reports/rounding.hpp): the largest over
-  /// the seeds, and that as a share of the value it is of.
+  /// the seeds, and the same as a share of the value.
   double rounding = 0, rounding_share = 0;
-  /// What lines between samples are off by, of both groups together: a mean that is no larger
-  /// decides nothing, its p is 1.
+  /// The error of lines between samples, for both groups together: a mean that is no larger decides
+  /// nothing, and its p is 1.
   double hidden = 0;
   bool is_hidden() const;
-  /// Whether it is less than a margin, where the recipe has one for the metric.
+  /// Whether the difference is less than a margin, if the recipe has one for the metric.
   struct Equivalence {
     Margin margin;
-    double size = 0;                  // of the margin in the metric's unit, the mean over the pairs
-    std::optional<double> p, p_holm;  // of two one-sided tests; absent where a run diverged or
-                                      // missed its target
+    double size = 0;                   // the margin in the metric's unit, the mean over the pairs
+    std::optional<double> p, p_holm;   // of two one-sided tests; absent where a run diverged or
+                                       // missed its target
     std::optional<int> seeds_to_show;  // see seeds_to_show_equivalent() of reports/power.hpp
   };
   std::optional<Equivalence> equivalence;
   std::optional<double> p_holm;           // p adjusted by Holm over the family
-  std::optional<double> smallest_p_holm;  // that so many seeds could give; present where p is
+  std::optional<double> smallest_p_holm;  // that so many seeds could give; present if p is
   std::optional<int> seeds_to_show;       // see seeds_to_show() of reports/power.hpp
-  /// Chance that a run of this group has a better value than one of the baseline, whatever their
-  /// seeds; absent for a metric without a better direction.
+  /// Chance that a run of this group has a better value than one of the baseline, with any seeds;
+  /// absent for a metric without a better direction.
   std::optional<Chance> improvement;
 
   static constexpr double kSignificance = 0.05;
 };
 
-/// How many times larger a positive metric is than the reference's: the honest scale for consensus
+/// How many times larger a positive metric is than the reference's: the right scale for consensus
 /// distances. The reference is the sweep point's baseline of consensus distances, else its baseline
-/// or, where that is zero (all-reduce), its first group that is not.
+/// or, if that is zero (all-reduce), its first group that is not.
 struct ComparedRatio {
   std::string group, reference;  // digests
   std::string metric;
-  PairedRatio value;  // by seed: this group / reference, of those that finished in both
-  int diverged = 0;   // seeds that both have and of which one diverged
+  PairedRatio value;  // by seed: this group / reference, over the seeds that finished in both
+  int diverged = 0;   // seeds that both have, with a run that diverged
 };
 
-/// Groups that share every swept setting; only algorithms, and what a recipe sets for one of them,
-/// differ within a point.
+/// Groups that share every swept setting; within a point only algorithms differ, and settings that
+/// a recipe sets for one of them.
 struct ComparedPoint {
   std::vector<std::pair<std::string, nlohmann::json>> settings;  // the swept keys; may be empty
   std::vector<std::size_t> groups;                               // indices, in the recipe's order
   std::optional<std::size_t> baseline;                           // index of its baseline group
-  std::optional<std::size_t> consensus_baseline;  // that of consensus distances (primary.hpp)
-  bool targets_differ = false;  // of its groups: then nothing compares *_to_target
-  std::optional<MidSpan> mid;   // of its runs; absent where it was not read
+  std::optional<std::size_t>
+      consensus_baseline;       // the baseline group of consensus distances (primary.hpp)
+  bool targets_differ = false;  // between its groups: then nothing compares *_to_target
+  std::optional<MidSpan> mid;   // of its runs; absent if it was not read
 };
 
-/// Where all runs of a point have come equally far, as the first of them that ended.
+/// The place where all runs of a point have come equally far: the end of the first that ended.
 struct EqualPlace {
   struct Stale {
     std::string metric;
-    std::size_t group = 0;  // has no value there, since
-    std::string run;        // its samples around there are furthest apart
+    std::size_t group = 0;  // index; it has no value there, because of `run`
+    std::string run;        // the run whose samples around the place are furthest apart
     std::uint64_t seed = 0;
     double apart = 0;
   };
   PositionAxis axis = PositionAxis::seconds;
   std::size_t point = 0;  // index
   double place = 0;       // 0: a run did not move on this axis, and nothing is read
-  bool at_end = false;    // all ended there: the last values are those
+  bool at_end = false;    // all ended there, so the last values are used
   std::string metric;     // the primary outcome there
   std::vector<Stale> stale;
 };
 
-/// What is shown as one table: the groups that share the values of CompareOptions::by. Every
-/// difference is still taken to the baseline of the group's own point.
+/// The groups of one table: those that share the values of CompareOptions::by. Every difference is
+/// still to the baseline of the group's own point.
 struct ComparedSection {
   std::vector<std::pair<std::string, nlohmann::json>> settings;
   std::vector<std::size_t> groups;  // indices, point by point
@@ -141,43 +143,44 @@ struct ComparedSection {
 struct Comparison {
   std::string heading;                          // what was compared (reports/heading.hpp)
   std::vector<ComparedGroup> groups;            // in the recipe's order
-  std::vector<ComparedDifference> differences;  // baseline: same settings but for the algorithm
+  std::vector<ComparedDifference> differences;  // baseline: same settings except the algorithm
   std::string baseline;
-  std::string consensus_baseline_words;  // "as the recipe says": why it is that one
-  ComparisonPlan plan;                   // what the recipe said of all this
-  /// What the verdict is about (choose_primary()); empty where no outcome is compared.
+  std::string consensus_baseline_words;  // "as the recipe says": the reason for this baseline
+  ComparisonPlan plan;                   // what the recipe says about all this
+  /// The verdict's metric (choose_primary()); empty if no outcome is compared.
   std::string primary;
   std::vector<ComparedNote> notes;    // "n = 3 is too small to reach p = 0.05", missing runs, …
-  std::vector<std::string> metrics;   // those compared, in the order shown
+  std::vector<std::string> metrics;   // compared metrics, in the order shown
   std::vector<ComparedPoint> points;  // every group is in exactly one
-  std::vector<ComparedSection> sections;  // so too; without `by`, one for each point
-  std::vector<std::string> by;            // settings that divide sections, as asked
-  std::vector<std::string> columns;       // swept settings that differ within sections
+  std::vector<ComparedSection>
+      sections;                 // every group is in exactly one; without `by`, one for each point
+  std::vector<std::string> by;  // settings that divide sections, as asked
+  std::vector<std::string> columns;  // swept settings that differ within sections
   std::vector<ComparedRatio> ratios;
   ReadAt at;                          // as asked
-  std::optional<Target> target;       // as asked; the recipes' have their groups' settings
+  std::optional<Target> target;       // as asked; recipes' targets are in their groups' settings
   std::vector<EqualPlace> equal;      // by point, then axis
-  std::vector<Selection> selections;  // what searches chose, where some did
+  std::vector<Selection> selections;  // the searches' choices, if any
 };
 
-/// The group of that digest, which the comparison has.
+/// The group with that digest, which the comparison has.
 const ComparedGroup& group_of(const Comparison& comparison, const std::string& digest);
-/// Some point's baseline in this metric is this group.
+/// Whether this group is the baseline of a point in this metric.
 bool is_baseline(const Comparison& comparison, std::size_t group, std::string_view metric);
-/// Runs of the group that did not reach their target, of a metric that says when they did. One that
-/// diverged did not.
+/// The number of the group's runs that missed their target, for a metric that measures the way to
+/// it. Runs that diverged count.
 int censored(const ComparedGroup& group, const std::string& metric);
-/// nullptr when the group has no difference (ratio) in the metric.
+/// nullptr if the group has no difference (ratio) in the metric.
 const ComparedDifference* find_difference(const Comparison& comparison, const std::string& group,
                                           const std::string& metric);
-/// Those of a section.
+/// The groups of a section.
 std::vector<const ComparedGroup*> groups_of(const Comparison& comparison,
                                             const ComparedSection& section);
 const ComparedRatio* find_ratio(const Comparison& comparison, const std::string& group,
                                 const std::string& metric);
 /// "workers.count = 16, topology.kind = ring"; empty without settings.
 std::string settings_title(const std::vector<std::pair<std::string, nlohmann::json>>& settings);
-/// Of the swept settings of a point.
+/// The swept settings of a point, as settings_title().
 std::string point_title(const ComparedPoint& point);
 
 }  // namespace acid

@@ -50,7 +50,7 @@ std::map<std::string, Margin> margins_at(const json& document) {
   return margins;
 }
 
-/// Takes over what all say of one thing.
+/// Takes over a value on which all plans agree.
 template <class Value>
 void agree(Value ComparisonPlan::*member, const char* words, const char* instead,
            const std::vector<ComparisonPlan>& plans, ComparisonPlan& agreed,
@@ -77,7 +77,7 @@ std::string words_of(const ComparisonPlan& plan) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// The newest of other words.
+/// The newest earlier plan with other words.
 std::string words_before(const Store& store, const RunSummary& run, const ComparisonPlan& plan) {
   const std::string words = words_of(plan);
   for (const json& document : comparisons_before(store, run.experiment))

@@ -10,7 +10,7 @@
 
 namespace acid {
 
-/// What curves are drawn against.
+/// The axes of curves.
 inline constexpr std::array kAxes{PositionAxis::gradients, PositionAxis::normalised_time,
                                   PositionAxis::seconds, PositionAxis::bytes};
 
@@ -25,8 +25,8 @@ class MeanHeight {
  public:
   explicit MeanHeight(double end) : end_(end) {}
   void add(double x, double y);  // by ascending x
-  /// Absent without a sample and where `end` is not positive; not finite when a sample up
-  /// to there is not.
+  /// Absent without a sample and if `end` is not positive; not finite if a sample up to there is
+  /// not.
   std::optional<double> value() const;
 
  private:

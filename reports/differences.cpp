@@ -24,7 +24,7 @@ std::vector<double> values_of(const ComparedGroup& group, const std::string& met
   return values;
 }
 
-/// The same where only their order counts.
+/// The same if only the order of values counts.
 std::vector<double> outcomes_of(const ComparedGroup& group, const std::string& metric) {
   std::vector<double> values;
   for (const std::uint64_t seed : group.seeds())
@@ -55,7 +55,7 @@ std::optional<Chance> improvement(const ComparedGroup& group, const ComparedGrou
   return better > 0 ? chance_above(own, other) : chance_above(other, own);
 }
 
-/// What the budget or the graph fixes has no chance in it that a test could look at.
+/// A total that the budget or the graph fixes is not random, so that no test makes sense.
 bool is_fixed_total(const ComparedGroup& group, const std::string& metric) {
   if (better_direction(metric) != 0 && !is_counted(metric)) return false;
   const std::vector<double> values = values_of(group, metric);
@@ -71,7 +71,7 @@ void keep_floor(ComparedDifference& difference, const PairedValues& pairs) {
   }
 }
 
-/// Without its Holm.
+/// Without Holm's correction.
 void test_equivalence(const Comparison& comparison, const PairedValues& pairs,
                       ComparedDifference& difference) {
   const auto margin = comparison.plan.margins.find(std::string(base_metric(difference.metric)));
@@ -127,7 +127,7 @@ void find_differences(Comparison& comparison, const std::vector<std::string>& me
 
 namespace {
 
-/// Over the same comparisons; one that cannot be tested counts among them.
+/// Over the same comparisons; those that cannot be tested are counted.
 void adjust_equivalences(std::span<ComparedDifference* const> family) {
   std::vector<double> p;
   for (const ComparedDifference* one : family)

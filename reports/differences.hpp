@@ -11,14 +11,15 @@ namespace acid {
 // outcome are there.
 
 void estimate_metrics(Comparison& comparison, const std::vector<std::string>& metrics);
-/// Of every group to its baseline in these metrics (baseline_for()), without Holm. No difference
-/// where consensus distances of one of the two are 0 by construction, and no test of a total that
-/// the baseline has alike with every seed.
+/// Finds the differences of every group to its baseline in these metrics (baseline_for()), without
+/// Holm. There is no difference if consensus distances of one of the two are 0 by construction, and
+/// no test of a total that is the same for all seeds of the baseline.
 void find_differences(Comparison& comparison, const std::vector<std::string>& metrics);
-/// Its workers agree by construction, so that a test of how far others are apart is of nothing.
+/// Whether the group's workers agree by construction: then a test of how far others are apart says
+/// nothing.
 bool always_agrees(const ComparedGroup& group, const std::string& metric);
-/// Holm's p and simultaneous intervals. A family is all that is claimed of the primary outcome; of
-/// any other metric all of that metric.
+/// Holm's p and simultaneous intervals. The family of the primary outcome has all claims about it;
+/// that of any other metric has all its differences.
 void adjust_differences(Comparison& comparison);
 void find_ratios(Comparison& comparison);
 

@@ -24,7 +24,7 @@ constexpr std::array kEqualAxes{EqualAxis{PositionAxis::gradients, "gradients"},
                                 EqualAxis{PositionAxis::seconds, "seconds"},
                                 EqualAxis{PositionAxis::bytes, "bytes"}};
 
-/// The smallest end of any run of a point, for all of them; absent where none has finished.
+/// The smallest end of any run of a point; absent if none has finished.
 std::optional<EqualPlace> place_on(const Comparison& comparison, std::size_t point,
                                    const EqualAxis& axis) {
   double least = INFINITY, most = 0;
@@ -52,7 +52,7 @@ ReadThere read_outcomes_there(const Store& store, const RunSummary& run, const E
   return all;
 }
 
-/// Where one of a group's runs has no value, what the others have says nothing of the group.
+/// If one of a group's runs has no value, the group has none.
 void take(EqualPlace& place, std::size_t g, ComparedGroup& group,
           const std::vector<ReadThere>& of_runs) {
   for (const std::string_view outcome : outcomes_at_equal()) {
@@ -85,7 +85,7 @@ void take(EqualPlace& place, std::size_t g, ComparedGroup& group,
 
 std::vector<std::string_view> outcomes_at_equal() {
   std::vector<std::string_view> names;
-  for (const Metric& outcome : kOutcomes)  // Of these the last value says how a run went.
+  for (const Metric& outcome : kOutcomes)  // The last value of these says how a run went.
     if (outcome.name != kMidConsensus) names.push_back(outcome.name);
   return names;
 }
@@ -144,7 +144,7 @@ void keep_primary_places(Comparison& comparison) {
     comparison.equal.clear();
   for (EqualPlace& place : comparison.equal) {
     place.metric = metric_at_equal(comparison.primary, place.axis);
-    std::vector<EqualPlace::Stale> stale;  // of each group the furthest
+    std::vector<EqualPlace::Stale> stale;  // the furthest of each group
     for (EqualPlace::Stale& one : place.stale) {
       if (one.metric != place.metric) continue;
       const auto known = std::ranges::find(stale, one.group, &EqualPlace::Stale::group);

@@ -9,7 +9,7 @@
 namespace acid {
 
 /// Outcomes where all runs of a point have come equally far: on each axis at the smallest of their
-/// ends. Ends that are this close, relative, are equal, and the last values are those.
+/// ends. Ends with a relative difference up to this are equal, and the last values are used.
 inline constexpr double kSameEnd = 0.01;
 
 /// "eval_loss_at_equal_seconds".
@@ -18,18 +18,18 @@ std::string metric_at_equal(std::string_view outcome, PositionAxis axis);
 std::vector<EqualPlace> find_equal_places(const Comparison& comparison);
 /// The outcomes that are read there.
 std::vector<std::string_view> outcomes_at_equal();
-/// Finds them and reads the outcomes of finished runs there, into metrics of the groups' runs such
-/// as "eval_accuracy_at_equal_seconds": a run that stands at several points is read at each one's
-/// place. Nothing where metrics are read elsewhere than at the end. Used as long as the store
-/// lives.
+/// Finds the places and reads the outcomes of finished runs there, into metrics of the groups' runs
+/// such as "eval_accuracy_at_equal_seconds": a run at several points is read at each one's place.
+/// Does nothing if metrics are not read at the end. The store must outlive it.
 FillEqualPlaces reads_equal_places(const Store& store, const CompareOptions& options);
-/// Of what was found, that of the primary outcome. After choosing that.
+/// Keeps only the places of the primary outcome. Called after it is chosen.
 void keep_primary_places(Comparison& comparison);
-/// What all have come equally far in: "time", "gradients", "bytes".
+/// The axis in words: "time", "gradients", "bytes".
 std::string_view equal_words(PositionAxis axis);
-/// Their metrics, each once.
+/// The metrics of the equal places, each once.
 std::vector<std::string> equal_metrics(const Comparison& comparison);
-/// The primary outcome, at the end or at an equal place: its differences are one family.
+/// Whether the metric is the primary outcome, at the end or at an equal place: its differences are
+/// one family.
 bool is_claim(const Comparison& comparison, std::string_view metric);
 
 }  // namespace acid

@@ -1,4 +1,4 @@
-// What the tests say where all runs have come equally far.
+// The tests where all runs have come equally far, in words.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -20,7 +20,7 @@
 namespace acid {
 namespace {
 
-/// Of values that no test could tell apart.
+/// Values that no test can distinguish, in words.
 std::string same_words(const Comparison& comparison, const ComparedDifference& difference) {
   if (!is_to_target(difference.metric)) return "the same, to rounding";
   std::size_t all = 0, there = 0;
@@ -76,7 +76,7 @@ std::string doubt_of(const Comparison& comparison, const EqualPlace& place) {
                      stale_words(place.axis, widest->apart, widest->run, widest->seed), remedy);
 }
 
-/// "AR-SGD in 10 of 10 runs", of every group of the point.
+/// "AR-SGD in 10 of 10 runs", for every group of the point.
 std::string reached_words(const Comparison& comparison, const ComparedPoint& point,
                           const std::string& metric) {
   std::vector<std::string> words;
@@ -86,8 +86,8 @@ std::string reached_words(const Comparison& comparison, const ComparedPoint& poi
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// When the target was reached, an axis each. The ends of runs are another question, so these have
-/// families of their own.
+/// When the target was reached, a sentence for each axis. The ends of runs are another question, so
+/// these have families of their own.
 std::vector<std::string> target_sentences(const Comparison& comparison,
                                           const ComparedPoint& point) {
   const ComparedGroup& baseline = comparison.groups[*point.baseline];

@@ -9,18 +9,18 @@
 
 namespace acid {
 
-/// What a form may be asked besides the comparison.
+/// The options of a form besides the comparison.
 struct FormRequest {
   std::vector<std::string> metrics;  // as named by the person; empty: the form's own choice
   PivotKeys keys;                    // of pivots
-  std::string caption = {};          // of LaTeX, its own, in LaTeX
+  std::string caption = {};          // of LaTeX, replaces its own
   bool colour = false;
   TextLines lines = {};  // of text; other forms have lines of their own
-  std::string command;   // which shows what a screen leaves out
+  std::string command;   // the command that shows what a screen leaves out
 };
 
-/// A way in which `acid compare` prints a comparison. The command prints what is in this list and
-/// nothing else, and a test looks for every kind of note in each.
+/// A way in which `acid compare` prints a comparison. The command prints only what is in this list,
+/// and a test looks for every kind of note in each.
 struct ComparisonForm {
   enum class Shape { whole, pivot };
   Shape shape = Shape::whole;
@@ -28,7 +28,7 @@ struct ComparisonForm {
   std::string (*print)(const Comparison&, const FormRequest&);
 };
 std::span<const ComparisonForm> comparison_forms();
-/// UsageError where there is none, as of a pivot as JSON.
+/// UsageError if there is none, such as a pivot as JSON.
 const ComparisonForm& form_of(ComparisonForm::Shape shape, std::string_view option);
 
 }  // namespace acid

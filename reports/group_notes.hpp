@@ -33,10 +33,10 @@ class GroupNotes {
 
 // Parts of add_notes().
 
-/// What decides the verdict besides p: whom consensus distances are tested against, and below what
-/// size differences of the primary outcome were taken for none.
+/// Notes what decides the verdict besides p: the baseline of consensus distances, and the size
+/// below which differences of the primary outcome count as none.
 void note_outcome(Comparison& comparison);
-/// Where and how well metrics are read.
+/// Notes where and how well metrics are read.
 void note_readings(GroupNotes notes, const std::vector<ComparedRun>& runs,
                    const CompareOptions& options);
 void note_targets(Comparison& comparison);

@@ -37,13 +37,13 @@ std::set<std::string> keys_of_labels(const Comparison& comparison,
   return swept;
 }
 
-/// Keys of how a run is watched: a recipe that says "every epoch" gets another value of them for
-/// every number of workers.
+/// Whether the key says how a run is watched: a recipe with "every epoch" gets another value of it
+/// for every number of workers.
 bool is_cadence_key(std::string_view key) {
   return key.starts_with("evaluation.") || key.starts_with("checkpoint.");
 }
 
-/// Without the cadences that follow from other swept keys, so that points keep short names.
+/// Drops cadences that follow from other swept keys, so that points keep short names.
 void drop_implied_cadences(std::set<std::string>& swept, const std::vector<FlatSettings>& flat) {
   const auto tells_apart = [&](const std::set<std::string>& keys) {
     std::set<std::vector<nlohmann::json>> points;
@@ -63,7 +63,7 @@ void drop_implied_cadences(std::set<std::string>& swept, const std::vector<FlatS
   }
 }
 
-/// What tells the groups apart: swept and set keys, and the algorithm's own settings where two
+/// What distinguishes the groups: swept and set keys, and the algorithm's own settings if two
 /// groups of one algorithm at one sweep point differ in them.
 void find_varying(Comparison& comparison, const std::vector<FlatSettings>& flat) {
   std::vector<std::string> shared;
@@ -88,8 +88,8 @@ std::vector<std::string> parts_of(const std::string& key) {
   return parts;
 }
 
-/// What a person who wrote `key` may have meant: the key nearest to it or, where none is near,
-/// those with a part that is, swept ones rather than others.
+/// The keys that a person who wrote `key` may have meant: the nearest key or, if none is near,
+/// those with a near part, swept ones before others.
 std::vector<std::string> meant_keys(const std::string& key, const std::vector<std::string>& all,
                                     const std::vector<std::string>& swept) {
   if (const auto name = nearest_name(key, all)) return {*name};
@@ -164,7 +164,7 @@ std::size_t index_of(std::vector<Name>& names, const Name& name) {
   return names.size() - 1;
 }
 
-/// What tells points apart: what a sweep varies, but not what a search chose.
+/// The keys that distinguish points: those that a sweep varies and no search chose.
 std::set<std::string> point_keys(const Comparison& comparison) {
   const std::vector<Selection>& selections = comparison.selections;
   const bool all_chosen =
@@ -342,7 +342,7 @@ void distinguish_labels(Comparison& comparison) {
 }
 
 std::string settings_title(const std::vector<std::pair<std::string, nlohmann::json>>& settings) {
-  // What another kind takes says nothing of this one.
+  // Settings of another kind say nothing about this one.
   const auto has_kind = [&](const std::string& key) {
     const std::string kind = key.substr(0, key.rfind('.')) + ".kind";
     return std::ranges::any_of(settings, [&](const auto& other) { return other.first == kind; });

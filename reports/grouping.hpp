@@ -9,14 +9,13 @@
 
 namespace acid {
 
-/// Of every group.
+/// The settings of every group.
 std::vector<FlatSettings> flat_settings(const Comparison& comparison);
 /// Runs by group digest, groups in order of first appearance, finished and diverged runs by seed.
 /// Labels are made unique within a sweep point by the algorithm's own settings that differ.
 void form_groups(Comparison& comparison, const std::vector<ComparedRun>& runs);
 /// Runs that read no graph, whose settings have no topology, are computed once for all: their group
-/// takes its place at each sweep point whose other settings it has, with that point's graph. After
-/// form_groups.
+/// joins each sweep point with the same other settings, with that point's graph. After form_groups.
 void share_groups(Comparison& comparison);
 /// Keys outside the algorithm's own table that a sweep varies: one label has several values of
 /// them. Without cadences that follow from others.

@@ -103,8 +103,8 @@ std::string network_of(const FlatSettings& settings, const std::string& driver) 
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// What some runs have and others have not: "no straggler or worker 0 10 × as slow"; empty where
-/// none has it.
+/// Values that some runs have and others lack: "no straggler or worker 0 10 × as slow"; empty if no
+/// run has one.
 std::string alternatives(std::vector<std::string> names, std::string_view without,
                          std::string_view noun) {
   if (names == std::vector<std::string>{""}) return {};
@@ -146,7 +146,7 @@ std::string heading_of(const std::vector<ComparedRun>& runs) {
     seeds.insert(summary.seed);
   }
   if (runs.empty()) return {};
-  // Runs that read no graph stand beside the others'.
+  // Runs that read no graph are compared with the others.
   if (graphs.size() > 1) std::erase(graphs, "any");
   const std::string messages = alternatives(networks, "instant", "network");
   const bool counts = networks.size() > kMostNamed || messages.empty();

@@ -11,10 +11,10 @@
 namespace acid {
 
 struct ReportOptions {
-  /// The page of runs that go on: their curves so far, how many have finished, and a script that
+  /// The page of unfinished runs: their curves so far, how many have finished, and a script that
   /// asks its server for a newer page.
   bool live = false;
-  /// Where values that are compared are read; curves are whole.
+  /// Where compared values are read; curves are whole.
   ReadAt at = {};
   /// Threads that read the store, each with a connection of its own; 0: one per core. The bytes of
   /// the page do not depend on it.

@@ -22,8 +22,8 @@ constexpr const Metric* known_metric(std::string_view name) {
   return derived == kDerivedMetrics.end() ? find_metric(name) : derived;
 }
 
-/// +1: higher is better, −1: lower is better, 0: neither, or nobody knows. Whatever is said of
-/// better and worse in a report comes from here.
+/// +1: higher is better, −1: lower is better, 0: neither, or unknown. Everything that a report says
+/// about better and worse comes from here.
 constexpr int better_direction(std::string_view metric) {
   const Metric* const known = known_metric(metric);
   return known == nullptr ? 0 : known->better;
@@ -35,11 +35,11 @@ constexpr bool has_unit(std::string_view metric) {
   return known != nullptr && (known->unit == "bytes" || known->unit == "s");
 }
 
-/// A run that does not reach its target has none of these: its value is censored, not missing.
+/// A run that misses its target has none of these: its value is censored, not missing.
 constexpr bool is_to_target(std::string_view metric) { return metric.ends_with("_to_target"); }
 
-/// Counted or timed, not computed from a model's parameters. What it takes to a target is, as the
-/// target is.
+/// Counted or timed, not computed from a model's parameters. The way to a target is counted if the
+/// target's metric is.
 constexpr bool is_counted(std::string_view metric) {
   const Metric* const known = known_metric(metric);
   return known != nullptr && known->counted;

@@ -34,7 +34,7 @@ constexpr std::array kReplacements{Replacement{"±", "$\\pm$"},
                                    Replacement{"\n", " "},
                                    Replacement{"\r", " "}};
 
-/// Removes it from the start.
+/// Removes `start` from the beginning of the text, if it is there.
 bool take_start(std::string_view& text, std::string_view start) {
   if (!text.starts_with(start)) return false;
   text.remove_prefix(start.size());

@@ -19,7 +19,7 @@ std::string latex_paragraph(std::string_view words);
 /// "0.9369 ± 0.0012" or "(1.2 ± 0.3)e-07", as a report prints it, with minus signs and powers of
 /// ten.
 std::string latex_number(std::string_view formatted);
-/// Points that a cell takes in Computer Modern of 10 pt, of what latex_text() and latex_number()
+/// The width in points, in Computer Modern of 10 pt, of a cell that latex_text() and latex_number()
 /// write.
 double latex_width(std::string_view cell);
 /// A table environment around `inside`; `caption` is LaTeX.

@@ -20,7 +20,7 @@ struct Type {
 constexpr Type kUsual{1, 12}, kSmall{0.85, 6};
 constexpr double kSymbol = 7.78, kOther = 5.6, kSuperscript = 0.75;
 
-/// From blank to tilde, in hundredths of a point (cmr10.tfm; what it lacks from cmtt10).
+/// From blank to tilde, in hundredths of a point (cmr10.tfm; characters that it lacks from cmtt10).
 constexpr std::array<int, 95> kWidths{
     333, 278, 500, 833, 500, 833, 778, 278, 389, 389, 500, 778, 278, 333, 278, 500, 500, 500,  500,
     500, 500, 500, 500, 500, 500, 500, 278, 278, 778, 778, 778, 472, 778, 750, 708, 722, 764,  681,
@@ -139,7 +139,7 @@ struct LatexHeads {
 
 LatexHeads heads_of(const ReportTable& table) {
   LatexHeads heads;
-  std::vector<double> widths;  // of what stands below them
+  std::vector<double> widths;  // of the columns below them
   for (const ReportColumn& column : table.columns) {
     heads.words.push_back(latex_cell(column.heads.back()));
     widths.push_back(0);

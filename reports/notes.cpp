@@ -1,4 +1,4 @@
-// Which notes stand beside which numbers.
+// Decides which notes are beside which numbers.
 #include "reports/notes.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace acid {
 namespace {
 
-/// So many notes of a kind on single settings stand as they are.
+/// This many notes of a kind on single settings are not summed up.
 constexpr std::size_t kMostOfSettings = 3;
 
 bool has(const std::vector<std::string>& names, const std::string& name) {

@@ -84,7 +84,7 @@ std::string format_plus_minus(double value, double half_width) {
     return fmt::format("{} ± {}", format_number(value), format_number(half_width));
   const double larger = std::max(std::abs(value), half_width);
   const double scale = plain(larger) ? 1 : std::pow(10.0, exponent_of(larger));
-  // More than eight digits of the value would tell nobody anything.
+  // Digits of the value after the eighth are useless.
   const int decimals = std::clamp(1 - exponent_of(half_width / scale), 0,
                                   std::max(0, kMostDigits - 1 - exponent_of(larger / scale)));
   std::string spread = fmt::format("{:.{}f}", half_width / scale, decimals);

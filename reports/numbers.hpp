@@ -29,8 +29,8 @@ std::string format_seconds(double seconds);
 /// "950", "20k", "1.5M": for axis ticks and counts.
 std::string format_count(double count);
 
-/// What these print, read back, with blanks or without: "1.5 GB", "2.67min", "20k"; a plain number
-/// is bytes, seconds, or a count. Nothing for anything else.
+/// Reads what these print, with blanks or without: "1.5 GB", "2.67min", "20k"; a plain number is
+/// bytes, seconds, or a count. Nothing for any other text.
 std::optional<double> read_bytes(std::string_view text);
 std::optional<double> read_seconds(std::string_view text);
 std::optional<double> read_count(std::string_view text);

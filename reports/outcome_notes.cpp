@@ -1,4 +1,4 @@
-// Which differences decide nothing, and whom consensus distances are tested against.
+// Notes on differences that decide nothing, and on the baseline of consensus distances.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,7 +12,7 @@
 namespace acid {
 namespace {
 
-/// Those of which something is tested, each once.
+/// Metrics with a test, each once.
 template <class Predicate>
 std::vector<std::string> tested_metrics(const Comparison& comparison, Predicate predicate) {
   std::vector<std::string> metrics;
@@ -68,7 +68,7 @@ void note_rounding(Comparison& comparison) {
        metrics});
 }
 
-/// Those that lines between samples may make.
+/// Notes differences that lines between samples may cause.
 void note_hidden(Comparison& comparison) {
   for (const ComparedDifference& one : comparison.differences) {
     if (!one.is_hidden()) continue;
@@ -85,7 +85,7 @@ void note_hidden(Comparison& comparison) {
   }
 }
 
-/// An outcome named in the recipe that nothing here can be tested in.
+/// Notes an outcome of the recipe in which nothing here can be tested.
 void note_untested(Comparison& comparison) {
   const std::string& primary = comparison.primary;
   if (primary.empty() || comparison.groups.size() < 2 || comparison.plan.primary != primary) return;

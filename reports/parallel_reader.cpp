@@ -33,7 +33,7 @@ class JobQueue {
     leave();
   }
 
-  /// Waits until more than `seen` jobs are done or no thread is left; how many are done.
+  /// Waits until more than `seen` jobs are done or no thread is left. Returns how many are done.
   std::size_t wait(std::size_t seen) {
     const MutexLock lock(mutex_);
     while (done_ <= seen && running_ > 0) changed_.wait(mutex_);

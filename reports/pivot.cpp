@@ -1,4 +1,4 @@
-// Which rows and columns a sweep has, what stands where, and which entries are marked.
+// The rows and columns of a sweep, their entries, and the marks on them.
 #include "reports/pivot.hpp"
 
 #include <fmt/format.h>
@@ -51,7 +51,7 @@ std::vector<std::string> keys_of_list(const std::string& text) {
   return keys;
 }
 
-/// Takes the axis that has this key out of those that are left.
+/// Removes the axis with this key from `left` and returns it.
 PivotAxis take(std::vector<PivotAxis>& left, const std::vector<PivotAxis>& all,
                const std::string& key) {
   const auto is_it = [&](const PivotAxis& axis) {
@@ -71,8 +71,8 @@ PivotAxis take(std::vector<PivotAxis>& left, const std::vector<PivotAxis>& all,
       fmt::format("--pivot: '{}' does not vary here; {}", key, did_you_mean(key, known)));
 }
 
-/// Texts of one side's axes for every group, and the order of those that differ: values in the
-/// order in which they first come, the first axis slowest.
+/// Texts of one side's axes for every group, and the order of the different ones: values in the
+/// order of first appearance, the first axis slowest.
 struct Side {
   std::vector<std::vector<std::string>> of_group, ordered;
 };
@@ -257,7 +257,7 @@ std::string pivot_cell(const ComparedGroup& group, const std::string& metric,
   return fmt::format("{} ({} of {})", text, e.n, group.outcomes());
 }
 
-/// "ring" or, of a number, "Workers 8".
+/// "ring" or, for a number, "Workers 8".
 std::string name_in_print(const PivotAxis& axis, const std::string& text) {
   const bool number = text.find_first_not_of("0123456789.e+-") == std::string::npos;
   return number ? readable_name(axis.title) + " " + text : text;

@@ -31,7 +31,7 @@ std::string seeds_of(const Comparison& comparison) {
                        : fmt::format("{} to {}", least, counted(most, "seed"));
 }
 
-/// "at 160 seconds, …" where --at says so, else the budgets that runs had.
+/// "at 160 seconds, …" after --at, else the budgets of the runs.
 std::string place_text(const Comparison& comparison) {
   if (const std::string at = describe(comparison.at); !at.empty()) return "read " + at;
   std::set<std::string> budgets;
@@ -52,7 +52,7 @@ std::string place_text(const Comparison& comparison) {
   return fmt::format("after {}", fmt::join(budgets, ", "));
 }
 
-/// What the numbers are and what was tested: the caption, unless somebody has another.
+/// Explains the numbers and the tests: the caption, unless the person gave another.
 std::string explained(const Pivot& pivot, const Comparison& comparison) {
   const bool any = std::ranges::find(pivot.best, true) != pivot.best.end();
   const bool intervals = std::ranges::any_of(comparison.groups, [&](const ComparedGroup& group) {
@@ -101,7 +101,7 @@ std::string to_latex(const Pivot& pivot, const Comparison& comparison, const std
   const double scale = is_share(pivot.metric) ? 100 : 1;
   const std::string words = explained(pivot, comparison);
   std::string inside = latex_table(table_of(pivot, comparison, {.scale = scale}, true));
-  // A person's own caption need not say what the numbers are: that stands below them.
+  // A person's own caption need not explain the numbers: the explanation is below them.
   if (!caption.empty()) inside += latex_paragraph(words);
   inside += latex_notes(table_notes(comparison, {pivot.metric}, false).of_settings);
   const std::string name =

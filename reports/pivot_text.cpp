@@ -1,4 +1,4 @@
-// A sweep as one table for a screen, a spreadsheet, a page; and what a screen shows of a sweep.
+// A sweep as one table for a screen, a spreadsheet, a page; and the screen's view of a sweep.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -22,8 +22,8 @@ std::string bold(const std::string& text, bool colour) {
   return colour ? fmt::format("\x1b[1m{}\x1b[0m", text) : text;
 }
 
-/// Means alone: so many decimals for all where that shows four digits of the largest, else each as
-/// it comes.
+/// Means alone: with the same decimals for all if those show four digits of the largest, else each
+/// with its own.
 PivotNumbers means_alone(const Pivot& pivot, const Comparison& comparison) {
   double largest = 0, smallest = INFINITY;
   for (const ComparedGroup& group : comparison.groups)
@@ -37,7 +37,7 @@ PivotNumbers means_alone(const Pivot& pivot, const Comparison& comparison) {
           .decimals = largest < 1 ? 4 : 3 - static_cast<int>(std::floor(std::log10(largest)))};
 }
 
-/// All columns beside each other or, where they do not fit, as many as do and the others below.
+/// All columns beside each other or, if they do not fit, as many as do and the others below.
 std::string part_text(const ReportTable& table, std::array<std::size_t, 2> rows,
                       const TextLines& lines) {
   std::string text;
@@ -57,7 +57,7 @@ bool has_intervals(const Pivot& pivot, const Comparison& comparison) {
   });
 }
 
-/// What the numbers and the mark are.
+/// Explains the numbers and the mark.
 std::string legend(const Pivot& pivot, const Comparison& comparison, bool interval) {
   const bool any_value = std::ranges::any_of(comparison.groups, [&](const ComparedGroup& group) {
     return group.metrics.contains(pivot.metric);
@@ -78,7 +78,7 @@ std::string legend(const Pivot& pivot, const Comparison& comparison, bool interv
                     ComparedDifference::kSignificance, counted(pivot.tests, "pair"));
 }
 
-/// Per algorithm, in how many settings its difference to the baseline was shown.
+/// Per algorithm, the number of settings at which its difference to the baseline was shown.
 std::string judgements(const Comparison& comparison, const std::string& metric,
                        const TextLines& lines) {
   constexpr std::array kAll{Judgement::better,     Judgement::worse,     Judgement::equal,
@@ -122,7 +122,7 @@ std::string judgements(const Comparison& comparison, const std::string& metric,
          "\n" + table.str();
 }
 
-/// Of these metrics, as lines.
+/// The notes on these metrics, as lines.
 std::string note_lines(const Comparison& comparison, const std::vector<std::string>& metrics,
                        bool differences, const TextLines& lines) {
   const TableNotes notes = table_notes(comparison, metrics, differences);
@@ -137,7 +137,7 @@ std::string csv_value(std::optional<double> value) {
   return value ? fmt::format("{}", *value) : "";
 }
 
-/// "to eval_loss = 0.5"; empty of a metric without a target.
+/// "to eval_loss = 0.5"; empty for a metric without a target.
 std::string target_of_table(const Pivot& pivot, const Comparison& comparison) {
   const std::string targets = is_to_target(pivot.metric) ? targets_of(comparison) : "";
   return targets.empty() ? "" : fmt::format("to {}", targets);
@@ -147,7 +147,7 @@ std::string text_of_table(const Pivot& pivot, const Comparison& comparison, bool
                           const TextLines& lines) {
   const auto table_with = [&](const PivotNumbers& numbers) {
     ReportTable table = table_of(pivot, comparison, numbers);
-    const auto first = table.columns.begin();  // leading axes stand above the parts
+    const auto first = table.columns.begin();  // leading axes are above the parts
     table.columns.erase(first, first + static_cast<std::ptrdiff_t>(pivot.leading));
     table.keys -= pivot.leading;
     return table;

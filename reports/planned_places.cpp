@@ -12,7 +12,7 @@
 namespace acid {
 namespace {
 
-constexpr double kDoubt = 1e-4;  // a chance that is as good as none
+constexpr double kDoubt = 1e-4;  // a chance that counts as none
 
 enum class Told { no, maybe, yes };
 
@@ -22,15 +22,15 @@ double deviations(double chance_beyond) {
 
 struct Place {
   double least = 0, most = 0;
-  bool drawn = false;  // whichever run ends first
+  bool drawn = false;  // the run that ends first is drawn
   bool is_exact() const { return least == most; }
 };
 
-/// On one axis, of the groups of one point.
+/// The ends of the groups of one point on one axis.
 using Ends = std::map<std::string, std::optional<PlannedEnd>>;
 
 /// Whether samples around a place of this run are close enough to read there. The report leaves out
-/// a group where those of one seed are not.
+/// a group if those of one seed are not.
 class Samples {
  public:
   Samples(const PlannedEnd& end, double gradients, double every, int seeds)
@@ -57,14 +57,14 @@ class Samples {
 
   Told about(const Place& place) const {
     const double gap = (end_.least + end_.most) / 2 * share_;
-    // Gradients or exchanges between two samples, of which one more or less may be there.
+    // Gradients or exchanges between two samples; there may be one more or one less.
     const double parts = end_.parts > 0 ? end_.parts * share_ : every_;
     const double scatter = end_.drawn ? 1 / std::sqrt(parts) : 0;
     const double one = end_.drawn ? 0 : 1 / parts;
     const double widest = gap * (1 + one + deviations(kDoubt / seeds_) * scatter);
     if (widest <= kWidestBracket * place.least) return Told::yes;
     const double narrowest = gap * (1 - one - deviations(std::pow(kDoubt, 1.0 / seeds_)) * scatter);
-    // A place that is not drawn may be just where a sample is.
+    // A place that is not drawn may be exactly at a sample.
     const bool may_meet = !place.drawn && !end_.drawn;
     return narrowest > kWidestBracket * place.most && !may_meet ? Told::no : Told::maybe;
   }
@@ -74,7 +74,7 @@ class Samples {
   int seeds_;
 };
 
-/// Whether the runs end at one place, and where the first of them does.
+/// Whether the runs end at one place, and where the first of them ends.
 std::pair<Told, Place> place_of(const Ends& ends) {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   Place first{kInfinite, kInfinite}, last;

@@ -19,7 +19,7 @@
 namespace acid {
 namespace {
 
-/// All that a comparison can be decided by, so that whatever decides this one is among it.
+/// Makes up all outcomes that can decide a comparison, so that the right one is among them.
 void make_up_outcomes(ComparedRun& run, const PlannedOutcome& planned, bool any_target) {
   const double value = std::stod(run.summary.id);
   std::map<std::string, double>& metrics = run.summary.metrics;
@@ -45,12 +45,12 @@ ComparedRun made_up(const PlannedOutcome& planned, std::size_t number, std::uint
   return run;
 }
 
-/// Runs of all groups, as far as a comparison has to know them.
+/// Runs of all groups, with what a comparison must know.
 struct MadeUp {
   std::vector<ComparedRun> runs;
   std::map<std::string, PlannedCourse> courses;          // by group
   std::map<std::string, const PlannedOutcome*> planned;  // one of each group
-  int seeds = 0;                                         // of the group that has fewest
+  int seeds = 0;                                         // of the group with the fewest
 
   Comparison compare(const ComparisonPlan& plan, Untold untold) const {
     std::vector<ComparedRun> all = runs;
@@ -70,7 +70,7 @@ MadeUp made_up(const std::vector<PlannedOutcome>& planned) {
   for (const PlannedOutcome& one : planned) {
     all.courses.try_emplace(one.group, one.course);
     all.planned.try_emplace(one.group, &one);
-    // Two seeds each are enough for a p, and a family is as large with any number of them.
+    // Two seeds each are enough for a p, and the size of a family does not depend on their number.
     if (seeds[one.group].insert(one.seed).second && seeds[one.group].size() == 1)
       for (const std::uint64_t seed : {1, 2})
         all.runs.push_back(made_up(one, all.runs.size() + 1, seed));
@@ -81,7 +81,7 @@ MadeUp made_up(const std::vector<PlannedOutcome>& planned) {
   return all;
 }
 
-/// How many comparisons are about a metric, and count as one family.
+/// The number of comparisons in a metric that count as one family.
 std::size_t family_of(const Comparison& comparison, const std::string& metric) {
   for (const ComparedDifference& one : comparison.differences)
     if (one.metric == metric) return static_cast<std::size_t>(one.family);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kMidFromShare = 0.2, kMidToShare = 0.5;
 
-/// Points by index, together where they share runs, which have one value of a metric for all.
+/// Points by index, together if they share runs, which have one value of a metric for all.
 std::vector<std::vector<std::size_t>> linked_points(const Comparison& comparison) {
   struct Linked {
     std::vector<std::size_t> points;
@@ -87,7 +87,8 @@ std::vector<ComparedRun*> finished_at(const Comparison& shape,
   return found;
 }
 
-/// Of the budget where every run came so far and has the same, else of the shortest run.
+/// The span of the budget if all runs have the same and reached the span's end, else of the
+/// shortest run.
 void find_mid_span(const std::vector<ComparedRun*>& runs) {
   const bool timed = std::ranges::any_of(
       runs, [](const ComparedRun* run) { return run->summary.budget_time.has_value(); });
@@ -106,7 +107,7 @@ void find_mid_span(const std::vector<ComparedRun*>& runs) {
     run->mid = MidSpan{axis, kMidFromShare * length, kMidToShare * length, !whole};
 }
 
-/// How far on the way to the sample that reached the target it was reached.
+/// The share of the way to the sample that reached the target at which it was reached.
 double crossing(const Reached& reached, double target) {
   if (!reached.before || reached.first.value == reached.before->value) return 1;
   const double share =
@@ -150,7 +151,7 @@ void add_target(const Store& store, ComparedRun& compared, const Target& target)
     }
 }
 
-/// Of outcomes and of the target's metric, for the scale that rounding has.
+/// Reads the first values of outcomes and of the target's metric, the scale of rounding.
 void read_starts(const Store& store, ComparedRun& run, const std::optional<Target>& target) {
   std::vector<std::string_view> metrics;
   for (const Metric& outcome : kOutcomes) metrics.push_back(outcome.name);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kLargestP = ComparedDifference::kSignificance;
 
-/// In standard deviations: whatever is further away is as certain.
+/// In standard deviations: anything further away is equally certain.
 constexpr double kFarAway = 20, kFarAwayOfMean = 100;
 using ShiftedT = boost::math::non_central_t_distribution<
     double, boost::math::policies::policy<boost::math::policies::promote_double<false>>>;
@@ -35,8 +35,8 @@ double one_sided_power(double n, double effect, double level) {
   return std::clamp(boost::math::cdf(boost::math::complement(shifted, least)), 0.0, 1.0);
 }
 
-/// Of the exact test on one side, whose p are multiples of `step`; a two-sided test has no other
-/// power, since its other side decides what is not so.
+/// The power of the exact one-sided test, whose p are multiples of `step`. A two-sided test has the
+/// same power, because its other side shows only what is not true.
 double exact_power(int pairs, double effect, double level, double step) {
   const double steps = std::floor(level / step * (1 + 1e-12));
   if (pairs < 2 || steps < 1) return 0;
@@ -101,7 +101,7 @@ std::optional<int> seeds_to_show(double effect, std::size_t comparisons, double 
 
 namespace {
 
-/// Its spread says what more seeds will do.
+/// Whether the observed spread tells what more seeds will do.
 bool has_known_spread(const ComparedDifference& difference) {
   constexpr int kFewestPairs = 3;
   const PairedDifference& value = difference.value;

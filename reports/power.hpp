@@ -9,20 +9,20 @@ namespace acid {
 struct ComparedDifference;
 struct Comparison;
 
-/// How many seeds a test needs: all of it for the exact paired tests of reports/statistics.hpp, at
-/// 5 % after Holm's correction. A comparison is one of `comparisons` (1 or more) of a family.
+/// How many seeds a test needs: for the exact paired tests of reports/statistics.hpp, at 5 % after
+/// Holm's correction. A comparison is one of `comparisons` (1 or more) of a family.
 
 /// The smallest two-sided p that so many pairs can give, none of them equal: 2/2ⁿ, at most 1.
 double smallest_p(int pairs);
-/// Fewest pairs whose smallest p is significant even as the smallest of the family: below, no
-/// comparison can be decided unless others are, too.
+/// The fewest pairs whose smallest p is significant even as the smallest of the family: with fewer,
+/// no comparison can be decided unless others are, too.
 int seeds_needed(std::size_t comparisons);
-/// The same of two one-sided tests that a difference is within its margin, whose smallest p is
+/// The same for two one-sided tests that a difference is within its margin, with a smallest p of
 /// 1/2ⁿ.
 int seeds_needed_within(std::size_t comparisons);
 
-/// How many comparisons the primary outcome's family has, at least 1; without a primary outcome the
-/// largest family.
+/// The number of comparisons in the primary outcome's family, at least 1; without a primary outcome
+/// that of the largest family.
 std::size_t family_size(const Comparison& comparison);
 
 /// Chance that the test of so many pairs shows a difference whose mean is `effect` standard
@@ -39,22 +39,23 @@ inline constexpr int kMostPlannedSeeds = 10'000;
 /// where the effect is zero or not finite.
 std::optional<int> seeds_to_show(double effect, std::size_t comparisons, double power = kPower);
 
-/// The same of a difference in its family, if it is what was seen: in mean and spread of the paired
-/// differences. Of what a comparison can be decided by (engine/recorder/outcomes.hpp) only; absent
-/// where it was shown already, where all is rounding, where a run has only its rank, with fewer
-/// than three pairs, and where it would have been likely to be shown with those there are.
+/// The same for a difference in its family, if the true one is as observed: in mean and spread of
+/// the paired differences. Only for metrics that can decide a comparison
+/// (engine/recorder/outcomes.hpp); absent if it was shown already, if all is rounding, if a run has
+/// only its rank, with fewer than three pairs, and if the existing seeds would probably have shown
+/// it.
 std::optional<int> seeds_to_show(const ComparedDifference& difference);
-/// "; if it is what was seen, 14 seeds, 8 more, show it with 80 % power". Empty where absent.
+/// "; if it is what was seen, 14 seeds, 8 more, show it with 80 % power". Empty if absent.
 std::string more_seeds_words(const ComparedDifference& difference);
-/// The smallest effect that so many pairs show with this power; absent where none can be shown.
+/// The smallest effect that so many pairs show with this power; absent if none can be shown.
 std::optional<double> effect_shown(int pairs, std::size_t comparisons, double power = kPower);
 
-/// seeds_to_show() of two one-sided tests, each at the family's level, that the mean lies within ±
-/// margin, if it is `difference`: absent where that is not within.
+/// seeds_to_show() for two one-sided tests, each at the family's level, that the mean lies within ±
+/// margin, if it is `difference`: absent if that is not within.
 std::optional<int> seeds_to_show_within(double margin, double difference, double sd,
                                         std::size_t comparisons, double power = kPower);
-/// The same of a difference that has a margin and was not shown to be within it; a margin that is a
-/// share is taken at its mean. Absent where it was shown, and as in seeds_to_show().
+/// The same for a difference that has a margin and was not shown to be within it; a margin that is
+/// a share is taken at its mean. Absent if it was shown, and as in seeds_to_show().
 std::optional<int> seeds_to_show_equivalent(const ComparedDifference& difference);
 
 }  // namespace acid

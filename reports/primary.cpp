@@ -23,7 +23,7 @@ bool has_metric(const Comparison& comparison, std::string_view metric) {
   return std::ranges::find(comparison.metrics, metric) != comparison.metrics.end();
 }
 
-/// Metrics at a value of which some of the runs stop: the last value is the target's.
+/// Metrics whose target value stops some of the runs: their last value is the target's.
 std::set<std::string> stopped_by(const Comparison& comparison) {
   std::set<std::string> metrics;
   for (const ComparedGroup& group : comparison.groups)
@@ -31,14 +31,14 @@ std::set<std::string> stopped_by(const Comparison& comparison) {
   return metrics;
 }
 
-/// Every run is measured against a target, the same one at each setting.
+/// Whether every run is measured against a target, the same one at each setting.
 bool has_ways(const Comparison& comparison) {
   return std::ranges::all_of(comparison.groups,
                              [](const ComparedGroup& group) { return group.target.has_value(); }) &&
          std::ranges::none_of(comparison.points, &ComparedPoint::targets_differ);
 }
 
-/// What the task decides, unless only some of its metrics are compared.
+/// The outcome that fits the task, unless only some of its metrics are compared.
 std::string outcome_of_task(const Comparison& comparison, const std::vector<ComparedRun>& runs) {
   const bool no_gradients = std::ranges::all_of(
       runs, [](const ComparedRun& run) { return run.summary.budget_time.has_value(); });
@@ -53,7 +53,7 @@ std::string outcome_of_task(const Comparison& comparison, const std::vector<Comp
   return {};
 }
 
-/// The first that is compared; never what runs stopped at.
+/// The first compared outcome at which no run stops.
 std::string outcome_named(const Comparison& comparison) {
   const std::set<std::string> stopped = stopped_by(comparison);
   if (!stopped.empty() && has_ways(comparison))
@@ -65,7 +65,7 @@ std::string outcome_named(const Comparison& comparison) {
   return {};
 }
 
-/// The recipe's, where runs can be compared by it; else a note says why not.
+/// The recipe's outcome, if runs can be compared by it; else a note says why not.
 std::string outcome_asked(Comparison& comparison) {
   const std::string& asked = comparison.plan.primary;
   if (!is_to_target(asked) || has_ways(comparison)) return asked;
@@ -77,7 +77,7 @@ std::string outcome_asked(Comparison& comparison) {
   return {};
 }
 
-/// Workers that meet their partners at a rate, which is above 0.
+/// Whether workers meet their partners at a rate above 0.
 bool meets_by_rate(const ComparedGroup& group) {
   const nlohmann::json::json_pointer rate("/algorithm/communication_rate");
   if (group.settings.contains(rate)) return nominal_rate(group.settings).has_value();
@@ -97,7 +97,7 @@ void choose_primary(Comparison& comparison, const std::vector<ComparedRun>& runs
   const std::string asked = outcome_asked(comparison);
   comparison.primary = asked.empty() ? outcome_of_task(comparison, runs) : asked;
   if (comparison.primary == kMidConsensus && comparison.at.kind == ReadAt::Kind::coordinate)
-    comparison.primary = kConsensus;  // asked of a place, it is not answered of the whole run
+    comparison.primary = kConsensus;  // for a place, the middle of the run is no answer
   if (has_metric(comparison, comparison.primary)) return;
   if (!options.metrics.empty()) {
     comparison.primary = outcome_named(comparison);

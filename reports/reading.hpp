@@ -9,15 +9,15 @@ namespace acid {
 
 /// How well a value between samples is known.
 struct Reading {
-  double apart = 0;       // the samples around the place, on its axis; 0: it is at a sample
+  double apart = 0;  // distance of the samples around the place, on its axis; 0: it is at a sample
   double resolution = 0;  // most that the metric changes there from one sample to the next, between
                           // the two on either side; of when a target was reached: `apart`
   double bend = 0;        // the line between the samples minus the curve, at the place
-  /// Of two, the coarser.
+  /// The coarser of two.
   static Reading worse(const Reading& a, const Reading& b);
 };
 
-/// Samples further apart than this share of the way there tell nothing of a place between them.
+/// Samples further apart than this share of the way there say nothing about a place between them.
 inline constexpr double kWidestBracket = 0.2;
 /// "a fifth of the way there", for messages.
 inline constexpr const char* kWidestBracketWords = "a fifth of the way there";
@@ -28,10 +28,10 @@ inline constexpr const char* kWidestBracketWords = "a fifth of the way there";
 struct ReadValue {
   std::optional<double> value;  // on the line between the samples around the place
   Reading reading;
-  bool too_far = false;  // so there is no value; else none where a sample is not finite
+  bool too_far = false;  // then there is no value; else none if a sample is not finite
 };
-/// Absent where the metric has no sample until then. From `end` on, where the run ended, its last
-/// state stands. `widest`: see kWidestBracket.
+/// Absent if the metric has no sample until then. After `end`, the run's end, its last state
+/// counts. `widest`: see kWidestBracket.
 std::optional<ReadValue> read_between(const SamplesAround& around, PositionAxis axis, double place,
                                       double end, double widest = kWidestBracket);
 

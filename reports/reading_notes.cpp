@@ -1,4 +1,4 @@
-// Where metrics are read, how well they are known there, and which have no value.
+// Notes on where metrics are read, how exactly, and which have no value.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -18,7 +18,7 @@
 namespace acid {
 namespace {
 
-/// Of others nobody need know why they have no value.
+/// Whether a note should say why the metric has no value.
 bool is_looked_at(const CompareOptions& options, const std::string& metric) {
   if (options.metrics.empty()) return metric == "consensus_distance" || is_outcome(metric);
   return std::ranges::find(options.metrics, metric) != options.metrics.end();
@@ -45,7 +45,7 @@ void note_too_short(GroupNotes& notes, const std::vector<const ComparedRun*>& ru
                           notes.name(), ended, runs.size(), place_of(place)));
 }
 
-/// Values that would have to be taken from far away, and those beside a sample that is not finite.
+/// Notes values that are too far from any sample, and those beside a sample that is not finite.
 void note_not_read(GroupNotes& notes, const std::vector<const ComparedRun*>& runs,
                    const CompareOptions& options) {
   std::set<std::string> far;
@@ -107,7 +107,7 @@ void note_where_read(Comparison& comparison) {
           {NoteKind::resolution, fmt::format("{}: {}", metric, words), {}, {metric}});
 }
 
-/// The lowest train_loss is of whoever communicates least.
+/// The lowest train_loss is that of the method that communicates least.
 void note_train_loss(Comparison& comparison) {
   if (std::ranges::find(comparison.metrics, "train_loss") != comparison.metrics.end())
     comparison.notes.push_back(
@@ -152,7 +152,7 @@ std::string own_targets(const Comparison& comparison, const ComparedPoint& point
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// Of numbers under one name that are of other places in runs than a reader would think.
+/// Notes numbers that are read at other places in runs than a reader may think.
 void note_points_read(Comparison& comparison) {
   for (std::size_t p = 0; p < comparison.points.size(); ++p) {
     const ComparedPoint& point = comparison.points[p];
@@ -217,7 +217,7 @@ void note_readings(GroupNotes notes, const std::vector<ComparedRun>& all,
   }
 }
 
-/// A mean over those that reached a target is no mean over the group: it looks good on a method
+/// A mean over runs that reached a target is no mean over the group: it looks good for a method
 /// that often fails.
 void note_targets(Comparison& comparison) {
   struct Missed {

@@ -13,7 +13,7 @@
 namespace acid {
 namespace {
 
-/// What its samples are apart on, where it is read between any.
+/// The axis on which its samples are apart, if it is read between samples.
 std::optional<PositionAxis> axis_of(const Comparison& comparison, const std::string& metric) {
   if (metric == "gradients_to_target") return PositionAxis::gradients;
   if (metric == "seconds_to_target") return PositionAxis::seconds;

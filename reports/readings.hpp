@@ -8,15 +8,15 @@
 
 namespace acid {
 
-/// Adds to ComparedGroup::readings and bends of the metric what its runs were read with.
+/// Adds the readings of the group's runs in the metric to ComparedGroup::readings and bends.
 void add_readings(ComparedGroup& group, const std::string& metric,
                   const std::vector<Reading>& of_runs);
-/// Of all runs and metrics.
+/// Adds the readings of all runs and metrics.
 void gather_readings(Comparison& comparison, const std::vector<ComparedRun>& runs);
-/// UsageError, which names the run and the remedy, where no run has a value at options.at.
+/// UsageError, with the run and the remedy, if no run has a value at options.at.
 void refuse_if_nothing_is_read(const std::vector<ComparedRun>& runs, const CompareOptions& options);
-/// How well the metric is known between samples, by label: "known to within 0.0041 (AR-SGD, between
-/// samples 12 s apart), 0.002 (AD-PSGD, 8 s)". Empty where every value is a sample's.
+/// How exactly the metric is known between samples, by label: "known to within 0.0041 (AR-SGD,
+/// between samples 12 s apart), 0.002 (AD-PSGD, 8 s)". Empty if every value is a sample's.
 std::string reading_words(const Comparison& comparison, const std::vector<std::size_t>& groups,
                           const std::string& metric);
 /// "samples around there are up to 380 s apart (run 1a2b, seed 1), more than a fifth of the way

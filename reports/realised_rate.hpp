@@ -13,13 +13,13 @@ namespace acid {
 /// exchanges.
 std::optional<double> nominal_rate(const nlohmann::json& settings);
 
-/// "AD-PSGD 2, A²CiD² 1" where methods that are compared exchange at rates of their own. Empty
-/// where all exchange equally often, and where one method has several rates: a study of the rate.
+/// "AD-PSGD 2, A²CiD² 1" if compared methods exchange at different rates of their own. Empty if all
+/// exchange equally often, and if one method has several rates: a study of the rate.
 std::string different_rates(const Comparison& comparison);
 
-/// What to say where the realised rate, 2 × exchanges ÷ gradients over runs with so many gradients
-/// in all, is more than 5 % off the nominal one: "0.538 exchanges per gradient instead of 1
-/// (−46 %)…". Says so when that is within what chance does to so few.
+/// Words for a realised rate, 2 × exchanges ÷ gradients over runs with so many gradients in all,
+/// that is more than 5 % off the nominal one: "0.538 exchanges per gradient instead of 1 (−46 %)…".
+/// They say so if chance explains it.
 std::optional<std::string> rate_doubt(double nominal, double realised, double gradients);
 
 }  // namespace acid

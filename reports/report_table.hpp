@@ -18,12 +18,12 @@ struct ReportCell {
   };
   std::string text;
   Kind kind = Kind::words;
-  std::string in_print = {};  // what a paper has in its place; empty: the same
+  std::string in_print = {};  // its text in a paper; empty: the same
   bool best = false, equivalent = false;
 };
 
 struct ReportColumn {
-  std::vector<ReportCell> heads;  // from the top; a blank one says nothing
+  std::vector<ReportCell> heads;  // from the top; blank: none
   TextTable::Align align = TextTable::Align::right;
   std::vector<ReportCell> cells;
 };
@@ -31,9 +31,9 @@ struct ReportColumn {
 /// All columns have as many cells, and as many heads.
 struct ReportTable {
   std::vector<ReportColumn> columns;
-  std::size_t keys = 1;   // the first so many say what a row is: they stand in every part
+  std::size_t keys = 1;   // the first columns that name a row; they are in every part
   std::size_t names = 1;  // the first so many are aligned left in LaTeX
-  /// Rows with equal keys stand together, and text and LaTeX have keys that repeat only once.
+  /// Rows with equal keys are together, and text and LaTeX print repeated keys once.
   bool grouped = false;
 
   std::size_t rows() const { return columns.empty() ? 0 : columns.front().cells.size(); }
@@ -44,12 +44,12 @@ struct ReportTable {
 
 inline constexpr std::string_view kBestMark = "†", kEquivalentMark = "≈";
 
-/// For a screen; the marks stand behind the text.
+/// For a screen; the marks follow the text.
 TextTable text_table(const ReportTable& table, const TextLines& lines, std::string indent = "  ");
-/// The lowest heads alone; what is best is bold.
+/// The lowest heads alone; the best are bold.
 std::string markdown_table(const ReportTable& table);
 /// Tabulars for the booktabs package, beside each other as far as a page is wide; equal neighbours
-/// share an upper head, and what is best is bold.
+/// share an upper head, and the best are bold.
 std::string latex_table(const ReportTable& table);
 
 }  // namespace acid

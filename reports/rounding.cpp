@@ -26,22 +26,22 @@ bool is_text_at(const json& settings, const char* place, const char* text) {
   return settings.contains(pointer) && settings.at(pointer) == text;
 }
 
-/// Of a worker, by what its method says; one for each step where that is the recipe's own.
+/// A worker's exchanges by its method; one for each step if the recipe sets that.
 double planned_exchanges(const RunSummary& run, const json& settings, double steps) {
   const AlgorithmEntry* const entry = find_algorithm(run.algorithm);
   if (entry == nullptr || !settings.contains("algorithm")) return steps;
   try {
     const Method method = method_of(*entry, settings.at("algorithm"), nullptr);
     return steps * (method.has_meetings() ? method.rate : exchanges_per_gradient(method));
-  } catch (const Error&) {  // options of another version
+  } catch (const Error&) {  // settings of another version
     return steps;
   } catch (const json::exception&) {
     return steps;
   }
 }
 
-/// Methods of neighbours that keep vectors correct their steps by these; a sum of pulls has the
-/// digits of two vectors.
+/// Methods of neighbours correct their steps by the vectors that they keep, which adds up rounding
+/// errors; a sum of pulls has the digits of two vectors.
 bool sums_its_errors(const json& settings) {
   const json::json_pointer place("/algorithm/listing/keep");
   if (!is_text_at(settings, "/algorithm/listing/peers", "neighbours") ||

@@ -28,7 +28,8 @@ std::set<std::string> told_apart_by(const std::vector<RunSummary>& runs,
   return keys;
 }
 
-/// "learning_rate " of the key; of a kind nothing, of a count the table: "workers ".
+/// The words before a value: "learning_rate " for the key, none for a kind, the table for a count:
+/// "workers ".
 std::string before_value(const std::string& key) {
   const std::size_t dot = key.rfind('.');
   const std::string last = key.substr(dot + 1);

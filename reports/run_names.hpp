@@ -14,9 +14,9 @@ struct SettingName {
   std::string values;  // "0.1, exponential, 16"
 };
 
-/// By run id, what tells a run from others of its algorithm beside the seed. Settings that no
-/// algorithm has several values of are left out, and how often a run is measured and saved; empty
-/// where nothing differs.
+/// By run id, what distinguishes a run from others of its algorithm besides the seed. Settings that
+/// have one value for each algorithm are left out, and how often a run is measured and saved; empty
+/// if nothing differs.
 std::map<std::string, SettingName> setting_names(const Store& store,
                                                  const std::vector<RunSummary>& runs);
 

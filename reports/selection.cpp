@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kValidationMetric = "validation_loss";
 
-/// Seeds with an outcome in every candidate, of those asked for.
+/// Requested seeds with an outcome in every candidate.
 std::vector<std::uint64_t> common_seeds(const std::vector<const ComparedGroup*>& candidates,
                                         const std::vector<std::uint64_t>& asked) {
   std::vector<std::uint64_t> common;
@@ -54,7 +54,7 @@ Selection::Candidate judged(const ComparedGroup& group, const std::vector<std::u
   return candidate;
 }
 
-/// Values of numbers, one key after the other; what is no number decides nothing.
+/// Compares numbers, one key after the other; other values decide nothing.
 bool smaller(const Selection::Candidate& a, const Selection::Candidate& b) {
   for (std::size_t k = 0; k < a.values.size(); ++k) {
     if (!a.values[k].is_number() || !b.values[k].is_number()) continue;
@@ -71,7 +71,7 @@ bool better(const Selection::Candidate& a, const Selection::Candidate& b, int di
   return left != right ? left > right : smaller(a, b);
 }
 
-/// Keys of which the winner has the least or the largest of several numbers.
+/// Keys in which the winner has the smallest or largest of several numbers.
 std::vector<std::string> edges_of(const Selection::Choice& choice) {
   std::vector<std::string> edges;
   for (std::size_t k = 0; k < choice.keys.size(); ++k) {
@@ -86,7 +86,7 @@ std::vector<std::string> edges_of(const Selection::Choice& choice) {
   return edges;
 }
 
-/// Of the keys searched those that take several values in the cell; where none does, those it has.
+/// The searched keys that take several values in the cell; if none does, those that it has.
 std::vector<std::string> keys_of_cell(const std::vector<FlatSettings>& cell,
                                       const std::vector<std::string>& keys) {
   const std::vector<std::string> varying = varying_keys(cell);
@@ -121,13 +121,14 @@ Selection::Choice choice_in(const Cell& cell, const std::vector<std::string>& ke
   return choice;
 }
 
-/// What the resolver works out from other settings, a batch size say.
+/// Whether the resolver computes the setting from others, such as a batch size.
 bool is_worked_out(std::string_view key) {
   return key.starts_with("budget.") || key.starts_with("evaluation.") ||
          key.starts_with("checkpoint.");
 }
 
-/// Whether groups of one label with the same values of the searched keys have the same of this one.
+/// Whether groups of one label with equal values of the searched keys have equal values of this
+/// one.
 bool follows(const std::string& key, const std::vector<std::string>& searched,
              const Comparison& all, const std::vector<FlatSettings>& flat) {
   std::map<std::vector<nlohmann::json>, nlohmann::json> known;
@@ -150,7 +151,7 @@ bool is_given(const ComparedGroup& group, const std::string& key) {
   });
 }
 
-/// Groups that differ in the searched keys and what follows from them alone.
+/// Groups that differ only in the searched keys and in settings that follow from them.
 Cells cells_over(const Comparison& all, const std::vector<std::string>& searched) {
   const std::vector<FlatSettings> flat = flat_settings(all);
   std::set<std::string> apart = swept_keys(all);
@@ -175,7 +176,7 @@ Cells cells_over(const Comparison& all, const std::vector<std::string>& searched
   return cells;
 }
 
-/// Validation data where all runs have some, else the outcome that a verdict would be about.
+/// Validation data if all runs have some, else the outcome of a verdict.
 std::string metric_to_choose_by(const Comparison& all) {
   const auto everywhere = [&](std::string_view metric) {
     return std::ranges::all_of(all.groups, [&](const ComparedGroup& group) {
@@ -190,7 +191,7 @@ std::string metric_to_choose_by(const Comparison& all) {
   throw UsageError("--best-over: no metric to choose by is in all runs: name one with --best-on");
 }
 
-/// Of tasks with a test set, which is finite.
+/// Whether the metric is measured on a test set, which a finite task has.
 bool is_on_test(const std::string& metric, const ComparedGroup& group) {
   const nlohmann::json::json_pointer batch("/task/batch_size");
   const bool finite = !group.settings.contains(batch) || !group.settings.at(batch).is_null();

@@ -28,50 +28,50 @@ struct Selection {
   /// One algorithm at one setting.
   struct Choice {
     std::string label;
-    std::vector<std::pair<std::string, nlohmann::json>> settings;  // what a sweep varies
-    std::vector<std::string> keys;                                 // what was searched
+    std::vector<std::pair<std::string, nlohmann::json>> settings;  // swept settings
+    std::vector<std::string> keys;                                 // searched keys
     std::vector<Candidate> candidates;                             // in the grid's order
     std::size_t chosen = 0;
-    std::vector<std::string> edges;  // keys of whose numbers the least or the largest was chosen
+    std::vector<std::string> edges;  // keys in which the smallest or largest number was chosen
 
     const Candidate& winner() const { return candidates[chosen]; }
-    int runs() const;  // spent on it
+    int runs() const;  // that it took
   };
   std::string metric;
-  std::vector<std::uint64_t> seeds;  // chosen on these
+  std::vector<std::uint64_t> seeds;  // on which it chose
   bool on_test = false;              // by a metric of the test set
-  bool same_seeds = false;           // what is compared ran on these seeds, too
+  bool same_seeds = false;           // the compared runs have these seeds, too
   std::vector<Choice> choices;
 
   std::set<std::string> keys() const;      // of any choice
-  std::set<std::string> settings() const;  // keys that the choices are at
+  std::set<std::string> settings() const;  // swept keys of the choices
   /// nullptr for a group that it did not choose.
   const Choice* choice_of(const std::string& group) const;
 };
 
-/// Groups (digests) among which each algorithm at each setting is to choose, in the grid's order.
+/// Groups (digests) among which each algorithm at each setting chooses, in the grid's order.
 using Cells = std::vector<std::vector<std::string>>;
 
 /// Chooses in every cell, by the runs of these seeds (empty: all). UsageError for a metric that
-/// some run has not, and for candidates without a common seed.
+/// some run lacks, and for candidates without a common seed.
 Selection select(const std::vector<ComparedRun>& runs, const Cells& cells,
                  const std::vector<std::string>& keys, const std::string& metric,
                  const std::vector<std::uint64_t>& seeds);
 
-/// `acid compare --best-over`: the selection that the options ask for among these runs, by
-/// validation_loss where all runs have it, else on the test set. `runs` are left with those of the
-/// values chosen, on the seeds that nothing was chosen on. UsageError for keys that no run has or
-/// that do not vary, and where no other seeds are left, unless options.same_seeds.
+/// `acid compare --best-over`: the selection of the options among these runs, by validation_loss if
+/// all runs have it, else on the test set. `runs` keeps the runs of the chosen values on seeds that
+/// were not used to choose. UsageError for keys that no run has or that do not vary, and if no
+/// other seeds are left, unless options.same_seeds.
 Selection select_best(std::vector<ComparedRun>& runs, const CompareOptions& options);
 
-/// For the notes of a comparison: on what was chosen, out of how many, unequal searches, values on
-/// the edge. Their groups are those of runs (ComparedGroup::runs_group).
+/// The notes of a comparison on the choices, the numbers of candidates, unequal searches, and
+/// values on the edge. Their groups are those of runs (ComparedGroup::runs_group).
 std::vector<ComparedNote> selection_notes(const Selection& selection);
 /// A line for each choice.
 std::string selection_table(const Selection& selection, const TextLines& lines);
 /// "4 values, 8 runs", and where a value is on the edge of its grid.
 std::string tried_words(const Selection::Choice& choice);
-/// "topology.kind = ring", without what its method does not read; it may be empty.
+/// "topology.kind = ring", without settings that its method does not read; may be empty.
 std::string title_of(const Selection::Choice& choice);
 /// "AD-PSGD at topology.kind = ring: learning_rate = 0.1, of 4 values, 8 runs"
 std::string chosen_line(const Selection::Choice& choice);
@@ -82,7 +82,7 @@ std::string chosen_words(const Selection::Choice& choice);
 /// "keys", "chosen": index, "values", "runs", "edges", "candidates": [{"group", "values", "n",
 /// "diverged", "mean"}]}]}; a mean that is not finite is null.
 nlohmann::json to_json(const Selection& selection);
-/// StoreError where it is not what to_json() makes.
+/// StoreError if the document is not from to_json().
 Selection selection_from(const nlohmann::json& document);
 
 }  // namespace acid

@@ -22,7 +22,7 @@ constexpr std::size_t kMostEdges = 6;
 
 std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
-/// A table's kind goes by the table's name.
+/// A kind is named by its table.
 std::string column_of(const std::string& key) {
   return key.ends_with(".kind") ? last_part(key.substr(0, key.rfind('.'))) : last_part(key);
 }

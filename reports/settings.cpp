@@ -7,7 +7,7 @@
 namespace acid {
 namespace {
 
-/// A table by worker, as slow_workers = { 0 = 10.0 }; with nobody in it, it is empty.
+/// Whether it is a table by worker, as slow_workers = { 0 = 10.0 }; without workers it is empty.
 bool is_by_number(const nlohmann::json& table) {
   for (const auto& [key, value] : table.items())
     if (key.find_first_not_of("0123456789") != std::string::npos) return false;

@@ -23,13 +23,13 @@ std::vector<std::string> varying_keys(const std::vector<FlatSettings>& all);
 /// Keys of the algorithm's own table, "algorithm.weights".
 bool is_algorithm_key(std::string_view key);
 
-/// The last two words of a dotted key, which say enough in a table or below a picture.
+/// The last two words of a dotted key, for a table or a picture.
 std::string brief_key(const std::string& key);
 
-/// What stands for a setting that a run does not have.
+/// Shown for a setting that a run lacks.
 inline constexpr std::string_view kNoValue = "–";
-/// For people: text without quotes, numbers with up to six digits, lists and tables as a recipe has
-/// them, "none" for empty ones, kNoValue for null.
+/// For people: text without quotes, numbers with up to six digits, lists and tables as in a recipe,
+/// "none" for empty ones, kNoValue for null.
 std::string value_text(const nlohmann::json& value);
 
 }  // namespace acid

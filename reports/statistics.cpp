@@ -127,8 +127,8 @@ double median_of(std::span<const double> ascending) {
   return (ascending[middle - 1] + ascending[middle]) / 2;
 }
 
-/// As many draws of one of `count` values, with replacement: how often each came. The draws are
-/// always the same: a comparison must not change from one look to the next.
+/// Draws one of `count` values `count` times, with replacement, and counts each. The draws are
+/// always the same: a comparison must not change from one time to the next.
 class Resampling {
  public:
   Resampling() : draws_(kKey) {}
@@ -158,7 +158,7 @@ double interquartile_mean(std::span<const double> ascending, std::span<const int
   return sum / static_cast<double>(ascending.size() - 2 * cut);
 }
 
-/// The middle 95 % of what a bootstrap found.
+/// The middle 95 % of a bootstrap's results.
 std::pair<double, double> percentile_interval(std::vector<double> found) {
   std::sort(found.begin(), found.end());
   const auto quantile = [&](double share) {
@@ -200,7 +200,7 @@ bool all_finite(std::span<const double> values) {
                      [](double value) { return std::isfinite(value); });
 }
 
-/// a − b, zero where they differ by no more than the floor.
+/// a − b, zero if they differ by no more than the floor.
 double difference_of(double a, double b, double floor) {
   if (a == b) return 0;
   return std::abs(a - b) <= floor ? 0 : a - b;
@@ -281,7 +281,7 @@ PairedDifference paired_difference(std::span<const double> a, std::span<const do
     largest = std::max({largest, std::abs(a[k]), std::abs(b[k])});
   }
   result.difference = estimate(measured);
-  // Fractions such as 0.805 are rounded: of differences that cancel a sum of that is left.
+  // Fractions such as 0.805 are rounded, so a sum of differences that cancel is not exactly 0.
   constexpr double kRounding = std::numeric_limits<double>::epsilon();
   if (std::abs(result.difference.mean) < kRounding * largest) result.difference.mean = 0;
   result.pairs = static_cast<int>(a.size());

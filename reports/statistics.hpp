@@ -19,11 +19,12 @@ Estimate estimate(std::span<const double> values);
 /// The same with the interval at another level, in (0, 1).
 Estimate at_level(Estimate estimate, double level);
 
-/// What a few odd seeds hardly move. The interquartile mean is that of the values left when the
-/// ⌊n/4⌋ lowest and highest are cut off, its interval the 95 % percentile bootstrap (Agarwal et al.
-/// 2021, 2108.13264). Both are absent below kFewestForBootstrap values, where a bootstrap interval
-/// covers far less than it says. An infinite value counts as beyond all others; what rests on one
-/// is infinite. All are absent when there is no value and when one is not a number.
+/// Estimates that a few odd seeds hardly move. The interquartile mean is that of the values left
+/// when the ⌊n/4⌋ lowest and highest are cut off, its interval the 95 % percentile bootstrap
+/// (Agarwal et al. 2021, 2108.13264). Both are absent below kFewestForBootstrap values, where a
+/// bootstrap interval covers far less than it says. An infinite value counts as beyond all others;
+/// results that depend on one are infinite. All are absent without a value and if one is not a
+/// number.
 struct Robust {
   std::optional<double> median, iqm, iqm_low, iqm_high;
 };
@@ -32,16 +33,16 @@ Robust robust(std::span<const double> values);
 
 /// Chance that a value of `a` is above one of `b`, ties counting half: Mann–Whitney's U over the
 /// number of pairs. Its interval is the 95 % percentile bootstrap that draws from `a` and from `b`
-/// apart, absent when one of them has fewer than kFewestForBootstrap values; it has no width where
-/// the two do not overlap.
+/// apart, absent if one of them has fewer than kFewestForBootstrap values; its width is 0 if the
+/// two do not overlap.
 struct Chance {
   double value = 0;
   std::optional<double> low, high;
 };
-/// Absent without a pair and when a value is not a number.
+/// Absent without a pair and if a value is not a number.
 std::optional<Chance> chance_above(std::span<const double> a, std::span<const double> b);
 
-/// Which exact test a p is of.
+/// The exact test of a p.
 enum class PairedTest { sign_flip, signed_rank };
 /// "sign-flip", "signed-rank".
 std::string_view name_of(PairedTest test);

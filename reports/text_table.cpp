@@ -64,7 +64,7 @@ constexpr std::array kUnseen{Range{0x00, 0x08},     Range{0x0B, 0x1F},     Range
                              Range{0x61C, 0x61C},   Range{0x200E, 0x200F}, Range{0x2028, 0x202E},
                              Range{0x2066, 0x2069}, Range{0xFFFD, 0xFFFD}};
 
-/// Line breaks and other control characters would tear a row apart.
+/// Replaces line breaks and other control characters, which would tear a row apart.
 std::string one_line(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
@@ -190,15 +190,15 @@ std::string TextTable::str() const {
 namespace {
 
 bool is_number(const std::string& text) {
-  // from_chars() knows no plus, and "-inf" and "-nan" are numbers to it.
+  // from_chars() rejects a plus, and accepts "-inf" and "-nan".
   double value = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   return rest == end && error != std::errc::invalid_argument;
 }
 
-// A spreadsheet computes what begins like a formula, whoever wrote it. An apostrophe before it
-// makes it text (OWASP, "CSV injection").
+// A spreadsheet evaluates text that begins like a formula. An apostrophe before it prevents that
+// (OWASP, "CSV injection").
 std::string without_formula(const std::string& text) {
   constexpr std::string_view kBegins = "=+-@\t\r";
   const bool formula = !text.empty() && kBegins.find(text.front()) != std::string_view::npos;

@@ -34,7 +34,7 @@ std::string test_text(const ComparedDifference& difference) {
                      format_p(difference.p_holm));
 }
 
-/// What no mean of differences can hold; empty where every run finished.
+/// Words on divergence, which no mean of differences can hold; empty if every run finished.
 std::string divergence(const std::string& label, const std::string& baseline,
                        const ComparedDifference& difference) {
   if (difference.diverged + difference.baseline_diverged == 0) return "";
@@ -54,7 +54,7 @@ std::string estimate_text(const ComparedDifference& difference) {
                                        difference.value.pairs));
 }
 
-/// What can be counted is fewer.
+/// "fewer" for metrics that can be counted.
 const char* less_of(std::string_view metric) {
   return metric.starts_with("gradients") || metric.starts_with("bytes") ? "fewer" : "less";
 }
@@ -63,7 +63,7 @@ std::string shown_sentence(const std::string& label, const std::string& baseline
                            const std::string& words, const ComparedDifference& difference) {
   const bool better = judge(difference) == Judgement::better;
   const std::string lost = divergence(label, baseline, difference);
-  // Beyond 40 seeds the test is of ranks, whose sign the mean need not have.
+  // Beyond 40 seeds the test is of ranks, and the mean may have another sign.
   const Estimate& e = difference.value.difference;
   const bool mean_agrees = e.n == 0 || e.mean * difference.value.sign > 0;
   if (lost.empty() && !mean_agrees)
@@ -84,13 +84,13 @@ std::string shown_sentence(const std::string& label, const std::string& baseline
                      better ? "better" : "worse", estimate_text(difference), test_text(difference));
 }
 
-/// ", 3e-06 of the value,"; empty where the floor is larger than the value.
+/// ", 3e-06 of the value,"; empty if the floor is larger than the value.
 std::string share_text(const ComparedDifference& difference) {
   if (difference.rounding_share >= 1) return "";
   return fmt::format(", {} of the value,", format_number(difference.rounding_share, 2));
 }
 
-/// " (differences up to 2.1e-07 are, 3e-06 of the value)"; empty where the values are identical.
+/// " (differences up to 2.1e-07 are, 3e-06 of the value)"; empty if the values are identical.
 std::string floor_text(const ComparedDifference& difference) {
   if (difference.value.rounded == 0) return "";
   return fmt::format(" (differences up to {}{} are rounding)",
@@ -140,7 +140,7 @@ std::string difference_sentence(const std::string& label, const std::string& bas
                      not_shown_words(difference), but);
 }
 
-/// What the test of consensus distances says, after the ratio; an estimate has none.
+/// The result of the test of consensus distances, after the ratio; an estimate has none.
 std::string consensus_test(const ComparedDifference* difference) {
   if (difference == nullptr) return "; an estimate, not a test";
   switch (judge(*difference)) {
@@ -160,7 +160,7 @@ std::string consensus_test(const ComparedDifference* difference) {
                      more_seeds_words(*difference));
 }
 
-/// The test of the same pair; nullptr where the verdict is about it, or there is none.
+/// The test of the same pair; nullptr if the verdict is about it, or there is none.
 const ComparedDifference* consensus_tested(const Comparison& comparison,
                                            const ComparedRatio& ratio) {
   const auto* const tested = find_difference(comparison, ratio.group, kMidConsensus);
@@ -182,7 +182,7 @@ std::string ratio_sentence(const Comparison& comparison, const std::string& labe
       consensus_test(consensus_tested(comparison, ratio)));
 }
 
-/// Where runs diverged there is no ratio, and the test alone says something.
+/// If runs diverged there is no ratio, and only the test says something.
 std::string consensus_sentence(const Comparison& comparison, const ComparedGroup& group) {
   if (const auto* ratio = find_ratio(comparison, group.group, kMidConsensus))
     return ratio_sentence(comparison, group.label, *ratio);
@@ -302,7 +302,7 @@ std::vector<std::string> verdict_sentences(const Comparison& comparison) {
 
 namespace {
 
-/// Labels of a point's groups by what the tests say of them.
+/// Labels of a point's groups by the tests' results.
 struct Judged {
   std::vector<std::string> better, worse, equivalent, open;
   std::string margin;

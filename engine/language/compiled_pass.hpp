@@ -17,8 +17,8 @@ class CompiledPass {
   virtual void run(const PassMemory<float>& memory, std::span<const double> numbers,
                    std::span<const DecayRange> decay, std::size_t first, std::size_t last,
                    std::span<std::vector<double>> sums) const = 0;
-  /// The pass of a meeting whose numbers are literals but for the drifts, on all `size` elements of
-  /// both workers' vectors, x and its slots. False: not in this way.
+  /// Executes the pass of a meeting whose numbers are literals except the drifts, on all `size`
+  /// elements of both workers' vectors, x and its slots. Returns false if it cannot.
   virtual bool run_pair(float* const* /*i*/, float* const* /*j*/, double /*drift*/,
                         double /*partner_drift*/, std::span<const double> /*literals*/,
                         std::size_t /*size*/) const {

@@ -9,8 +9,8 @@
 namespace acid {
 namespace {
 
-// Room for sources in a kernel that takes means: the smaller one that is enough. The larger one
-// fits into the 4 KB of arguments that all devices accept.
+// The number of sources in a kernel that takes means: the smaller one if that is enough. The larger
+// one fits into the 4 KB of arguments that all devices accept.
 constexpr std::size_t kFewSources = 16, kManySources = 256;
 constexpr std::size_t kMostArgumentBytes = 4096;
 

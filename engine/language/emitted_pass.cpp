@@ -60,7 +60,7 @@ class EmittedPass::Execution {
     if (head + whole < size) run_few(places, whole, size - head - whole);
   }
 
-  // How many elements there are before those that can be written past the caches.
+  // The number of elements before those that can be written past the caches.
   std::size_t unaligned(float* const* places) const {
     const std::size_t bytes = static_cast<std::size_t>(pass_.width()) * sizeof(float);
     for (std::size_t k = 0; pass_.streams_ && k < pass_.places_.size(); ++k)
@@ -127,7 +127,7 @@ class EmittedPass::Execution {
   float heard_[kMostTaken][kReductionBlock];
 };
 
-// What events of short vectors need, in as few steps as possible.
+// The shortest code for events of short vectors.
 void EmittedPass::run_whole(const PassMemory<float>& memory, std::span<const double> numbers,
                             double decay, std::size_t first, std::size_t size) const {
   float constants[kMostConstants];

@@ -26,7 +26,7 @@ bool read_by(const std::vector<Statement>& statements, std::string_view name) {
   return std::ranges::any_of(statements, [&](const Statement& one) { return reads(one, name); });
 }
 
-// Whether what both workers of a meeting do follows from their vectors and the parameters alone.
+// Whether both workers' parts of a meeting depend only on their vectors and the parameters.
 bool hears_at_once(const Listing& listing) {
   const auto is_known = [&](const Expression& one) {
     if (one.operation == Operation::mean || one.operation == Operation::pull) return false;

@@ -30,7 +30,7 @@ double& hidden(std::span<double> numbers, HiddenNumber which) {
   return numbers[static_cast<std::size_t>(which)];
 }
 
-// Rounds what all elements of a step have in common.
+// Rounds the numbers that all elements of a step have in common.
 template <class T>
 void set_direction(const OptimizerSettings& optimizer, std::int64_t number,
                    std::span<double> numbers) {
@@ -313,7 +313,7 @@ void ListedRule<T>::hear(const WorkerView<T>& worker, const Heard<T>& heard) con
   count_exchange(worker, exchange);
 }
 
-// What a meeting of short vectors needs, in as few steps as possible.
+// The shortest code for a meeting of short vectors.
 template <class T>
 bool ListedRule<T>::meet_at_once(const WorkerView<T>& i, const WorkerView<T>& j) const {
   if constexpr (!std::is_same_v<T, float>) return false;

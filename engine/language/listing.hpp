@@ -150,10 +150,10 @@ struct ListedPart {
 };
 std::array<ListedPart, 3> listed_parts(const Listing& listing);
 
-/// Numbers that expressions may read and that no listing keeps. Of events: the learning rate of the
-/// last committed gradient, the worker's gradients and exchanges, counted from 1, and the staleness
-/// of the last gradient. Of the run: the number of workers, of the worker's neighbours, of the
-/// worker.
+/// Numbers that expressions may read and that no listing keeps. Of an event: the learning rate of
+/// the last committed gradient, the worker's gradients and exchanges, counted from 1, and the
+/// staleness of the last gradient. Of the run: the number of workers, of the worker's neighbours,
+/// of the worker.
 inline constexpr std::array<std::string_view, 7> kEventNumbers = {
     "lr", "k", "exchange", "stale", "n", "degree", "worker"};
 

@@ -123,7 +123,7 @@ void PassBuilder::meet() {
       if (names_.find(one.target)->second) assign(one.target, compile(one.value));
     sides_[side_].current = current_;
   }
-  // Those of one side after the other: what is stored is in registers or was not changed.
+  // One side's results after the other's: stored values are in registers or unchanged.
   for (side_ = 0; side_ < 2; ++side_) {
     current_ = sides_[side_].current;
     store_all();
@@ -143,7 +143,7 @@ Operand PassBuilder::emit(Code code, Operand a, Operand b, Operand c) {
   return to;
 }
 
-// What one partner of a meeting computes is often what the other does, or minus that.
+// One partner's result in a meeting is often the other's, or minus that.
 std::optional<Operand> PassBuilder::known_result(Code code, const Operand& a, const Operand& b) {
   const auto minus = [&](const Operand& value) {
     const Operand to{Kind::register_, pass_.registers++};

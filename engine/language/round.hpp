@@ -8,8 +8,8 @@
 
 namespace acid {
 
-/// Whom a worker hears. This determines the calendar: rounds, in which all workers take part,
-/// meetings of two workers, beside the gradients, or arrivals at a server.
+/// The workers that a worker hears. They determine the calendar: rounds, in which all workers take
+/// part, meetings of two workers, beside the gradients, or arrivals at a server.
 enum class Peers {
   neighbours,  // rounds: all neighbours, or those of the topology's schedule
   one,         // rounds: one of them or none, by a random matching for each exchange

@@ -16,7 +16,7 @@ struct Commit {
   double learning_rate = 0;
   double loss = 0;
   std::span<const float> gradient = {};   // the worker's own
-  std::span<const float> direction = {};  // what the optimiser is given: that, or an average of all
+  std::span<const float> direction = {};  // the optimiser's input: that, or an average of all
   bool begins_next = false;               // the next gradient begins at once
   bool is_first = false;                  // of this worker since the last sample
   std::optional<double> norm = {};        // the gradient's, where hearing has changed it since
@@ -29,8 +29,9 @@ struct Commit {
 /// nothing for others.
 std::optional<double> norm_before_hearing(const RunSpec& spec, Worker& worker);
 
-/// Lets the worker commit, fills in `record`, and logs the event. False unless can_be_loss(): the
-/// run has diverged. Called by the thread that may change the worker; no other uses `record`.
+/// Lets the worker commit, fills in `record`, and logs the event. Returns false unless
+/// can_be_loss(): the run has diverged. Only the thread that may change the worker calls it and
+/// uses `record`.
 bool commit(const Commit& what, Worker& worker, EventLog& log, GradientRecord& record);
 
 }  // namespace acid

@@ -12,8 +12,8 @@
 
 namespace acid {
 
-/// A consistent cut of a run between two events: all that is needed to go on from there. Borrowed
-/// from the driver for the length of a call; no worker changes meanwhile.
+/// A consistent cut of a run between two events: everything that is needed to resume it there.
+/// Borrowed from the driver for the length of a call; no worker changes meanwhile.
 struct Cut {
   /// The driver's progress, in its own unit. For the virtual driver and for synchronous methods it
   /// names the same moment in every execution of the run.
@@ -28,27 +28,27 @@ struct Cut {
 inline constexpr const char* kLayoutKey = "state_layout";
 
 /// Where the cuts of a run go, and when they are wanted. The driver calls it from one thread at a
-/// time. Looking changes nothing in the run.
+/// time. Asking changes nothing in the run.
 class Checkpoints {
  public:
   virtual ~Checkpoints() = default;
-  /// Whether a cut is wanted now. Cheap: asked after every event of the virtual driver, a few times
-  /// a second by the others and at next_time().
+  /// Whether a cut is wanted now. Cheap: called after every event of the virtual driver, by the
+  /// others a few times a second and at next_time().
   virtual bool due(std::int64_t step, const Position& position) = 0;
-  /// Normalised time at which the next is wanted at the latest; kNever when only due() can tell.
+  /// Normalised time of the next cut at the latest; kNever if only due() can tell.
   virtual double next_time() const = 0;
-  /// Whether a cut at this step is saved already. Asked before the last cut of a stopped run.
+  /// Whether a cut at this step is saved already. Called before the last cut of a stopped run.
   virtual bool has(std::int64_t step) const = 0;
   /// Durable when it returns, with everything that was recorded before.
   virtual void save(const Cut& cut) = 0;
 };
 
-/// Where a run is saved, and what it goes on from. What it points to outlives the run.
+/// Where a run is saved, and the checkpoint it resumes. Everything it points to outlives the run.
 struct Checkpointing {
   Checkpoints* checkpoints = nullptr;      // absent: no cuts are taken
   const CheckpointFile* resume = nullptr;  // absent: the run starts from its beginning
-  /// mpi: called in every process before its part of a cut, or of the end, leaves it. What it
-  /// throws ends the run there. Any thread, one at a time; may be empty.
+  /// mpi: called in every process before its part of a cut, or of the end, leaves it. An exception
+  /// from it ends the run there. Any thread, one at a time; may be empty.
   std::function<void()> look_first = {};
 
   /// Saves a cut, where cuts are taken. Its state is what state.persist(archive) describes.
@@ -62,12 +62,12 @@ struct Checkpointing {
   }
 };
 
-/// Throws UsageError when the checkpoint's state is not of this layout: it was written by another
-/// driver or by an acid that kept another state. `remedy`: what to do then.
+/// Throws UsageError if the checkpoint's state is not of this layout: another driver wrote it, or
+/// an acid that kept another state. `remedy`: what to do then.
 void check_layout(const CheckpointFile& file, std::string_view layout,
                   std::string_view remedy = "'acid run RECIPE --force' starts again");
 
-/// Fills `state` from a checkpoint. Throws Error when it does not hold exactly that.
+/// Fills `state` from a checkpoint. Throws Error if the checkpoint does not hold exactly that.
 template <class State>
 void load_state(const CheckpointFile& file, std::string_view layout, State& state) {
   check_layout(file, layout);

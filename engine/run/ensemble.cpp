@@ -80,7 +80,7 @@ void find_not_finite(MeanModel& mean, std::size_t d, std::span<const std::int64_
   mean.not_finite_gradients = gradients[found];
 }
 
-// What each worker is about to hear from its partner.
+// The effect that each worker's exchange in flight will have.
 class PendingExchanges {
  public:
   PendingExchanges(std::span<const ExchangeInFlight> in_flight, double t, std::size_t workers)
@@ -107,7 +107,7 @@ class PendingExchanges {
 
 std::vector<float> copy_of(std::span<const float> values) { return {values.begin(), values.end()}; }
 
-// As MeanModel::buffers has them.
+// As in MeanModel::buffers.
 std::vector<std::vector<float>> buffers_of_mean(std::span<const std::span<const float>> buffers,
                                                 bool average) {
   if (!average && !buffers[0].empty()) {

@@ -61,13 +61,13 @@ struct Evaluation {
   std::vector<double> named = {};  // means, in the order of Objective::evaluated_names()
 };
 
-/// What the workers of a run share, for a driver that keeps workers without an Ensemble.
-/// `gradients`: false for a run without them, which then takes no memory for any.
+/// The settings that the workers of a run share, for a driver that keeps workers without an
+/// Ensemble. `gradients`: false for a run without them, which then takes no memory for any.
 WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective,
                                bool gradients = true);
 
-/// The workers of one run with the vectors that live beside them, and the servers where the method
-/// has any. Owned by a driver, which serialises access worker by worker.
+/// The workers of one run with the vectors beside them, and the method's servers, if any. Owned by
+/// a driver, which serialises access worker by worker.
 class Ensemble {
  public:
   /// `gradients` as above.
@@ -99,14 +99,14 @@ class Ensemble {
   /// The vectors of all workers, for a checkpoint; x comes first. Those of servers are "server.x"
   /// and the like, and their messages follow.
   std::vector<StateVectors> vectors() const;
-  /// Fills them from a checkpoint. Gradients in flight will be computed again.
+  /// Fills the vectors from a checkpoint. Gradients in flight will be computed again.
   void restore(const CheckpointFile& file);
   /// Bytes that the workers received beside their messages since the run began. Any thread.
   std::int64_t extra_bytes() const;
   /// Bytes that hubs and the server above them sent each other. Any thread.
   std::int64_t bytes_of_visits() const { return servers_ ? servers_->bytes_of_visits() : 0; }
 
-  /// What the workers hold besides vectors.
+  /// The workers' state besides vectors.
   template <class Archive>
   void persist(Archive& archive) {
     for (Worker& one : workers_) archive(one);

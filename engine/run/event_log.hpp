@@ -24,8 +24,8 @@ class EventLog {
            std::uint64_t exchange = 0) {
     if (kept_) append(index, kind, time, worker, exchange);
   }
-  /// An offer to a server, whose number is not known yet. The worker's events are not handed over
-  /// until name_offer() gives the number.
+  /// An offer to a server, whose number is not known yet. The worker's events are handed over only
+  /// after name_offer() has given the number.
   void add_offer(int index, double time, const Worker& worker) {
     if (!kept_) return;
     Own& own = workers_[static_cast<std::size_t>(index)];
@@ -61,7 +61,7 @@ class EventLog {
     if (kept_) workers_[static_cast<std::size_t>(index)].handed_over = events;
   }
 
-  /// Nothing may be waiting to be handed over: flush() before.
+  /// Nothing may be waiting to be handed over: call flush() before.
   template <class Archive>
   void persist(Archive& archive) {
     for (Own& own : workers_) archive(own.handed_over);

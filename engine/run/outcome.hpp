@@ -52,8 +52,8 @@ Outcome ended_early(Ending ending, std::string message, const Position& position
 Outcome diverged(Sampler& sampler, const GradientRecords& notes, const Position& end);
 
 /// Ends every other run, under each driver (docs/SEMANTICS.md, The end): mixes all workers to
-/// t_end, evaluates the exact mean, and digests the results. `absent`: by worker, who is left out
-/// and gets an empty digest; empty: no worker.
+/// t_end, evaluates the exact mean, and digests the results. `absent`: by worker, whether it is
+/// left out and gets an empty digest; empty: no worker is.
 Outcome conclude(Ensemble& ensemble, Sampler& sampler, double t_end, const Totals& totals,
                  const GradientRecords& notes, const std::vector<bool>& absent = {});
 

@@ -10,7 +10,7 @@
 
 namespace acid {
 
-/// What every driver is given. All that it refers to outlives the run.
+/// The input of every driver. All that it refers to outlives the run.
 struct Run {
   const RunSpec& spec;
   Objective& objective;  // each driver says how many lanes it needs

@@ -56,8 +56,8 @@ struct Cadence {
   /// Finite: samples go by the wall clock, each evaluates, and the two above are kNever. Under mpi
   /// it is the clock of rank 0, which stops the normalised clocks to place a sample.
   double every_seconds = kNever;
-  /// For executing a run again: where its samples by the clock were, in gradients, ascending.
-  /// Replaces every_seconds.
+  /// For repeating a run: where its samples by the clock were, in gradients, ascending. Replaces
+  /// every_seconds.
   std::optional<std::vector<std::int64_t>> at_gradients = {};
   WorkerEvaluation workers = WorkerEvaluation::at_end;
 };
@@ -79,12 +79,12 @@ struct RunSpec {
   bool keep_events = false;     // report the event log
   int threads_per_worker = 1;   // for acid's own kernels; models have their own setting
   /// Synchronous methods on threads: the run ends after this many gradients, not at its target or
-  /// budget; the budget still sets the learning rate. For executing again a run that the clock
-  /// ended, since it noticed its target a little after reaching it.
+  /// budget; the budget still sets the learning rate. For repeating a run that the clock ended,
+  /// which noticed its target a little after reaching it.
   std::int64_t end_at_gradients = kNoEnd;
   static constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 
-  /// Whether what is counted as it comes has come to its end.
+  /// Whether the budget is spent or end_at_gradients is reached.
   bool is_over(const Position& here) const {
     return budget.spent(here) || here.gradients >= end_at_gradients;
   }

@@ -100,7 +100,7 @@ void Sampler::count_staleness(std::int64_t staleness) {
   ++staleness_[place];
 }
 
-// The model of a server is no mean.
+// A server's model is no mean.
 void Sampler::look_for_blow_up(const MeanModel& mean) {
   if (spec_.method.has_server() || spec_.workers == 1) return;
   const double known = kKnownOfMean * std::sqrt(mean.consensus_distance);

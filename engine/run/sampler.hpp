@@ -18,7 +18,7 @@ inline bool can_be_loss(double loss) {
   return std::abs(loss) <= static_cast<double>(std::numeric_limits<float>::max());
 }
 
-/// What is noted of one committed gradient, until the next sample.
+/// The record of one committed gradient, until the next sample.
 struct GradientRecord {
   int worker = 0;
   std::int64_t step = 0;
@@ -76,10 +76,10 @@ class Sampler {
   /// Takes the sample that is due, at the run's position, which may be later, and moves past it.
   /// `notes`: the gradients committed since the last sample, in commit order.
   void take(const MeanModel& mean, const Totals& totals, const GradientRecords& notes);
-  /// Adds notes to the next sample's, before those that it is given, so that the driver need not
+  /// Adds notes to the next sample's, before those given to take(), so that the driver need not
   /// keep them.
   void gather(const GradientRecords& notes);
-  /// Sums of what was gathered since the last sample. Not part of persist().
+  /// Sums of the notes gathered since the last sample. Not part of persist().
   NoteSums& gathered() { return gathered_; }
   /// Moves past a sample that another execution of the run took here, after so many exchanges.
   void pass(const Position& here, std::int64_t exchanges);
@@ -89,7 +89,7 @@ class Sampler {
                   const GradientRecords& notes);
 
   /// After a loss that is not finite, which one of the notes must have: records the notes up to it,
-  /// at its position, so that the record does not depend on how far other workers had run ahead.
+  /// at its position, so that the record does not depend on how far other workers were ahead.
   /// Components of the position below the last sample's are raised to it. Returns what happened.
   std::string take_diverged(GradientRecords notes, Position* position);
 

@@ -10,20 +10,20 @@
 
 namespace acid {
 
-/// What each caller (Servers) has said last, and what its server replied: a row each, in the memory
+/// The last message of each caller (Servers) and the reply of its server: a row each, in the memory
 /// of the workers. The driver serialises access row by row.
 class ServerMessages {
  public:
-  /// Callers are so many workers, and the hubs that they have.
+  /// The callers are so many workers, and the method's hubs.
   ServerMessages(const Method& method, const Backend& memory, std::size_t dimension, int workers);
   std::span<float> said(int caller) { return row(caller, 0); }
   std::span<float> reply(int caller) { return row(caller, 1); }
 
-  /// Adds them to what a checkpoint holds, borrowed.
+  /// Adds the messages to a checkpoint's vectors, borrowed.
   void add_to(std::vector<StateVectors>& vectors);
 
  private:
-  /// What so many callers of a kind have said, or been replied.
+  /// The messages of one kind of caller, or the replies to them.
   struct Table {
     Table(const char* checkpoint_name, const Rule<float>& rule, const Backend& memory,
           std::size_t dimension, int callers);
@@ -41,14 +41,14 @@ class ServerMessages {
   }
 
   const int workers_;
-  std::vector<Table> tables_;  // said, replies; likewise of hubs, if there are any
+  std::vector<Table> tables_;  // said, replies; then the hubs', if there are any
 };
 
-/// A server hears what a caller has said, at t or at its own last event, whichever is later, and
-/// `reply` ← what it answers.
+/// A server hears a caller's message, at t or at its own last event, whichever is later, and
+/// `reply` ← its answer.
 void serve(Worker& server, double t, std::span<const float> said, std::span<float> reply,
            const StepSize& arrival);
-/// The worker hears the reply to what it has said.
+/// The worker hears the reply to its message `said`.
 void hear_reply(Worker& worker, double t, std::span<const float> said,
                 std::span<const float> reply);
 

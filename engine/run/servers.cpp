@@ -5,7 +5,7 @@
 
 namespace acid {
 
-// What is kept for gradients it does without.
+// A server needs no memory for gradients.
 Servers::Server::Server(const WorkerSettings& of_workers, const Rules& rules, std::uint32_t number)
     : settings([&] {
         WorkerSettings own = of_workers;

@@ -14,22 +14,23 @@
 
 namespace acid {
 
-/// The servers of a run: workers without gradients, which answer callers. A caller says something,
-/// its server hears that and replies, and the caller hears the reply. Workers 0 to n − 1 are
-/// callers. There is one server, or there are hubs, each of which serves a share of the workers,
-/// and one above them: then hub h is caller n + h, and the one above is its server. The run's model
-/// is that of the one, or of the one above.
+/// The servers of a run: workers without gradients that answer callers. A caller says a message,
+/// its server hears it and replies, and the caller hears the reply. Workers 0 to n − 1 are callers.
+/// There is one server, or there are hubs, each of which serves a share of the workers, and a
+/// server above them: then hub h is caller n + h, and the server above is its server. The run's
+/// model is that of the only server or of the server above.
 ///
-/// What arrives is counted apart from what is done with it, so that a driver may count in one
-/// thread and compute in others. The driver serialises what concerns one server; staleness() may be
-/// read by any thread.
+/// Arrivals are counted apart from the computation, so that a driver may count in one thread and
+/// compute in others. The driver serialises what concerns one server; any thread may read
+/// staleness().
 class Servers {
  public:
-  /// Of a method that has a server; all start from x0.
+  /// For a method with a server; all servers start from x0.
   Servers(const Method& method, const WorkerSettings& of_workers, int workers,
           std::span<const float> x0);
 
-  /// How many serve workers: one, or the hubs, which come first. The one above is the last of all.
+  /// The number of servers that serve workers: one, or the hubs, which come first. The server above
+  /// is the last of all().
   int size() const { return count_; }
   int all() const { return static_cast<int>(all_.size()); }
   /// The server of a caller.
@@ -39,38 +40,38 @@ class Servers {
   /// Hub h as a caller.
   int caller(int h) const { return workers_ + h; }
   Worker& server(int s) { return all_[index(s)]->worker; }
-  /// The one above, or the one there is.
+  /// The server above, or the only one.
   Worker& model() { return all_.back()->worker; }
   const Worker& model() const { return all_.back()->worker; }
   double latest_event() const;
 
-  /// Messages that worker w's server has heard since its last one.
+  /// Messages that worker w's server has heard since the worker's last one.
   std::int64_t staleness(int w) const {
     return all_[index(of(w))]->arrivals.load() - of_worker_[index(w)];
   }
 
-  /// The number of its last message there, from 1.
+  /// The number of the worker's last message at its server, from 1.
   std::int64_t last_arrival(int w) const { return of_worker_[index(w)]; }
 
-  // Counts.
-  /// What a caller says arrives at its server. `learning_rate`: that of a worker's last gradient; a
-  /// hub has the one of the last message before it left.
+  // A caller's message arrives at its server and is counted. `learning_rate`: that of a worker's
+  // last gradient; a hub uses that of the last message before it left.
   StepSize arrive(int caller, double learning_rate = 0);
-  /// Server s, which has just heard a message, leaves for the one above. False where it does not.
+  /// Server s, which has just heard a message, leaves for the server above. Returns false if it
+  /// stays.
   bool leave(int s);
   /// Hub h has heard the reply.
   void come_back(int h);
-  /// Bytes of what hubs have said, and of the replies.
+  /// Bytes of the hubs' messages, and of the replies.
   std::int64_t bytes_of_visits() const;
 
-  /// What each caller has said last, and what was replied.
+  /// The last message of each caller, and the reply to it.
   ServerMessages& messages() { return messages_; }
-  /// What a caller has said arrives at its server, which hears it and replies.
+  /// A caller's message arrives at its server, which hears it and replies.
   void answer(int caller, double t, double learning_rate = 0);
-  /// If server s, which has just replied, leaves: it is at the one above and back at once.
+  /// If server s, which has just replied, leaves: it visits the server above and is back at once.
   void visit(int s, double t);
 
-  // What hub h does as a caller, at t or at its last event, whichever is later.
+  // Hub h as a caller, at t or at its last event, whichever is later.
   void say(int h, double t, std::span<float> said);
   void hear(int h, double t, std::span<const float> said, std::span<const float> reply);
 
@@ -82,8 +83,8 @@ class Servers {
     archive(of_worker_, above);
     if (Archive::kReads && above_) above_->store(above);
   }
-  /// visit(name, vector) for every vector of every server that has any: those of the hubs in order,
-  /// named "hub.x", …, then "server.x", ….
+  /// visit(name, vector) for every vector that is not empty of every server: the hubs' in order,
+  /// with names such as "hub.x", then the names such as "server.x".
   template <class Visit>
   void for_each_vector(const Visit& visit) const {
     for (const auto& one : all_)
@@ -100,10 +101,10 @@ class Servers {
     WorkerMemory<float> memory;
     Worker worker;
     std::atomic<std::int64_t> arrivals{0};
-    std::int64_t heard = 0;          // of these, when it came back last
-    std::int64_t above = 0;          // the number of its last arrival above, from 1
+    std::int64_t heard = 0;          // arrivals when the server came back last
+    std::int64_t above = 0;          // number of its last arrival above, from 1
     double learning_rate = 0;        // of its last message
-    double learning_rate_above = 0;  // of the last before it left
+    double learning_rate_above = 0;  // of the last message before it left
     bool is_away = false;
     template <class Archive>
     void persist(Archive& archive) {
@@ -118,9 +119,9 @@ class Servers {
   const std::size_t dimension_;
   const int workers_, count_;
   ServerMessages messages_;
-  std::vector<std::unique_ptr<Server>> all_;    // the hubs, then the one above; or the one
-  std::atomic<std::int64_t>* above_ = nullptr;  // arrivals there, where there are hubs
-  std::vector<std::int64_t> of_worker_;         // the number of its last arrival, from 1
+  std::vector<std::unique_ptr<Server>> all_;  // the hubs, then the server above; or the only server
+  std::atomic<std::int64_t>* above_ = nullptr;  // arrivals at the server above, if there are hubs
+  std::vector<std::int64_t> of_worker_;         // number of each worker's last arrival, from 1
 };
 
 }  // namespace acid

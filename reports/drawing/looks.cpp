@@ -23,8 +23,8 @@ int preferred_colour(std::string_view label) {
   return static_cast<int>((hash >> 32) % kColours);
 }
 
-/// What a shape of a role looks like, in the words of CSS: var(--c) is the colour of its style,
-/// others are those of kPageColours. Lengths are in the units of the shape's own coordinates.
+/// The look of a role's shapes, in the words of CSS: var(--c) is the colour of its style, others
+/// are those of kPageColours. Lengths are in the units of the shape's own coordinates.
 struct Role {
   using Declaration = std::pair<std::string_view, std::string_view>;
   std::string_view name;

@@ -25,7 +25,7 @@ std::string outline(const DrawnShape& shape) {
   return {};
 }
 
-/// What shapes have of the groups that hold them.
+/// What shapes inherit from their groups.
 struct Level {
   double scale = 1, dx = 0, dy = 0;
   int style = 0;

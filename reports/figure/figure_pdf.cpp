@@ -25,7 +25,7 @@ std::string colour_operands(std::string_view hex) {
   return fmt::format("{:.4g} {:.4g} {:.4g}", part(0, digits), part(1, digits), part(2, digits));
 }
 
-/// Path data of SVG, of the commands that drawings use, as the operators of a page.
+/// SVG path data, with the commands that drawings use, as the operators of a page.
 class PathWriter {
  public:
   explicit PathWriter(const std::string& data) : at_(data.c_str()) {}

@@ -1,4 +1,4 @@
-// What a reproducibility checklist of a paper asks, answered from the store.
+// The questions of a paper's reproducibility checklist, answered from the store.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -10,7 +10,7 @@
 namespace acid {
 namespace {
 
-/// Where a run was on an axis at a normalised time, between its points; at its ends outside them.
+/// The run's place on an axis at a normalised time, between its points; at its ends outside them.
 double place_at(double time, const SeedCurve& seed, const CurveAxis& axis, double per_epoch) {
   const auto after = std::ranges::lower_bound(
       seed.points, time, {}, [](const SeriesPoint& p) { return p.position.normalised_time; });
@@ -23,7 +23,7 @@ double place_at(double time, const SeedCurve& seed, const CurveAxis& axis, doubl
                     (after->position.normalised_time - before.normalised_time);
 }
 
-/// The line is in normalised time; on another axis it lies where the group's runs were on average.
+/// The line is in normalised time; on another axis it is at the average place of the group's runs.
 std::vector<CurvePoint> on_axis(const TheoryLine& line, const std::vector<SeedCurve>& seeds,
                                 const CurveAxis& axis, double per_epoch) {
   std::vector<CurvePoint> points;

@@ -18,7 +18,7 @@ LineChart::Ticks ticks_of(const CurveAxis& axis) {
   return counts ? LineChart::Ticks::count : LineChart::Ticks::number;
 }
 
-/// Every so many of the band's cells, so that no more than `most` are left.
+/// Keeps every so many of the band's cells, so that no more than `most` are left.
 Band coarser(const Band& band, int cells, int most) {
   const auto step = static_cast<std::size_t>((cells + most - 1) / most);
   Band kept;
@@ -74,8 +74,8 @@ std::string panel(const ReportData& data, const std::vector<CurveChart>& charts,
   return fmt::format("<div class=\"panel panel{}\">\n{}{}</div>\n", a, first, folded);
 }
 
-/// Radio buttons and style rules switch the axis; no script. The inputs come first because only
-/// later siblings can be styled by them.
+/// Radio buttons and style rules switch the axis, without script. The inputs come first because
+/// only later siblings can be styled by them.
 std::string point_curves(const ReportData& data, const std::vector<CurveChart>& charts,
                          std::size_t p) {
   std::string inputs, tabs, panels;

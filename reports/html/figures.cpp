@@ -19,7 +19,7 @@
 namespace acid {
 namespace {
 
-/// What a request names, among what there is.
+/// Finds what a request names among the known ones.
 template <class Known, class NameOf>
 const Known& chosen(const std::vector<Known>& known, const std::string& name, const char* what,
                     const NameOf& name_of) {
@@ -79,7 +79,7 @@ PageFigure timeline_figure(const ReportData& data, std::size_t g) {
 PageFigure group_figure(const ReportData& data, const FigureRequest& request) {
   std::vector<std::string> labels;
   std::vector<PageFigure> figures;
-  std::set<std::string> values;  // what several algorithms have alike is drawn once
+  std::set<std::string> values;  // a drawing that several algorithms share is drawn once
   for (std::size_t g = 0; g < data.comparison.groups.size(); ++g) {
     const ComparedGroup& group = data.comparison.groups[g];
     if (!request.algorithm.empty() && group.label != request.algorithm &&

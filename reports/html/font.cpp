@@ -12,7 +12,7 @@ std::span<const std::byte> figure_font_file();
 
 namespace {
 
-/// Big-endian numbers of a file that is ours.
+/// Big-endian numbers of our own file.
 class FontTables {
  public:
   explicit FontTables(std::span<const std::byte> file) : file_(file) {}

@@ -20,10 +20,10 @@ struct FigureFont {
 };
 const FigureFont& figure_font();
 
-/// Code points of UTF-8; bytes that are none become U+FFFD.
+/// Code points of UTF-8; malformed bytes become U+FFFD.
 std::vector<char32_t> code_points(std::string_view text);
 
-/// As wide as the text is at a size.
+/// The width of the text at a size.
 double text_width(std::string_view text, double size);
 
 }  // namespace acid

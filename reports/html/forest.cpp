@@ -29,11 +29,11 @@ bool has_interval(const ForestRow& row, bool logarithmic) {
          (!logarithmic || *row.low > 0);
 }
 
-/// Linear in what the axis shows: logarithms of ratios.
+/// Linear in the axis' values: logarithms of ratios.
 double on_axis(double value, bool logarithmic) { return logarithmic ? std::log(value) : value; }
 double off_axis(double place, bool logarithmic) { return logarithmic ? std::exp(place) : place; }
 
-/// How far from the centre intervals are drawn.
+/// The distance from the centre up to which intervals are drawn.
 double furthest_shown(const Forest& forest, double centre) {
   double largest = 0;
   std::vector<double> halves;

@@ -18,20 +18,20 @@ struct ForestRow {
   std::string text;                 // the numbers, at the end of the row
 };
 
-/// Values with their intervals below each other, about a line of no effect.
+/// Values with their intervals below each other, around a line of no effect.
 struct Forest {
   std::string id;               // unique in the page
   std::string title;            // plain text
   std::string x_label;          // plain text
   std::string legend = {};      // plain text: what the intervals are
-  std::string better;           // "better →", "← better"; empty where neither is
+  std::string better;           // "better →", "← better"; empty if there is no better direction
   bool logarithmic = false;     // ratios
   std::optional<double> line;   // 0 for differences, 1 for ratios; absent: no such line
   std::vector<ForestRow> rows;  // finite values; positive when logarithmic
 };
 
 /// A figure. Intervals that reach far beyond all values end in arrows at the edge, so that one wide
-/// interval does not flatten the others. Empty when no row is drawable.
+/// interval does not flatten the others. Empty if no row is drawable.
 PageFigure draw_forest(const Forest& forest);
 
 }  // namespace acid

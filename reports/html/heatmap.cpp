@@ -42,7 +42,7 @@ void add_cells(Shapes& out, int rows, int columns, const std::vector<Cell>& cell
   group.opens_line = group.ends_line = true;
 }
 
-/// The square around them, with the numbers of its first and last row and column.
+/// The square around the cells, with the numbers of its first and last row and column.
 void add_frame(Shapes& out, int rows, int columns) {
   out.path("axis", path_of("M{0} {1}h{2}v{2}h-{2}z", kHeatmapLeft, kHeatmapTop, kHeatmapSize))
       .ends_line = true;
@@ -58,7 +58,7 @@ void add_frame(Shapes& out, int rows, int columns) {
   }
 }
 
-/// What the cells are, above them, and which colour is how much.
+/// Explains the cells, above them, and the scale of colours.
 void add_legend(Shapes& out, std::string_view above, double largest, const std::string& unit) {
   out.text(kHeatmapLeft + kHeatmapSize / 2, kHeatmapTop - 4, "middle", above);
   const double y = kHeatmapTop + kHeatmapSize + 10, width = kHeatmapSize / kLevels;
@@ -68,7 +68,7 @@ void add_legend(Shapes& out, std::string_view above, double largest, const std::
   out.text(kHeatmapLeft + kHeatmapSize, y + 20, "end", format_number(largest, 3) + " " + unit);
 }
 
-/// How far realised rates are from nominal ones, edge by edge.
+/// The realised rates compared with the nominal ones, edge by edge.
 std::string ratio_text(const std::vector<RatedEdge>& edges) {
   std::vector<std::pair<double, const RatedEdge*>> ratios;
   for (const RatedEdge& edge : edges)

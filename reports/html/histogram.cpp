@@ -15,19 +15,19 @@ namespace {
 constexpr double kHistogramWidth = 300, kHistogramHeight = 126, kHistogramLeft = 40,
                  kHistogramTop = 6, kHistogramBottom = 32;
 constexpr std::size_t kMostLabels = 9, kFewestBars = 5, kMostBars = 40;
-constexpr std::size_t kCountedTo = 255;  // what is as stale or more is one count
+constexpr std::size_t kCountedTo = 255;  // this staleness and more is one count
 constexpr double kRare = 0.01;
 
 std::string percent(double share) { return format_number(100 * share, 3) + " %"; }
 
 struct Shares {
   std::vector<double> bars;  // by staleness
-  bool open = false;         // the last bar stands for that staleness and more
+  bool open = false;         // the last bar is for that staleness and more
   double mean = 0;
   std::size_t median = 0, largest = 0;
 };
 
-/// The rare ones beyond the 99th percentile and the last bar that fits become one bar.
+/// Joins the rare bars beyond the 99th percentile and beyond the last that fits into one.
 void fold_tail(Shares& shares) {
   double tail = 0;
   std::size_t keep = shares.bars.size();

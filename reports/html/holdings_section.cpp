@@ -1,4 +1,4 @@
-// Which examples the workers draw their minibatches from.
+// The examples from which the workers draw their minibatches.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr std::size_t kMostFigures = 8;
 constexpr std::size_t kMostClasses = 100;
 constexpr const char* kPartition = "task.partition.";
 
-/// That of the group's first seed.
+/// The details of the group's first seed.
 const RunDetail* run_of(const ReportData& data, std::size_t g) {
   for (const RunSummary& run : data.comparison.groups[g].runs) {
     const auto found = std::ranges::find_if(
@@ -41,7 +41,7 @@ std::string title_of(const RunDetail& run) {
                      run.summary.seed);
 }
 
-/// Nobody need look at a partition where all workers have the same.
+/// Whether workers have different examples; else the partition is not worth showing.
 bool differ(const std::vector<std::vector<std::int64_t>>& holdings) {
   return std::ranges::any_of(holdings, [&](const auto& each) { return each != holdings.front(); });
 }

@@ -20,7 +20,7 @@ std::string table_of_key(const std::string& key) {
 }  // namespace
 
 std::string brief_title(const ComparedPoint& point) {
-  std::map<std::string, std::string> kinds;  // by table: what a kind takes stands behind it
+  std::map<std::string, std::string> kinds;  // by table; a kind's own settings follow it
   for (const auto& [key, value] : point.settings)
     if (key.ends_with(kKind) && !value.is_null()) kinds[table_of_key(key)] = value_text(value);
   for (const auto& [key, value] : point.settings)

@@ -62,7 +62,7 @@ std::vector<CurvePoint> placed(const std::vector<CurvePoint>& points, const Plot
   return result;
 }
 
-/// The range of all that is drawn; false when there is nothing.
+/// The range of all that is drawn; false if there is nothing.
 bool fit(const LineChart& chart, Plot& plot) {
   double last_x = 0, lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
   const auto widen = [&](const CurvePoint& point) {
@@ -127,7 +127,7 @@ void add_band(Shapes& out, const ChartSeries& series, const Plot& plot) {
   if (!outline.empty()) out.path("band", path_data(outline) + "z").ends_line = true;
 }
 
-/// Where a band goes on beyond the upper or the lower edge, along that edge.
+/// Marks where a band goes on beyond the upper or lower edge, along that edge.
 void add_band_cuts(Shapes& out, const ChartSeries& series, const Plot& plot) {
   if (series.seeds.size() < 2) return;
   const Band& band = series.band;
@@ -148,7 +148,7 @@ void add_band_cuts(Shapes& out, const ChartSeries& series, const Plot& plot) {
   if (!path.empty()) out.path("cut", std::move(path)).ends_line = true;
 }
 
-/// Where each series ends, or nothing when it is not drawn.
+/// The end of each series; nothing for those not drawn.
 std::vector<std::vector<CurvePoint>> ends(const LineChart& chart, const Plot& plot) {
   std::vector<std::vector<CurvePoint>> result;
   for (const ChartSeries& series : chart.series) {
@@ -182,7 +182,7 @@ Shapes direct_labels(const LineChart& chart, const Plot& plot) {
     const ChartSeries& series = chart.series[order[k]];
     const CurvePoint& end = last[order[k]][0];
     Shapes label;
-    // Level within the plot, so that nobody takes it for the curve's way on.
+    // Level within the plot, so that it does not look like a part of the curve.
     label.path("lead",
                path_of("M{} {}H{}L{} {}", end.x + 1, end.y, plot.right + 1, plot.right + 8, y[k]));
     label.text(plot.right + 10, y[k] + 3.5, "start", shortened(series.label, kChartLongestLabel),
@@ -192,7 +192,7 @@ Shapes direct_labels(const LineChart& chart, const Plot& plot) {
   return out;
 }
 
-/// The part of a reference that lies in the plot.
+/// The part of a reference inside the plot.
 std::vector<CurvePoint> within(const std::vector<CurvePoint>& points, const Plot& plot) {
   std::vector<CurvePoint> result;
   for (const CurvePoint& point : points)
@@ -201,7 +201,7 @@ std::vector<CurvePoint> within(const std::vector<CurvePoint>& points, const Plot
   return result;
 }
 
-/// Markers along a mean, each series' at other places, so that equal curves show both.
+/// Markers along a mean, at other places for each series, so that equal curves show both.
 void add_mean_markers(Shapes& out, const ChartSeries& series, const std::vector<CurvePoint>& mean) {
   for (int k = 0; k < kMarkersOnLine; ++k) {
     const double share = (k + (series.style % kColours + 0.5) / kColours) / kMarkersOnLine;
@@ -248,8 +248,7 @@ std::string cell_text(const Band& band, std::size_t k, bool geometric) {
   return format_plus_minus(band.mean[k], band.high[k] - band.mean[k]);
 }
 
-/// The curve at x, on the line between its points there, and as it ended where it ended there;
-/// nothing further out.
+/// The curve at x, on the line between its points; nothing beyond its end.
 std::optional<double> height_at(const std::vector<CurvePoint>& curve, double x) {
   const double slack = kSameEnd * std::abs(x);
   if (curve.empty() || x < curve.front().x - slack || x > curve.back().x + slack)
@@ -261,7 +260,7 @@ std::optional<double> height_at(const std::vector<CurvePoint>& curve, double x) 
   return before.y + (next->y - before.y) * (x - before.x) / (next->x - before.x);
 }
 
-/// The mean over all seeds there, as a band of one cell; empty where one has no value.
+/// The mean over all seeds at x, as a band of one cell; empty if a seed has no value.
 Band band_at(const ChartSeries& series, double x, bool geometric) {
   std::vector<std::vector<double>> values;
   for (const auto& seed : series.seeds) {
@@ -272,7 +271,7 @@ Band band_at(const ChartSeries& series, double x, bool geometric) {
   return band_over_seeds(values, 1, geometric);
 }
 
-/// Of a series whose lines leave out points: the mean over the cell that holds x.
+/// For a series whose lines leave out points: the mean over the cell that holds x.
 std::string cell_at(const Band& band, double x, bool geometric) {
   if (band.x.empty()) return "";
   const auto next = std::ranges::lower_bound(band.x, x);

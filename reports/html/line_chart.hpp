@@ -15,10 +15,10 @@ struct ChartSeries {
   std::vector<std::vector<CurvePoint>> seeds;
   Band band;
   std::string final = {};  // value at the end, in words
-  bool whole = true;       // seeds have all points that were recorded
+  bool whole = true;       // seeds have all recorded points
 };
 
-/// What theory says, drawn thin and dashed in the colour of its series.
+/// A line from theory, drawn thin and dashed in the colour of its series.
 struct ChartReference {
   std::string label, note;  // the note is a sentence under the chart
   int style = 0;
@@ -36,12 +36,12 @@ struct LineChart {
 };
 
 /// A figure: static SVG with axes, direct labels, an accessible title and description, and the mean
-/// curves as a table under <details>: means over seeds of what was recorded there, between samples
-/// on the line that joins them; of a band cell only where a series has too many samples to keep
-/// all, and then not at its ends. On a logarithmic axis values at or below zero are not drawn,
-/// nor those more than ten decades below the largest; a note under the chart names the series that
-/// disappear. The range drawn is that of the series, whatever the references do. Without anything
-/// to draw the figure says so.
+/// curves as a table under <details>: means over seeds of the recorded values, between samples on
+/// the line that joins them; of a band cell only if a series has too many samples to keep all, and
+/// then not at its ends. On a logarithmic axis values at or below zero are not drawn, nor those
+/// more than ten decades below the largest; a note under the chart names the series that disappear.
+/// The range drawn is that of the series, not of the references. Without anything to draw the
+/// figure says so.
 PageFigure draw(const LineChart& chart);
 
 }  // namespace acid

@@ -51,7 +51,7 @@ bool is_file_stem(std::string_view name) {
   });
 }
 
-/// Escaped text of a head, which may go on in a new line within a long key.
+/// Escaped text of a head, which may break into a new line within a long key.
 std::string breakable(std::string_view escaped_text) {
   std::string result;
   for (std::size_t k = 0; k < escaped_text.size(); ++k) {
@@ -104,7 +104,7 @@ Markup code(std::string_view plain) { return {fmt::format("<code>{}</code>", esc
 
 std::string HtmlTable::html() const {
   ACID_ASSERT(is_file_stem(csv), "a table named '{}'", csv);
-  // The caption stands outside the box: inside it would scroll away with a wide table.
+  // The caption is outside the box: inside it would scroll away with a wide table.
   std::string out;
   if (!caption.empty()) out += fmt::format("<p class=\"note\">{}</p>\n", escaped(caption));
   const std::string name = !caption.empty() ? caption : csv.empty() ? "table" : "table " + csv;

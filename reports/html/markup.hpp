@@ -6,16 +6,16 @@
 
 namespace acid {
 
-/// Text that is HTML already. Everything a person wrote becomes Markup through text() alone, so
-/// that nothing can be forgotten to be escaped.
+/// Text that is HTML already. Text from people becomes Markup only through text(), so that it is
+/// always escaped.
 struct Markup {
   std::string html;
-  std::string exact = {};  // plain text: what a table's CSV gets where the text shown is rounded
+  std::string exact = {};  // plain text: for a table's CSV, if the shown text is rounded
 };
 
 /// Bytes that are not UTF-8 and control characters become U+FFFD.
 std::string well_formed(std::string_view text);
-/// That, with & < > " ' as entities.
+/// well_formed() with & < > " ' as entities.
 std::string escaped(std::string_view text);
 Markup text(std::string_view plain);
 Markup number_text(std::string_view formatted);
@@ -25,7 +25,7 @@ Markup code(std::string_view plain);
 
 /// A table in a box of its own that scrolls sideways on narrow screens.
 struct HtmlTable {
-  /// Stem of the file it can be saved as, unique in the page, of a-z, 0-9 and '-'; empty: none.
+  /// Stem of the file name for saving it, unique in the page, of a-z, 0-9 and '-'; empty: none.
   std::string csv = {};
   std::string caption = {};  // plain text; may be empty
   std::vector<std::string> head = {};
@@ -36,7 +36,7 @@ struct HtmlTable {
   std::string html() const;
 };
 
-/// An attribute of a figure: its data as CSV, which is saved beside its drawing.
+/// A figure's attribute with its data as CSV, which is saved beside its drawing.
 std::string data_values(std::string_view csv);
 
 /// <details> with the summary (plain text) and a body of HTML.

@@ -15,7 +15,7 @@ struct RatedEdge {
   double nominal = 0, realised = 0;
 };
 
-/// Drawings of single workers and edges stop being readable beyond this many workers.
+/// Drawings of single workers and edges are not readable with more workers.
 inline constexpr int kMostDrawnWorkers = 64;
 
 /// Workers on a circle, from the top clockwise, or on a grid of `columns` when that is positive (a
@@ -23,13 +23,13 @@ inline constexpr int kMostDrawnWorkers = 64;
 PageFigure draw_topology(const std::string& id, const std::string& title, int workers,
                          const std::vector<RatedEdge>& edges, int columns);
 
-/// Who averaged with whom: nominal rates above the diagonal, realised ones below, one colour scale.
-/// workers ≤ kMostDrawnWorkers.
+/// Pairs of workers that averaged: nominal rates above the diagonal, realised ones below, one
+/// colour scale. workers ≤ kMostDrawnWorkers.
 PageFigure draw_pairing(const std::string& id, const std::string& title, int workers,
                         const std::vector<RatedEdge>& edges);
 
-/// Who holds what: workers across, classes down, coloured by examples (Objective::holdings()); at
-/// least one worker, at most kMostDrawnWorkers.
+/// The examples of each worker: workers across, classes down, coloured by number of examples
+/// (Objective::holdings()); at least one worker, at most kMostDrawnWorkers.
 PageFigure draw_holdings(const std::string& id, const std::string& title,
                          const std::vector<std::vector<std::int64_t>>& holdings);
 

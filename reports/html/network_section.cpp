@@ -25,7 +25,7 @@ constexpr std::array kRealisedColumns{Shown{"realised_rate", "r, realised", ""},
                                       Shown{"realised_chi1", "χ₁, realised", ""},
                                       Shown{"realised_chi2", "χ₂, realised", ""}};
 
-// Those that some network has a number for.
+// The columns that some network has a number for.
 std::vector<Shown> columns_of(const ReportData& data) {
   std::set<std::string> algorithms;
   for (const ComparedGroup& group : data.comparison.groups) algorithms.insert(group.algorithm);
@@ -146,7 +146,7 @@ PageFigure pairing_figure(const ReportData& data, std::size_t g) {
 PageFigure worker_figure(const ReportData& data, std::size_t g, bool idle) {
   const GroupNetwork& network = data.networks[g];
   const std::vector<double>& values = idle ? network.worker_idle_share : network.worker_gradients;
-  // A run without gradients, or nobody ever idle.
+  // A run without gradients, or workers that were never idle.
   if (network.workers < 2 || std::ranges::none_of(values, [](double value) { return value > 0; }))
     return {};
   return draw_bars(fmt::format("{}-{}", idle ? "idle" : "gradients", g),

@@ -23,12 +23,13 @@ namespace {
 
 constexpr double kOverviewWidth = 880, kOverviewRow = 15, kOverviewFoot = 4, kOverviewGap = 26,
                  kOverviewCharacter = 6.2, kKeyGap = 14, kOverviewMark = 4.2;
-constexpr double kHeadLine = 14, kHeadRest = 36;  // lines of a title, and what stands below them
+constexpr double kHeadLine = 14, kHeadRest = 36;  // lines of a title, and the room below them
 constexpr double kLeastPlot = 150, kBeyondGap = 10, kTickRoom = 44;
 constexpr int kLongestCell = 16;
 constexpr double kFarOff = 8;     // median distances from an algorithm's middle: beyond is an arrow
-constexpr double kShrinksBy = 2;  // what leaving these out must do to the scale to be worth it
-constexpr double kLogarithmicFrom = 30;  // times the median: values so large take a logarithm
+constexpr double kShrinksBy = 2;  // leaving these out must shrink the scale by this factor
+constexpr double kLogarithmicFrom =
+    30;  // times the median: values this large get a logarithmic scale
 
 /// One algorithm in one of the two plots.
 struct OverviewMark {
@@ -44,9 +45,9 @@ double middle_of(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// A scale of which values far from most others are left out, so that a setting that collapses does
-/// not hide what differs between the others; logarithmic where values of one sign span decades.
-/// `line`: in it in any case.
+/// A scale that leaves out values far from most others, so that a setting that collapses does not
+/// hide the differences between the others; logarithmic if values of one sign span decades. `line`:
+/// always in it.
 Scale robust_scale(const std::vector<OverviewRow>& rows, std::optional<double> line) {
   std::map<int, std::vector<double>> by_style;
   std::vector<double> values, distances, halves{0};
@@ -58,7 +59,8 @@ Scale robust_scale(const std::vector<OverviewRow>& rows, std::optional<double> l
       if (mark.low && mark.high) halves.push_back((*mark.high - *mark.low) / 2);
     }
   if (values.empty()) return {};
-  // Each algorithm about its own middle: that one is unlike the others does not put it far off.
+  // Each algorithm is measured from its own middle: being unlike the others does not make it far
+  // off.
   std::vector<double> middles;
   for (const auto& [style, of_style] : by_style) {
     middles.push_back(middle_of(of_style));
@@ -66,7 +68,7 @@ Scale robust_scale(const std::vector<OverviewRow>& rows, std::optional<double> l
   }
   auto [least, most] = std::ranges::minmax(middles);
   double far = kFarOff * middle_of(distances) + (most - least);
-  // Where nearly all are equal, how far the others are from these says what is far.
+  // If nearly all are equal, the distances of the others define what is far.
   if (std::erase(distances, 0.0) > 0 && far == 0 && !distances.empty())
     far = kFarOff * middle_of(distances);
   const double from = least - far, to = most + far;
@@ -88,7 +90,7 @@ Scale robust_scale(const std::vector<OverviewRow>& rows, std::optional<double> l
   return fitted(least - room, most + room, false);
 }
 
-/// Means, and differences where `of_differences`, of a point's groups.
+/// Means, or differences if `of_differences`, of a point's groups.
 OverviewRow marks_of(const ReportData& data, const ComparedPoint& point, bool of_differences) {
   const Comparison& comparison = data.comparison;
   OverviewRow row;
@@ -111,7 +113,7 @@ void add_mark(Shapes& out, const OverviewMark& mark, const Scale& x, double y) {
   const auto inside = [&](double value) { return std::clamp(x(value), x.begin, x.end); };
   if (mark.low && mark.high && inside(*mark.high) > inside(*mark.low)) {
     std::string path = path_of("M{} {}H{}", inside(*mark.low), y, inside(*mark.high));
-    // An arrow where it goes on.
+    // An arrow if it goes on.
     if (*mark.low < x.low) path += path_of("M{} {}l-2 2l2 2", x.begin + 2, y - 2);
     if (*mark.high > x.high) path += path_of("M{} {}l2 2l-2 2", x.end - 2, y - 2);
     out.path("whisker", path);
@@ -133,7 +135,7 @@ std::string marks_text(const OverviewRow& row, const std::string& metric) {
   return text;
 }
 
-/// What lies beyond one edge of the scale, in words.
+/// The values beyond one edge of the scale, in words.
 std::string beyond(const OverviewRow& row, const Scale& x, int side) {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const OverviewMark& mark : row)
@@ -147,7 +149,7 @@ std::string beyond(const OverviewRow& row, const Scale& x, int side) {
   return from == to ? from : from + " to " + to;
 }
 
-/// Leaves room beside the plot for the words of what lies beyond: nothing is drawn over them.
+/// Leaves room beside the plot for the words on values beyond its edges.
 void make_room(Scale& x, const std::vector<OverviewRow>& rows) {
   int left = 0, right = 0;
   for (const OverviewRow& row : rows) {
@@ -158,7 +160,7 @@ void make_room(Scale& x, const std::vector<OverviewRow>& rows) {
   if (right > 0) x.end -= kOverviewCharacter * right + kBeyondGap;
 }
 
-/// Those of an algorithm lie on a level of their own within the row.
+/// Each algorithm's marks are on a level of their own within the row.
 void add_plot_row(Shapes& out, const OverviewRow& row, const Scale& x) {
   for (const int side : {-1, 1})
     if (const std::string words = beyond(row, x, side); !words.empty())
@@ -220,7 +222,7 @@ std::string cell_value(const nlohmann::json& value) {
   return shortened(value_text(value), kLongestCell);
 }
 
-/// Where the values of each swept key stand; `right`: where the last one ends.
+/// The columns of the swept keys' values; `right`: where the last one ends.
 std::vector<KeyColumn> key_columns(const std::vector<ComparedPoint>& points, double& right) {
   std::vector<KeyColumn> columns;
   right = 0;
@@ -247,7 +249,7 @@ void add_key_heads(Shapes& out, const std::vector<KeyColumn>& columns, double he
   }
 }
 
-/// Every algorithm with its marker, in lines from the top on; `bottom`: where they end.
+/// Every algorithm with its marker, in lines from the top; `bottom`: where they end.
 Shapes overview_legend(const ReportData& data, double right, double& bottom) {
   constexpr double kLine = 15, kBetween = 26;
   Shapes out;
@@ -296,7 +298,7 @@ std::string overview_csv(const ReportData& data) {
   return csv;
 }
 
-/// Of means and, where there are any, of differences, from `right` on.
+/// The plots of means and, if there are any, of differences, from `right` on.
 std::vector<OverviewPlot> plots_of(const Comparison& comparison, double right,
                                    const std::vector<OverviewRow>& means,
                                    const std::vector<OverviewRow>* differences) {

@@ -67,13 +67,13 @@ std::string head(const ReportData& data, const std::string& title) {
       content_security_policy(data.live), escaped(title), all_styles());
 }
 
-/// What the script writes into the files of drawings (reports/page/src/paper.ts).
+/// The font that the script writes into the files of drawings (reports/page/src/paper.ts).
 std::string font_block() {
   return fmt::format("<script type=\"application/octet-stream\" id=\"acid-font\">{}</script>\n",
                      base64(figure_font().file));
 }
 
-/// What the script draws from, and the script; nothing in a build without it.
+/// The script's data, and the script; nothing in a build without it.
 std::string scripts(const ReportData& data) {
   const std::string_view script = page_script().script;
   if (script.empty()) return "";
@@ -90,7 +90,7 @@ std::string progress_sentence(const ReportData& data) {
   return fmt::format(" {} of {} finished.", finished, plural(data.runs.size(), "run", "runs"));
 }
 
-/// Of a live page: why nothing moves; empty while something does.
+/// The status line of a live page: why nothing moves; empty while something does.
 std::string live_status(const ReportData& data) {
   const auto count = [&](std::initializer_list<RunState> states) {
     return std::ranges::count_if(data.runs, [&](const RunDetail& run) {

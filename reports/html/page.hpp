@@ -6,8 +6,8 @@
 
 namespace acid {
 
-/// The whole document. Equal data give equal bytes: nothing of the clock, the machine or the
-/// store's place enters.
+/// The whole document. Equal data give equal bytes: the clock, the machine and the store's place
+/// have no effect.
 std::string draw_page(const ReportData& data);
 
 }  // namespace acid

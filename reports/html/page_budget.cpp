@@ -14,7 +14,7 @@ struct ByteBudget {
 constexpr ByteBudget kScripted{1.4e6, 1.2e6, 4.5e5, 3.5e5};
 constexpr ByteBudget kStatic{0, 0, 1.2e6, 1.8e6};
 
-/// Lines coarser than that say nothing.
+/// Coarser lines show nothing.
 constexpr double kMostSeedsOver = 2;
 
 int share(double bytes, double bytes_each, std::size_t lines, int least, int most) {

@@ -7,15 +7,15 @@
 
 namespace acid {
 
-/// A figure of the page: a drawing with what stands around it, or words in its place.
+/// A figure of the page: a drawing with its surroundings, or words in its place.
 struct PageFigure {
-  std::string css_class = "chart";  // of the style sheet
+  std::string css_class = "chart";  // in the style sheet
   std::string attributes = {};      // more of them, HTML
   std::string caption = {};         // HTML; empty: there is no such figure
   std::optional<Drawing> drawing = {};
-  bool scrolls = false;    // the drawing, in a box of its own
+  bool scrolls = false;    // the drawing is in a box of its own
   std::string below = {};  // HTML
-  std::string csv = {};    // its data, which a page saves beside its drawing (RFC 4180)
+  std::string csv = {};    // the figure's data, which a page saves beside its drawing (RFC 4180)
 
   bool empty() const { return caption.empty(); }
   std::string html() const;

@@ -4,10 +4,10 @@
 
 namespace acid {
 
-/// What the build made of reports/page: empty where it was built without npm.
+/// The build's result of reports/page: empty if it was built without npm.
 struct PageScript {
   std::string_view script;  // the page's own code
-  std::string_view style;   // what they need besides the page's style sheet
+  std::string_view style;   // its styles besides the page's style sheet
 };
 PageScript page_script();
 

@@ -1,4 +1,4 @@
-// Where the numbers come from: environment, commands, digests, and what to doubt.
+// The origin of the numbers: environment, commands, digests, and doubts.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,10 +15,10 @@
 namespace acid {
 namespace {
 
-constexpr std::size_t kLongestValue = 400;  // longer ones show as a digest
+constexpr std::size_t kLongestValue = 400;  // longer ones are shown as a digest
 constexpr std::size_t kMostNamedRuns = 12;
-constexpr std::size_t kMostValues = 6;  // of one key; attempts on many hosts differ in many
-// Of a single run by their nature: the plan's digest has a table, the command names a folder.
+constexpr std::size_t kMostValues = 6;  // of one key; attempts on many hosts have many
+// Keys that belong to a single run: the plan's digest has a table, the command names a folder.
 const std::set<std::string> kPerRun{"command_line", "plan_sha256"};
 
 std::string shown(const nlohmann::json& value) {
@@ -27,7 +27,7 @@ std::string shown(const nlohmann::json& value) {
   return fmt::format("{} bytes, SHA-256 {}", text.size(), sha256_hex(std::string_view(text)));
 }
 
-/// Dotted key → value → how many attempts had it.
+/// Dotted key → value → number of attempts that had it.
 std::map<std::string, std::map<std::string, int>> environments(const ReportData& data) {
   std::map<std::string, std::map<std::string, int>> values;
   for (const RunDetail& run : data.runs)
@@ -37,7 +37,7 @@ std::map<std::string, std::map<std::string, int>> environments(const ReportData&
   return values;
 }
 
-/// What identifies a binary; other parts of the environment may differ from run to run.
+/// Whether the key identifies a binary; other parts of the environment may differ between runs.
 bool identifies_binary(const std::string& key) {
   static const std::set<std::string> kWords{"version", "commit", "dirty", "compiler", "flags",
                                             "binary",  "digest", "build", "build_id", "diff"};
@@ -66,7 +66,7 @@ std::string run_command(const ExperimentRecord& experiment) {
   return line;
 }
 
-/// The four commands that make these results again, each under what it does.
+/// The four commands that reproduce these results, each with its purpose.
 std::string commands(const ReportData& data) {
   std::string out;
   if (!data.experiment.id.empty())

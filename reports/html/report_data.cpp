@@ -21,18 +21,18 @@ namespace {
 
 using EndsByGroup = std::map<std::string, AxisEnds>;
 
-/// What is read of one run.
+/// The data read of one run.
 struct ReadRun {
   RunDetail detail;
   ComparedRun compared;
-  std::vector<RunCurve> curves;  // by metric of the report; empty when its curves are not shown
+  std::vector<RunCurve> curves;  // by metric of the report; empty if its curves are not shown
 };
 
 bool shows_curves(const RunSummary& run, bool live) {
   return live ? run.state != RunState::planned : run.state == RunState::finished;
 }
 
-/// How far the curves of each group go on each axis.
+/// The ends of each group's curves on each axis.
 EndsByGroup ends_by_group(const std::vector<RunSummary>& runs, bool live) {
   EndsByGroup ends;
   for (const RunSummary& run : runs) {
@@ -44,7 +44,7 @@ EndsByGroup ends_by_group(const std::vector<RunSummary>& runs, bool live) {
   return ends;
 }
 
-/// With a curve, of a run whose curves are shown.
+/// Metrics with a curve, of a run whose curves are shown.
 std::vector<Metric> recorded_metrics(const Store& store, const std::vector<RunSummary>& runs,
                                      bool live) {
   std::set<std::string> recorded;
@@ -137,8 +137,7 @@ bool changes(const SeedCurve& seed) {
   });
 }
 
-/// Leaves out what a reader learns nothing from: axes that no group has, secondary curves that are
-/// level in every run.
+/// Leaves out useless parts: axes that no group has, secondary curves that are level in every run.
 void drop_idle(ReportData& data) {
   if (std::ranges::none_of(data.gradients_per_epoch, [](double epoch) { return epoch > 0; }))
     for (std::size_t a = data.axes.size(); a-- > 0;)
@@ -158,8 +157,8 @@ void drop_idle(ReportData& data) {
   }
 }
 
-/// Of the group's first seed that has them and went through without a break: of one that was
-/// continued the store knows how its last attempt began, in the middle of the run.
+/// The spans of the group's first seed that has them and was not interrupted: of a resumed run the
+/// store has only the beginning of the last attempt, in the middle of the run.
 std::vector<std::vector<Span>> first_spans(const Store& store, const ComparedGroup& group,
                                            const std::vector<const RunDetail*>& details) {
   for (const RunSummary& run : group.runs) {

@@ -14,8 +14,7 @@
 
 namespace acid {
 
-/// What curves are drawn against: an axis of the store, or epochs, which are gradients in another
-/// unit.
+/// An axis of curves: one of the store's, or epochs, which are gradients in another unit.
 struct CurveAxis {
   std::string_view key;         // "gradients", "epochs", "normalised_time", "seconds", "bytes"
   std::string_view tab, label;  // in the switch, under the chart
@@ -28,22 +27,22 @@ struct SeedCurve {
   std::string run;
   std::uint64_t seed = 0;
   std::vector<SeriesPoint> points;  // thinned, for drawing only
-  bool whole = true;                // nothing was left out
+  bool whole = true;                // it has all points
 };
 
 /// One group's curves of one metric, ready to be drawn.
 struct GroupCurves {
-  std::vector<SeedCurve> seeds;  // by seed; empty where it was not recorded
-  /// By axis of ReportData::axes, from all recorded values; empty where the axis means nothing.
+  std::vector<SeedCurve> seeds;  // by seed; empty if it was not recorded
+  /// By axis of ReportData::axes, from all recorded values; empty if the axis has no meaning.
   std::vector<Band> bands;
 };
 
-/// What is known of a group's network, over its finished runs.
+/// A group's network, over its finished runs.
 struct GroupNetwork {
   int workers = 1;
   std::string kind;
   int grid_columns = 0;                   // of a torus; else 0
-  std::vector<RatedEdge> edges;           // empty when none was recorded
+  std::vector<RatedEdge> edges;           // empty if none was recorded
   std::optional<double> deviation_p;      // χ² test of the counts against λᵢⱼ
   std::map<std::string, double> numbers;  // rate, lambda2, chi1, …, and the method's own
   std::vector<double> worker_gradients;   // means over runs
@@ -55,28 +54,29 @@ struct ReportData {
   ExperimentRecord experiment;
   Comparison comparison;
   std::vector<RunDetail> runs;                   // as asked for
-  std::vector<Metric> metrics;                   // that have a curve, those recorded
-  std::vector<CurveAxis> axes;                   // those that some run moves along
+  std::vector<Metric> metrics;                   // recorded ones with a curve
+  std::vector<CurveAxis> axes;                   // those on which some run moves
   CurveDetail detail;                            // of `curves`
   std::vector<std::vector<GroupCurves>> curves;  // [group][metric of `metrics`]
   std::vector<double> gradients_per_epoch;       // of each group; 0: epochs have no meaning
   std::vector<GroupNetwork> networks;            // parallel to comparison.groups
   std::vector<int> styles;                       // of each group: one per label
-  /// [group][worker]: of the group's first finished run that was not continued from a checkpoint,
-  /// as far as it was kept.
+  /// [group][worker]: the kept spans of the group's first finished run that was not resumed from a
+  /// checkpoint.
   std::vector<std::vector<std::vector<Span>>> spans;
   bool live = false;
 };
 
-/// Where a position lies on an axis, for a group with so many gradients per epoch; NaN where epochs
+/// The place of a position on an axis, for a group with so many gradients per epoch; NaN if epochs
 /// have no meaning.
 double place_on(const Position& position, const CurveAxis& axis, double gradients_per_epoch);
 
-/// What a page calls final: over the seeds that finished, the last value of each run; n = 0 where
-/// none has one.
+/// The page's final value: over the seeds that finished, the last value of each run; n = 0 if none
+/// has one.
 Estimate final_value(const ReportData& data, std::size_t group, std::string_view metric);
 
-/// Reads the runs on several threads and keeps only what is drawn, so that memory stays small.
+/// Reads the runs on several threads and keeps only the data that is drawn, so that memory stays
+/// small.
 ReportData read_report(const Store& store, const AskedRuns& asked,
                        const ReportOptions& options = {});
 

@@ -15,10 +15,10 @@ namespace {
 using CellIndex = std::int16_t;
 constexpr CellIndex kNowhere = -1;  // the position is not known on the axis
 
-/// Where the positions of an attempt lie on one axis.
+/// The places of an attempt's positions on one axis.
 struct AxisPlaces {
   std::span<const Position> ticks;
-  std::vector<CellIndex> cells;  // of each tick; the number of cells means: beyond the end
+  std::vector<CellIndex> cells;  // of each tick; the number of cells: beyond the end
 };
 
 void place(AxisPlaces& places, std::span<const Position> ticks, PositionAxis axis, double end,
@@ -75,7 +75,7 @@ class CellMeans {
     count_ = 0;
   }
 
-  /// The cells jumped over lie on the straight line from the value before to this one.
+  /// Skipped cells are on the straight line from the last value to this one.
   void enter(CellIndex cell, const CurvePoint& point) {
     close();
     if (before_)
@@ -97,7 +97,7 @@ class CellMeans {
   std::optional<CurvePoint> before_;  // the latest value
 };
 
-/// Keeps what a line through all points shows, see RunCurve::line.
+/// Keeps the points that a line through all points shows, see RunCurve::line.
 class LineThinner {
  public:
   explicit LineThinner(std::size_t most) : most_(most) {}
@@ -160,7 +160,7 @@ class LineThinner {
   std::size_t newest_kept_ = 0;
 };
 
-/// One metric's curve under way.
+/// One metric's curve while it is read.
 struct CurveUnderWay {
   std::vector<CellMeans> axes;
   LineThinner line;

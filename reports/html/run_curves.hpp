@@ -8,25 +8,25 @@
 
 namespace acid {
 
-/// How far curves go on each axis of kAxes; 0 where nothing moves.
+/// The ends of curves on each axis of kAxes; 0 if nothing moves.
 using AxisEnds = std::array<double, kAxes.size()>;
 
 /// One run's curve of one metric, reduced while it is read. Values that are not finite are left
 /// out.
 struct RunCurve {
-  /// On each axis of kAxes as many equal cells of [0, end]: the mean of a cell's values, or where
-  /// it holds none, the straight line between its neighbours at the cell's middle. NaN outside the
+  /// On each axis of kAxes as many equal cells of [0, end]: the mean of a cell's values or, if it
+  /// has none, the straight line between its neighbours at the cell's middle. NaN outside the
   /// curve, and everywhere without a value or an end.
   std::array<std::vector<double>, kAxes.size()> cells;
-  /// What a line through all points would show: all of them if they are few, else the lowest and
-  /// the highest of each column of the first axis that has an end, in the order they came, with the
-  /// first and the last. Spikes survive. For drawing only.
+  /// The points that a line through all points shows: all of them if they are few, else the lowest
+  /// and the highest of each column of the first axis that has an end, in the order they came, with
+  /// the first and the last. Spikes survive. For drawing only.
   std::vector<SeriesPoint> line;
   bool whole = true;  // the line has all points
 };
 
 /// Reads these whole-run metrics of a run in one pass, in constant memory; parallel to `metrics`.
-/// `points`: most that a line keeps, a few more or less.
+/// `points`: the most that a line keeps, approximately.
 std::vector<RunCurve> read_run_curves(const Store& store, const std::string& run_id,
                                       const std::vector<std::string>& metrics, const AxisEnds& ends,
                                       int cells, int points);

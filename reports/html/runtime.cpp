@@ -23,11 +23,11 @@ constexpr double kRuntimeWidth = 420, kRuntimeRowHeight = 24, kBarHeight = 11, k
 constexpr double kRuntimeCharacterWidth = 8.2, kRuntimeDigitWidth = 5.9;
 constexpr int kRuntimeLongestLabel = 18, kLongestHeading = 60;
 
-/// Of one group, over its finished runs.
+/// One group's times, over its finished runs.
 struct Runtime {
   std::size_t group = 0;
   Estimate seconds;                 // per gradient of a worker
-  std::optional<Estimate> waiting;  // share of that time, where it was recorded
+  std::optional<Estimate> waiting;  // share of that time, if it was recorded
 };
 
 std::optional<double> waiting_share(const AttemptResult& result) {
@@ -60,7 +60,7 @@ std::string waiting_text(const Runtime& runtime) {
   return format_number(100 * runtime.waiting->mean, 2) + " % waiting";
 }
 
-/// Zero to a little beyond the largest bar or interval, but not to one that is very wide.
+/// From zero to a little beyond the largest bar or interval, except a very wide one.
 Scale fit_seconds(const std::vector<Runtime>& runtimes) {
   double high = 0;
   for (const Runtime& runtime : runtimes) {
@@ -91,7 +91,7 @@ struct Row {
   std::optional<Runtime> runtime;  // absent: a heading
 };
 
-/// Its grid does not go through headings.
+/// Its grid does not cross headings.
 Shapes runtime_axis(Scale x, double bottom, const std::vector<Row>& rows,
                     const std::string& label) {
   std::string grid;
@@ -137,7 +137,7 @@ bool all_simulated(const ReportData& data) {
                      [](const RunDetail& run) { return simulates(run.summary.driver); });
 }
 
-/// By sweep point, under a heading each where there are several.
+/// By sweep point, under a heading each if there are several.
 std::vector<Row> rows_of(const ReportData& data) {
   std::vector<Row> rows;
   for (const ComparedPoint& point : data.comparison.points) {

@@ -37,7 +37,7 @@ std::vector<double> logarithmic_ticks(const Scale& scale, int wanted) {
     add(2 * power);
     add(5 * power);
   }
-  // Within less than a factor of two there may be no such value.
+  // A range of less than a factor of two may contain no such value.
   return values.size() >= 2 ? values : linear_ticks(scale, wanted);
 }
 

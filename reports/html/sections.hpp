@@ -8,16 +8,16 @@
 
 namespace acid {
 
-/// The sections of a page, each a pure function of the data. Each begins with its heading, except
-/// that an empty string means there is nothing to say.
+/// The sections of a page, each a pure function of the data. Each begins with its heading; an empty
+/// string means that there is nothing to say.
 std::string verdict_section(const ReportData& data);
-/// What each algorithm chose before it was compared; empty where nothing was searched.
+/// What each algorithm chose before it was compared; empty if nothing was searched.
 std::string search_section(const ReportData& data);
 std::string curves_section(const ReportData& data);
 /// Timelines, runtime per gradient and staleness.
 std::string time_section(const ReportData& data);
 std::string network_section(const ReportData& data);
-/// The examples of each worker; empty where all have the same, or none.
+/// The examples of each worker; empty if all have the same, or none.
 std::string holdings_section(const ReportData& data);
 std::string seeds_section(const ReportData& data);
 std::string settings_section(const ReportData& data);
@@ -25,7 +25,7 @@ std::string environment_section(const ReportData& data);
 std::string checklist_section(const ReportData& data);
 std::string reproduce_section(const ReportData& data);
 
-/// Figures of one group; empty where there is nothing to draw.
+/// Figures of one group; empty if there is nothing to draw.
 PageFigure staleness_figure(const ReportData& data, std::size_t group);
 PageFigure topology_figure(const ReportData& data, std::size_t group);
 PageFigure pairing_figure(const ReportData& data, std::size_t group);
@@ -33,28 +33,28 @@ PageFigure holdings_figure(const ReportData& data, std::size_t group);
 /// `idle`: the share of time that each worker waits, instead of its gradients.
 PageFigure worker_figure(const ReportData& data, std::size_t group, bool idle);
 
-/// point_title() for below a picture: short keys, only those that are set, and what a kind takes
-/// behind it: "partition = dirichlet alpha 0.1".
+/// point_title() for a picture: short keys, only those that are set, with a kind's own settings
+/// after it: "partition = dirichlet alpha 0.1".
 std::string brief_title(const ComparedPoint& point);
-/// A group's name, with its sweep point, brief, where there are several.
+/// A group's name, with its brief sweep point if there are several.
 std::string full_label(const ReportData& data, std::size_t group);
 
-/// Where values were read, "at 160 seconds" or "best"; empty where it was the end.
+/// Where values were read, "at 160 seconds" or "best"; empty for the end.
 std::string place_words(const Comparison& comparison);
 
-/// A group's name beside curves and their mean: "wild (7 of 10 diverged)" where it is not whole.
+/// A group's name beside curves and their mean: "wild (7 of 10 diverged)" if it is not whole.
 std::string curve_label(const ComparedGroup& group);
 
 /// Figures of single groups (HTML, may be empty) in grids of the style sheet's class `grid`, one
-/// per sweep point. Of many points all but the first stand under <details>, named `what`.
+/// per sweep point. If there are many points all but the first are under <details>, named `what`.
 std::string figures_by_point(const ReportData& data, std::string_view grid, std::string_view what,
                              const std::vector<std::string>& of_group);
 
-/// What a reader should know before believing the page: notes of the comparison, interrupted
-/// attempts, several binaries. Plain sentences.
+/// Warnings before reading the page: notes of the comparison, interrupted attempts, several
+/// binaries. Plain sentences.
 std::vector<std::string> warnings(const ReportData& data);
 
-/// A word a shell takes for one argument, quoted only where it must be.
+/// A word that a shell takes as one argument, quoted only if it must be.
 std::string shell_word(const std::string& word);
 
 }  // namespace acid

@@ -44,8 +44,8 @@ std::string packed_details(std::string_view summary, const std::string& html) {
   return details(summary, packed_element(" data-packed=\"html\"", html));
 }
 
-/// One level below the heading of the section that they are shown in, and without the ids that
-/// sections of the page have.
+/// One level below the heading of the section that shows them, and without the ids that sections of
+/// the page have.
 std::string as_part(std::string html) {
   for (const auto& [from, to] : {std::pair<std::string_view, std::string_view>{"h3>", "h4>"},
                                  {"h2>", "h3>"},
@@ -63,7 +63,7 @@ std::string setting_details(const ReportData& setting) {
   return as_part(std::move(html));
 }
 
-/// At how many settings each algorithm was better, worse, or neither was shown.
+/// The number of settings at which each algorithm was better, worse, or neither was shown.
 std::string counted_verdicts(const ReportData& data) {
   const Comparison& comparison = data.comparison;
   if (too_few_seeds(comparison) > 0) return verdict_in_words(data);
@@ -87,7 +87,7 @@ std::string counted_verdicts(const ReportData& data) {
   return rows.empty() ? "" : fmt::format("<ul class=\"headline\">\n{}</ul>\n", rows);
 }
 
-/// The dotted keys that tell the settings apart, with the value of each.
+/// The dotted keys that distinguish the settings, with the value of each.
 nlohmann::ordered_json keys_and_values(const ReportData& data) {
   const std::vector<ComparedPoint>& points = data.comparison.points;
   nlohmann::ordered_json keys = nlohmann::ordered_json::array(), values = keys;

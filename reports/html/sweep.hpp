@@ -8,22 +8,22 @@
 
 namespace acid {
 
-/// Of more than kMostDetailedPoints settings a page begins with an overview of all and keeps the
-/// details of each packed until a reader asks for them; that takes the page's script.
+/// Whether there are more than kMostDetailedPoints settings: then a page begins with an overview of
+/// all and keeps the details of each packed until a reader asks for them, with the page's script.
 bool is_sweep(const ReportData& data);
 
-/// What a report of one setting alone would be drawn from, except that differences are still
-/// adjusted over all settings.
+/// The data of a report of one setting alone, except that differences are still adjusted over all
+/// settings.
 ReportData one_setting(const ReportData& data, std::size_t point);
 
 /// The primary outcome of every algorithm at every setting and, beside it, its difference to the
-/// setting's baseline; one row per setting. Values that lie far from all others are drawn as arrows
+/// setting's baseline; one row per setting. Values that are far from all others are drawn as arrows
 /// at the edge of the scale.
 PageFigure draw_overview(const ReportData& data);
 
-/// Verdict, overview, and what the script draws filters and facets from.
+/// Verdict, overview, and the script's data for filters and facets.
 std::string overview_section(const ReportData& data);
-/// Where the script shows the details of the setting that a reader chose.
+/// The place for the details of the setting that a reader chose.
 std::string setting_section(const ReportData& data);
 
 /// A section whose body the script unpacks when its fold, named `summary`, opens.

@@ -63,7 +63,7 @@ std::string varying_table(const ReportData& data) {
   return table.html();
 }
 
-/// Settings that every group has with one value; the seed is no setting of a group.
+/// Settings with one value for every group; the seed is no setting of a group.
 std::string common_settings(const ReportData& data) {
   const std::vector<FlatSettings> flat = flat_settings(data.comparison);
   if (flat.empty()) return "";
@@ -82,7 +82,7 @@ std::string common_settings(const ReportData& data) {
   return details(fmt::format("{} settings that all groups share", table.rows.size()), table.html());
 }
 
-/// Those compared, in that order, then whatever else a run has.
+/// The compared metrics, in that order, then a run's other ones.
 std::vector<std::string> all_metrics(const ReportData& data) {
   std::vector<std::string> metrics = data.comparison.metrics;
   std::set<std::string> others;

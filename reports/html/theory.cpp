@@ -25,11 +25,11 @@ std::optional<ConsensusTheory> theory_of_exchanges(const ComparedGroup& group,
   try {
     return consensus_theory(settings_from(group.settings), *chi1, *chi2);
   } catch (const std::exception&) {
-    return std::nullopt;  // Settings that another acid wrote: what they mean is not known.
+    return std::nullopt;  // Settings of another acid, with unknown meaning.
   }
 }
 
-/// Geometric, as the curve is; 0 unless every seed was sampled at the start, apart.
+/// Geometric, like the curve; 0 unless every seed was sampled at the start, apart.
 double start_of(std::span<const CurvePoint> starts) {
   double logarithms = 0;
   for (const CurvePoint& start : starts) {
@@ -45,7 +45,7 @@ bool all_at_zero_time(std::span<const CurvePoint> starts) {
   return !starts.empty();
 }
 
-/// Of rounds, in the long run: steps of a staircase lie above it.
+/// For rounds, in the long run: steps of a staircase are above it.
 std::optional<ConsensusTheory> theory_of_rounds(const GroupNetwork& network) {
   const auto left = number_of(network, "left"), exchanges = number_of(network, "exchanges");
   if (!left || !exchanges || !(*left > 0) || !(*left < 1)) return std::nullopt;

@@ -41,7 +41,7 @@ double mean_compute(const std::vector<Span>& spans) {
   return count > 0 ? sum / count : 0;
 }
 
-/// The first rows and, if it is not one of them, the slowest in place of the last.
+/// The first rows, with the slowest in place of the last if it is not one of them.
 std::vector<std::size_t> chosen_rows(const std::vector<TimelineData::Row>& rows, std::size_t most) {
   std::vector<std::size_t> chosen(std::min(most, rows.size()));
   std::iota(chosen.begin(), chosen.end(), std::size_t{0});
@@ -77,7 +77,7 @@ void add_span(Paths& paths, const Span& span, const Scale& x, double top) {
       if (width > 0) path += fmt::format("M{} {}h{}", left, tenths(top + kBar / 2), width);
       return;
     case SpanKind::compute:
-      // A gap tells one gradient from the next.
+      // A gap separates one gradient from the next.
       width -= std::min(tenths(kBetween), width / 5);
       if (width > 0)
         path += fmt::format("M{} {}h{}v{}h-{}z", left, tenths(top), width, tenths(kBar), width);

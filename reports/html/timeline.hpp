@@ -12,10 +12,10 @@ namespace acid {
 struct TimelineData {
   std::size_t group = 0;
   std::string id;     // unique in the page: "timeline-0"
-  std::string label;  // the group's, with its sweep point where there are several
+  std::string label;  // the group's, with its sweep point if there are several
   std::string unit;   // "s" or "simulated s"
   int style = 0;
-  int workers = 0;  // of the run; not all of them need have a row
+  int workers = 0;  // of the run; some may have no row
   struct Row {
     int worker = 0;
     std::vector<Span> spans;  // as recorded
@@ -29,12 +29,13 @@ struct TimelineData {
 std::vector<TimelineData> timelines(const ReportData& data);
 inline constexpr std::size_t kMostTimelineSpans = 30'000;
 
-/// The end of the time that all timelines of a page are drawn for, from 0: as far as every worker
-/// of every group was recorded, so that the same length is the same time everywhere.
+/// The end of the time, from 0, that all timelines of a page show: the time recorded for every
+/// worker of every group, so that the same length is the same time everywhere.
 double timeline_end(const std::vector<TimelineData>& timelines);
 
-/// The figure, static, of the timeline at `index`, from 0 to `end`: computing is a bar, waiting a
-/// thin line, an exchange a mark at the foot of the row. Of many workers only some have a row.
+/// The static figure of the timeline at `index`, from 0 to `end`: computing is a bar, waiting a
+/// thin line, an exchange a mark at the foot of the row. If there are many workers only some have a
+/// row.
 PageFigure draw_timeline(const TimelineData& timeline, std::size_t index, double end);
 
 }  // namespace acid

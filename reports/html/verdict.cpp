@@ -20,8 +20,8 @@ std::string list_of(const std::vector<std::string>& sentences) {
   return out + "</ul>\n";
 }
 
-/// Consensus distances, and what holds where all have run equally long, or sent as much; the
-/// pictures are of the ends.
+/// Words on consensus distances and on the places where all have run equally long, or sent as much;
+/// the pictures show the ends.
 std::string further_words(const ReportData& data) {
   const Comparison& comparison = data.comparison;
   std::vector<std::string> sentences;

@@ -7,21 +7,20 @@
 
 namespace acid {
 
-/// How many seeds there are at most, where no test of the primary outcome could tell anything with
-/// them; else 0.
+/// The largest number of seeds if it is too small for any test of the primary outcome; else 0.
 int too_few_seeds(const Comparison& comparison);
-/// What the tests show; their numbers stand in the pictures and the table. May be empty.
+/// The tests' results; their numbers are in the pictures and the table. May be empty.
 std::string verdict_in_words(const ReportData& data);
-/// What to know before believing the page; may be empty.
+/// The warnings in a box; may be empty.
 std::string warnings_box(const ReportData& data);
 
-/// Means of every group and, under <details>, all that is known of their spread.
+/// Means of every group and, under <details>, everything known of their spread.
 std::string verdict_table(const ReportData& data);
 
-/// That table as a section of its own.
+/// The table as a section of its own.
 std::string numbers_section(const ReportData& data);
 
-/// Differences to the baseline in one outcome, and ratios of consensus distances; empty where there
+/// Differences to the baseline in one outcome, and ratios of consensus distances; empty if there
 /// are none.
 PageFigure difference_forest(const ReportData& data, const std::string& metric);
 PageFigure ratio_forest(const ReportData& data);

@@ -23,7 +23,7 @@ std::string forest_numbers(double value, const std::optional<double>& low,
   return with_minus(words);
 }
 
-/// Rows of every point, under a heading each where there are several.
+/// Rows of every point, under a heading each if there are several.
 template <class RowOf>
 std::vector<ForestRow> rows_by_point(const Comparison& comparison, const RowOf& row_of) {
   std::vector<ForestRow> rows;

@@ -23,7 +23,7 @@ bool is_compared(const Comparison& comparison, std::string_view metric) {
          comparison.metrics.end();
 }
 
-/// How many of its runs reached the target, where not all did.
+/// How many of its runs reached the target, if not all did.
 std::string reached_text(const ComparedGroup& group, const std::string& metric) {
   const int missed = censored(group, metric);
   if (missed == 0) return "";
@@ -44,7 +44,7 @@ Markup metric_cell(const std::string& metric, const ComparedGroup& group) {
   return cell;
 }
 
-/// What the test of the primary outcome says of a group.
+/// The result of a group's test in the primary outcome.
 Markup tested_cell(const Comparison& comparison, std::size_t g) {
   const auto* const tested =
       find_difference(comparison, comparison.groups[g].group, comparison.primary);
@@ -70,7 +70,7 @@ Markup tested_cell(const Comparison& comparison, std::size_t g) {
   return cell;
 }
 
-/// What the first column of every table by group holds.
+/// The first cells of every table by group.
 std::vector<Markup> group_cells(const ReportData& data, const ComparedPoint& point, std::size_t g) {
   std::vector<Markup> row{{swatch(data.styles[g]) + escaped(data.comparison.groups[g].label)}};
   for (const auto& [key, value] : point.settings) row.push_back(text(value_text(value)));
@@ -94,7 +94,7 @@ Markup absent_or(std::optional<double> value) {
   return value ? number_text(format_number(*value), *value) : Markup{"–"};
 }
 
-/// One row per group and metric: for whoever wants to compute with it.
+/// One row per group and metric, for further computations.
 std::string spread_table(const ReportData& data) {
   HtmlTable table;
   table.csv = "spread";

@@ -1,14 +1,14 @@
-// What the drawings have alike: texts, and the axis below.
+// Parts common to all drawings: texts, and the axis below.
 import { makeSvg } from "./dom";
 import type { Projection } from "./lines";
 
-/// A drawing, and where values lie in it.
+/// A drawing, and the places of values in it.
 export interface Drawn {
   svg: SVGSVGElement;
   at: Projection;
 }
 
-/// In tenths of a unit: what is scaled by .1 has short numbers.
+/// In tenths of a unit: shapes scaled by .1 have short numbers.
 export const tenths = (value: number): number => Math.round(10 * value);
 
 export const scaled = (...parts: SVGElement[]): SVGElement =>
@@ -25,10 +25,10 @@ export function label(
   return makeSvg("text", { ...place, ...(role && { class: role }) }, words);
 }
 
-/// As far below the box as an axis reaches.
+/// The height of an axis below the box.
 export const kAxisRoom = 34;
 
-/// With ticks at these values, and what it is of.
+/// Adds an axis with ticks at these values and a name.
 export function placeAxis(
   at: Projection,
   marks: number[],

@@ -1,4 +1,4 @@
-// A chart's means as a table, for those who cannot see it or want the numbers.
+// A chart's means as a table, for readers who cannot see it or want the numbers.
 import { nearest, type Band, type ChartCurves, type Numbers } from "./curve";
 import type { AxisData } from "./data";
 import { make } from "./dom";
@@ -7,7 +7,7 @@ import type { Range } from "./range";
 
 const kRows = 9;
 
-/// The places of the grid that are nearest to evenly spread ones in the window, each once.
+/// The places of the grid nearest to evenly spread places in the window, each once.
 export function spread(grid: number[], window: Range, rows: number): number[] {
   const chosen: number[] = [];
   for (let k = 0; k < rows; ++k) {
@@ -24,7 +24,7 @@ interface Column {
   values: Numbers;
 }
 
-/// A group's mean, and the ends of its interval where it has one: numbers only, for a file.
+/// A group's mean, and the ends of its interval if it has one: numbers only, for a file.
 export function columnsOf(label: string, { mean, low, high }: Band): Column[] {
   const column = { name: label, values: mean };
   for (let k = 0; k < mean.length; ++k)
@@ -43,7 +43,7 @@ function numberCell(text: string, exact: number): HTMLTableCellElement {
   return make("td", attributes, Number.isFinite(exact) ? text : "–");
 }
 
-/// In a box that scrolls. `name`: its file's, see tables.ts.
+/// The table in a box that scrolls. `name`: its file's, see tables.ts.
 export function chartTable(
   title: string,
   curves: ChartCurves,

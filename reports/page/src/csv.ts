@@ -1,4 +1,4 @@
-// A table's text as RFC 4180 says it, the exact value of a cell before its rounded one.
+// A table's text by RFC 4180, with the exact value of a cell before its rounded one.
 
 export interface Cell {
   value: string;
@@ -6,13 +6,13 @@ export interface Cell {
   rows: number;
 }
 
-/// Quoted where it holds what separates; a quote inside is doubled.
+/// Quoted if it holds a separator; a quote inside is doubled.
 export function quoted(text: string): string {
   return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
-/// One line per row. A cell over several columns or rows gives its value to each of them, so that
-/// every line says everything.
+/// One line per row. A cell over several columns or rows is repeated in each, so that every line is
+/// complete.
 export function csvOf(table: Cell[][]): string {
   const grid: string[][] = table.map(() => []);
   table.forEach((cells, row) => {

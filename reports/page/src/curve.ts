@@ -1,4 +1,4 @@
-// The curves of a chart against one axis, decoded and brought onto one grid.
+// The curves of a chart against one axis, decoded and put on one grid.
 import {
   decodeFloats,
   type BoundData,
@@ -66,15 +66,16 @@ export function nearest(values: Numbers, x: number): number {
   return x - (values[next - 1] ?? NaN) < (values[next] ?? NaN) - x ? next - 1 : next;
 }
 
-/// [first, last) of what a line through the window shows: one point beyond each of its ends too.
+/// The range [first, last) of points that a line through the window needs: one point beyond each
+/// end too.
 export function visible(x: Numbers, window: Range): [number, number] {
   const first = firstAtLeast(x, window.min);
   const after = firstAtLeast(x, window.max);
   return [Math.max(0, first - 1), Math.min(x.length, after + 1)];
 }
 
-/// The value at x of the straight line between its neighbours, straight in logarithms where asked
-/// and both are positive. NaN outside the line and beside a gap.
+/// The value at x of the straight line between its neighbours; straight in logarithms if
+/// `geometric` and both are positive. NaN outside the line and beside a gap.
 export function interpolated(line: Line, x: number, geometric: boolean): number {
   const next = firstAtLeast(line.x, x);
   if (next === line.x.length) return NaN;
@@ -135,14 +136,14 @@ function boundCurve(bound: BoundData, axis: string): BoundCurve[] {
   return [{ label: bound.label, note: bound.note, style: bound.style, line }];
 }
 
-/// Whether anything of the chart can be drawn against the axis.
+/// Whether any part of the chart can be drawn against the axis.
 export function reaches(chart: ChartData, axis: string): boolean {
   return chart.groups.some(
     ({ band, seeds }) => Boolean(band[axis]?.x) || seeds.some(({ at }) => Boolean(at[axis])),
   );
 }
 
-/// Groups that have nothing on this axis stay, empty, so that a group keeps its place.
+/// Groups without values on this axis stay, empty, so that a group keeps its place.
 export function curvesOf(chart: ChartData, axis: string): ChartCurves {
   const bands = chart.groups.map((group) => bandOf(group, axis));
   const grid = united(bands.map((band) => band.x));
@@ -159,8 +160,8 @@ export function curvesOf(chart: ChartData, axis: string): ChartCurves {
   return { grid, groups, bounds: chart.bounds.flatMap((bound) => boundCurve(bound, axis)) };
 }
 
-/// From where to where the curves reach on the x-axis: from zero, or on a logarithmic axis from the
-/// first place above zero. Null when they reach nowhere.
+/// The range of the curves on the x-axis: from zero, or on a logarithmic axis from the first place
+/// above zero. Null if there is none.
 export function reach(charts: ChartCurves[], logarithmic: boolean): Range | null {
   let first = Infinity;
   let last = -Infinity;
@@ -179,13 +180,13 @@ export function reach(charts: ChartCurves[], logarithmic: boolean): Range | null
   return last > first ? { min: first, max: last } : null;
 }
 
-/// What a y-axis shows at most on a logarithmic scale; consensus distances of a method that
-/// converges go to zero and would take the rest of the picture with them.
+/// The most that a logarithmic y-axis shows; consensus distances of a method that converges go to
+/// zero and would need most of the picture.
 const kMostDecades = 10;
 
-/// The lowest and highest value drawn inside the window: means and, where drawn, seeds. Bands and
+/// The lowest and highest value drawn inside the window: means and, if drawn, seeds. Bands and
 /// bounds are cut off at the edge, so that one wide interval does not flatten every curve. Null
-/// when nothing is.
+/// without values.
 export function heights(chart: ChartCurves, window: Range, logarithmic: boolean): Range | null {
   let min = Infinity;
   let max = -Infinity;
@@ -214,8 +215,8 @@ export function heights(chart: ChartCurves, window: Range, logarithmic: boolean)
   return max >= min ? { min, max } : null;
 }
 
-/// Where the keyboard's cursor goes from `from`: the next place of the grid in that direction, the
-/// window's edge nearest to it when there is no cursor yet.
+/// The cursor's place after a key: the next place of the grid in that direction or, without a
+/// cursor yet, the window's edge nearest to it.
 export function stepped(
   grid: number[],
   from: number | null,

@@ -20,7 +20,7 @@ export interface CurveSvgOptions {
   logarithmicY: boolean;
   bands: boolean;
   seeds: boolean;
-  /// Each group's name where its mean ends.
+  /// Shows each group's name at the end of its mean.
   names: boolean;
 }
 
@@ -33,7 +33,7 @@ const kNameWidth = 6.7;
 const kNameHeight = 12;
 const kLongestName = 16;
 
-/// As much of a name as there is room for.
+/// The part of a name for which there is room.
 const shortened = (name: string) =>
   name.length > kLongestName ? `${name.slice(0, kLongestName - 1)}…` : name;
 
@@ -94,7 +94,7 @@ function axes(at: Projection, options: CurveSvgOptions): SVGElement[] {
   ];
 }
 
-/// Where a mean leaves the window, or ends within it.
+/// The place where a mean leaves the window, or ends within it.
 function endOf({ x, mean }: Band, at: Projection, logarithmic: boolean): Place | null {
   const edge = interpolated({ x, y: mean }, at.window.max, logarithmic);
   if (edge > at.floor) return { x: at.x(at.window.max), y: at.y(edge) };
@@ -132,7 +132,7 @@ function names(at: Projection, curves: ChartCurves, logarithmic: boolean): SVGEl
 
 export function curveSvg(curves: ChartCurves, options: CurveSvgOptions): Drawn {
   const { width, height, title, logarithmicX, logarithmicY } = options;
-  // The legend has the names of more curves than there is room for.
+  // If there is no room for all names, the legend has them.
   const named = options.names && curves.groups.length * kNameHeight <= height - kTop - kAxisRoom;
   const longest = Math.max(0, ...curves.groups.map((group) => shortened(group.label).length));
   const right = width - (named ? 12 + kNameWidth * longest : 4);

@@ -1,5 +1,4 @@
-// The page's data block, the other end of reports/html/page_data.cpp: whoever changes one changes
-// both.
+// The page's data block; change it together with reports/html/page_data.cpp, which writes it.
 
 export type AxisKey = "gradients" | "epochs" | "normalised_time" | "seconds" | "bytes";
 

@@ -1,4 +1,4 @@
-// Elements made from script: text always as text, so no name in the data can become markup.
+// Elements made from script. Text is always set as text, so no name in the data can become markup.
 
 type Attributes = Record<string, string>;
 

@@ -1,21 +1,22 @@
-// Buttons at every chart: as SVG and as a sheet of its own at the width of a column, and its data.
+// Buttons at every chart: save as SVG, print as a sheet of its own as wide as a column, save its
+// data.
 import { button, make } from "./dom";
 import { paperOf, printSheet, svgFile, type Paper } from "./paper";
 import { saveFile } from "./save";
 
 const kColumnMillimetres = 84;
 const kTextMillimetres = 174;
-/// Drawings at least so wide do not fit a column.
+/// Drawings at least this wide do not fit a column.
 const kWide = 600;
 
 const csvs = new WeakMap<Element, () => string>();
 
-/// The data of a figure that the script draws.
+/// Keeps the data of a figure that the script draws.
 export function keepCsv(figure: Element, csv: () => string): void {
   csvs.set(figure, csv);
 }
 
-/// The one shown: the script's stands before the page's own.
+/// The visible drawing: the script's is before the page's own.
 const drawingOf = (figure: HTMLElement) =>
   figure.querySelector<SVGSVGElement>("svg:not(.swatch)");
 
@@ -33,15 +34,15 @@ function titleOf(figure: HTMLElement): string {
   return (caption?.firstChild?.textContent ?? "chart").trim();
 }
 
-/// "staleness AD-PSGD": a title that only names an algorithm, after the kind of its drawing.
+/// "staleness AD-PSGD": a title that only names an algorithm gets the kind of its drawing.
 function nameOf(figure: HTMLElement, title: string): string {
   const id = figure.querySelector("svg > title")?.id ?? "";
   const kind = /^(timeline|staleness|pairing|topology)-/.exec(id)?.[1];
   return kind ? `${kind} ${title}` : title;
 }
 
-/// Figures below `root` that have a drawing and no buttons yet. Those of the static charts are not
-/// shown beside the script's.
+/// Adds buttons to figures below `root` that have a drawing and no buttons. Static charts are
+/// hidden beside the script's and get none.
 export function addFigureButtons(root: ParentNode): void {
   for (const figure of root.querySelectorAll<HTMLElement>("figure")) {
     if (figure.closest(".panels") || figure.querySelector(":scope > .save")) continue;

@@ -1,4 +1,4 @@
-// What a reader has set in a page, kept while parts of it are replaced by newer ones.
+// The reader's settings in a page, kept while parts of it are replaced by newer ones.
 
 export interface Kept {
   checked: string[];
@@ -7,7 +7,7 @@ export interface Kept {
   scroll: () => void;
 }
 
-/// A fold by its section, its heading and which of those of the same name it is.
+/// A fold's section, heading and number among those of the same name.
 export function foldKeys(folds: { section: string; summary: string }[]): string[] {
   const counts = new Map<string, number>();
   return folds.map(({ section, summary }) => {
@@ -29,7 +29,7 @@ function foldsOf(root: ParentNode): [string, HTMLDetailsElement][] {
   return folds.map((fold, k) => [keys[k] ?? "", fold]);
 }
 
-/// How to find the focused element's successor.
+/// Finds the successor of the focused element.
 function refocus(): () => void {
   const before = document.activeElement;
   if (!(before instanceof HTMLElement) || before === document.body) return () => {};
@@ -50,7 +50,8 @@ function refocus(): () => void {
   };
 }
 
-/// Keeps in its place what the reader looks at: a chart, which survives, or the top of a section.
+/// Keeps the part that the reader looks at in its place: a chart, which survives, or the top of a
+/// section.
 function anchor(): () => void {
   const seen = [...document.querySelectorAll<HTMLElement>("figure.plot, main > section[id]")]
     .map((element) => ({
@@ -78,7 +79,7 @@ export function keep(): Kept {
   };
 }
 
-/// Right after the new parts are in, before anything is drawn into them.
+/// Called right after the new parts are in, before anything is drawn into them.
 export function restoreForm(kept: Kept): void {
   for (const id of kept.checked) {
     const pick = document.getElementById(id);
@@ -86,7 +87,7 @@ export function restoreForm(kept: Kept): void {
   }
 }
 
-/// After the page's own code has drawn.
+/// Called after the page's own code has drawn.
 export function restoreView(kept: Kept): void {
   for (const [key, fold] of foldsOf(document)) {
     const open = kept.folds.get(key);

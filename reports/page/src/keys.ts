@@ -1,4 +1,4 @@
-// What the keys do on a focused chart or timeline.
+// The keys of a focused chart or timeline.
 
 export type Action =
   | "left"
@@ -28,7 +28,7 @@ const kActions: Record<string, Action> = {
   Escape: "reset",
 };
 
-/// Null for all other keys, and for those that belong to the browser.
+/// Null for all other keys, and for the browser's own.
 export function actionOf(
   event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">,
 ): Action | null {

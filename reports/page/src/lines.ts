@@ -1,4 +1,4 @@
-// From values to places in a drawing, and what of a line is drawn there.
+// Places of values in a drawing, and the parts of a line that are drawn.
 import { nearest, visible, type Band } from "./curve";
 import type { Range } from "./range";
 
@@ -29,7 +29,7 @@ export interface Place {
   y: number;
 }
 
-/// How values become places in a box, for a pair of ranges.
+/// Maps values to places in a box, for a pair of ranges.
 export function projection(
   box: Box,
   window: Range,
@@ -42,7 +42,7 @@ export function projection(
       ? Math.log(value / range.min) / Math.log(range.max / range.min)
       : (value - range.min) / (range.max - range.min);
   const bottom = box.top + box.height;
-  // Far outside the box all places look the same, and lines that end too far out are lost.
+  // Far outside the box all places look the same, and browsers drop lines that end too far out.
   const near = (y: number) =>
     Math.min(Math.max(y, box.top - 4 * box.height), bottom + 4 * box.height);
   return {
@@ -61,7 +61,7 @@ export function projection(
   };
 }
 
-/// The line's stretches without gaps, each a list of its indices' first and last + 1.
+/// The line's stretches without gaps, as their indices' first and last + 1.
 export function stretches(
   values: ArrayLike<number>,
   first: number,
@@ -81,7 +81,7 @@ export function stretches(
   return found;
 }
 
-/// A stretch along an edge of the box beyond which a band goes on, just inside.
+/// The part of a box's edge, just inside, where a band goes on beyond.
 export interface Cut {
   y: number;
   from: number;
@@ -109,8 +109,8 @@ export function cutsOf(band: Band, at: Projection): Cut[] {
   return cuts;
 }
 
-/// Where a group's mean has its markers: each style at other places of the box, so that equal curves
-/// show both.
+/// The places of markers on a group's mean: each style has other places, so that equal curves show
+/// both.
 export function markerPlaces(at: Projection, style: number, band: Band): Place[] {
   const { left, width, top } = at.box;
   const places: Place[] = [];

@@ -1,4 +1,4 @@
-// A page that `acid watch --html` serves asks for a newer version of itself while runs go on.
+// A page that `acid watch --html` serves asks for newer versions of itself while runs go on.
 import { readPageData, type PageData } from "./data";
 import { keep, restoreForm, restoreView } from "./keep";
 import { replaceParts, sourcesOf, type Sources } from "./parts";
@@ -7,7 +7,7 @@ const kIntervalMilliseconds = 2000;
 /// Parts of the body beside its main one, each replaced as a whole.
 const kEnds = ["header", "footer"];
 
-/// What the status line says where the server cannot.
+/// The status line when the server does not answer.
 export function lostText(status: number | null, since: string): string {
   if (status === 401 || status === 403)
     return "This page may no longer ask for news: open the address that acid watch prints.";
@@ -34,7 +34,7 @@ export class Live {
   private main: Sources;
   private readonly ends = new Map<string, string>();
 
-  /// Made before anything is drawn into the page. `refresh` gets newer data once the page's parts
+  /// Made before anything is drawn into the page. `refresh` gets newer data after the page's parts
   /// have been replaced.
   constructor(private readonly refresh: (data: PageData) => void) {
     this.main = sourcesOf(document.querySelector("main"));
@@ -59,7 +59,7 @@ export class Live {
     if (goesOn) this.again();
   }
 
-  /// False once the runs have ended and the page is final.
+  /// Returns false once the runs have ended and the page is final.
   private async update(): Promise<boolean> {
     const version = await text("version");
     if (version !== this.version) {

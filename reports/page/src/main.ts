@@ -1,5 +1,5 @@
-// What the script does to the page. It replaces the static drawings by ones that can be zoomed, and
-// adds nothing that is not in the page or its data block but its own controls.
+// Replaces the static drawings by ones that can be zoomed. Apart from its own controls it adds only
+// what is in the page or its data block.
 import "./page.css";
 import { readPageData, type PageData } from "./data";
 import { addFigureButtons } from "./figures";

@@ -88,8 +88,8 @@ export function formatPlace(axis: AxisKey, value: number, digits = 3): string {
   return formatNumber(value, digits);
 }
 
-/// The texts of an axis' ticks: three digits, more where neighbours would else read the same, and
-/// powers of ten without their zeros.
+/// The texts of an axis' ticks: three digits, more if neighbours would look equal, and powers of
+/// ten without their zeros.
 export function tickTexts(
   ticks: number[],
   format: (value: number, digits: number) => string,

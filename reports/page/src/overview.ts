@@ -1,13 +1,13 @@
-// The overview of a sweep: which of its rows are shown, and in which drawings.
+// The overview of a sweep: the rows that are shown, and their drawings.
 import { make } from "./dom";
 
-/// What the page says of a sweep's settings: swept keys, and each setting's values of them.
+/// The settings of a sweep: swept keys, and each setting's values of them.
 export interface Settings {
   keys: string[];
   values: string[][];
 }
 
-/// By number of the setting: shown where every key has the value chosen for it; null: any.
+/// By number of the setting: shown if every key has its chosen value; null: any.
 export function chosenSettings(settings: Settings, wanted: (string | null)[]): number[] {
   return settings.values.flatMap((values, k) =>
     wanted.every((value, key) => value === null || values[key] === value) ? [k] : [],
@@ -19,14 +19,14 @@ export function valuesOf(settings: Settings, key: number): string[] {
   return [...new Set(settings.values.map((values) => values[key] ?? ""))];
 }
 
-/// "task.partition.alpha" → "partition.alpha": as the drawing's heads have it.
+/// "task.partition.alpha" → "partition.alpha", as in the drawing's heads.
 export const briefKey = (key: string): string => key.split(".").slice(-2).join(".");
 
 function placeOf(row: Element): number {
   return Number(/ ([\d.]+)\)/.exec(row.getAttribute("transform") ?? "")?.[1] ?? 0);
 }
 
-/// Closes the rows up over those that are hidden.
+/// Moves the rows together over hidden ones.
 function reflow(svg: SVGSVGElement, shown: Set<number>, top: number, each: number): void {
   const legend = placeOf(svg.querySelector("g.below-legend") ?? svg);
   let y = top;
@@ -72,7 +72,7 @@ export class Overview {
       row.classList.toggle("chosen", Number(row.dataset["point"]) === setting);
   }
 
-  /// One drawing, or one for each value of the key `facet`.
+  /// Shows one drawing, or one for each value of the key `facet`.
   show(chosen: number[], facet: number | null): void {
     this.facets.replaceChildren();
     this.svg.closest(".scroll")?.classList.toggle("gone", facet !== null);

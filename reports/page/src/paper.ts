@@ -1,4 +1,4 @@
-// A drawing of the page by itself, on light paper, with its title and the font that the page holds.
+// A single drawing of the page, on light paper, with its title and the page's font.
 import { make, makeSvg } from "./dom";
 
 const kFont = "DejaVu Sans Condensed";
@@ -13,7 +13,7 @@ export interface Paper {
   height: number;
 }
 
-/// With its title above it, where it has none within.
+/// With its title above it, unless it has one inside.
 export function paperOf(
   drawing: SVGSVGElement,
   title: string,
@@ -34,7 +34,7 @@ export function paperOf(
 
 const fontOf = (from: Document): string => from.getElementById("acid-font")?.textContent ?? "";
 
-/// What shapes have where nothing says otherwise.
+/// The default looks of shapes.
 const kPlain: Record<string, string> = {
   fill: "#000000",
   stroke: "none",
@@ -52,12 +52,12 @@ function plainColour(computed: string): string {
   );
 }
 
-/// Looks as attributes, in place of the classes that the style sheet knows: for programs that read
-/// a file, whatever the reader's screen and scheme.
+/// Writes looks as attributes instead of the style sheet's classes: for programs that read a file,
+/// independent of the reader's screen and scheme.
 function writeOut(element: Element): void {
   const style = getComputedStyle(element);
   if (style.display === "none") return element.remove();
-  // What is within has its looks from these classes too.
+  // Elements inside get their looks from these classes too.
   for (const child of [...element.children]) writeOut(child);
   const looks = Object.keys(kPlain).map((name) => {
     const value = plainColour(style.getPropertyValue(name)).replace(/px|,/g, "");
@@ -73,7 +73,7 @@ function writeOut(element: Element): void {
   if (element.tagName === "text") element.setAttribute("font-size", size);
 }
 
-/// The sheet's drawing is used up.
+/// Uses up the sheet's drawing.
 export function svgFile({ svg, title, width, height }: Paper): string {
   const holder = make("div", { class: "for-paper", "aria-hidden": "true" }, svg);
   document.body.append(holder);
@@ -87,15 +87,15 @@ export function svgFile({ svg, title, width, height }: Paper): string {
   return `${new XMLSerializer().serializeToString(svg)}\n`;
 }
 
-/// The sheet alone goes to the printer, or into the file that the reader's browser makes of it:
-/// vectors and text, as large as the sheet.
+/// Prints only the sheet, or lets the reader's browser make a file of it: vectors and text, as
+/// large as the sheet.
 export async function printSheet({ svg, width, height }: Paper, name: string): Promise<void> {
   const { classList } = document.documentElement;
   if (classList.contains("alone")) return;
   const font = Uint8Array.from(atob(fontOf(document)), (c) => c.charCodeAt(0));
   document.fonts.add(await new FontFace("acid", font).load());
   const size = new CSSStyleSheet();
-  // A little higher than the drawing: what is rounded must not begin a second page.
+  // A little higher than the drawing, so that rounding does not begin a second page.
   size.replaceSync(`@page{size:${width}mm ${(height + 0.4).toFixed(2)}mm;margin:0}`);
   const sheet = make("div", { class: "sheet" }, svg);
   const { title, body } = document;

@@ -1,6 +1,6 @@
-// Replaces the parts of a page that a newer one has changed, and only those.
+// Replaces only the parts of a page that a newer one has changed.
 
-/// What the server sent for each part, before this script drew into it.
+/// The server's HTML of each part, before this script drew into it.
 export type Sources = Map<string, string>;
 
 export function keyOf(id: string, index: number): string {

@@ -1,4 +1,4 @@
-// One chart: its curves, and below them what is at the cursor, what theory says, and a table.
+// One chart: its curves, and below them the values at the cursor, the theory, and a table.
 import { chartTable } from "./chart_table";
 import { quoted } from "./csv";
 import { curvesOf, heights, nearest, stepped, type ChartCurves } from "./curve";
@@ -14,10 +14,10 @@ import { addCsvButtons } from "./tables";
 import { swatch } from "./theme";
 import type { View } from "./view";
 
-/// What the charts of a sweep point show alike.
+/// The state that the charts of a sweep point share.
 export interface PointState {
   axis: AxisData;
-  /// Null: as each chart is by default.
+  /// Null: each chart's default.
   logarithmicY: boolean | null;
   bands: boolean;
   seeds: boolean;
@@ -64,7 +64,7 @@ export class Plot implements Subject {
     return this.held.curves;
   }
 
-  /// Newer data of the same chart, to be drawn.
+  /// Draws newer data of the same chart.
   replace(chart: ChartData): void {
     this.chart = chart;
     this.held = null;
@@ -105,7 +105,7 @@ export class Plot implements Subject {
     this.showCursor();
   }
 
-  /// The cursor, and what is there in words; without a cursor, each group's last values.
+  /// Shows the cursor, and its values in words; without a cursor, each group's last values.
   showCursor(): void {
     if (!this.surface.drawn) return;
     const { at } = this.surface.drawn;
@@ -157,7 +157,7 @@ export class Plot implements Subject {
     return [`label,${this.state.axis.key},mean,ci_low,ci_high`, ...rows, ""].join("\n");
   }
 
-  /// The page's final values; zoomed in, what the curves show at the right edge.
+  /// The page's final values; when zoomed in, the values at the right edge.
   private lastReadings(): Reading[] {
     const { window } = this.view;
     return window ? lastValues(this.curves(), window.max) : finalValues(this.chart.groups);

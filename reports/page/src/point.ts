@@ -24,7 +24,7 @@ export class Point {
   });
 
   /// Puts charts and switches into `place`, a `.curves` element of the page. `before`: the point
-  /// that this one replaces, which the reader had set.
+  /// that this one replaces, with the reader's settings.
   constructor(
     place: HTMLElement,
     readonly number: number,
@@ -53,7 +53,7 @@ export class Point {
       { class: "tools", role: "group", "aria-label": "How the curves are drawn" },
       ...Object.values(this.switches),
       button("reset zoom", {}, () => this.view.zoomTo(null)),
-      // Said once; the other points' charts refer to theirs unseen.
+      // Written once; the other points' charts refer to hidden ones of their own.
       make(
         "span",
         { class: "note", id: hintId, ...(number > 0 && { hidden: "" }) },
@@ -66,8 +66,8 @@ export class Point {
     this.showSwitches();
   }
 
-  /// Moves charts and switches into the element that replaced theirs, with newer data. False where
-  /// the charts are not the same ones: then the point has to be made anew.
+  /// Moves charts and switches into the element that replaced theirs, with newer data. Returns
+  /// false if the charts are others: then the point must be made anew.
   adopt(place: HTMLElement, data: PageData, charts: ChartData[]): boolean {
     const sameCharts =
       charts.length === this.plots.length &&
@@ -85,7 +85,7 @@ export class Point {
     return true;
   }
 
-  /// For paper, with the charts that have not come near.
+  /// For paper, including the charts that were never near.
   drawAll(): void {
     if (this.area.isConnected) this.begin(this.plots);
   }
@@ -94,7 +94,7 @@ export class Point {
     for (const plot of this.plots) if (plot.drawn) plot.draw();
   }
 
-  /// Secondary charts go under a fold of their own.
+  /// Puts secondary charts under a fold of their own.
   private arrange(): void {
     const grid = (folded: boolean) => {
       const plots = this.plots.filter(({ chart }) => (chart.folded ?? false) === folded);
@@ -130,8 +130,8 @@ export class Point {
     this.rebuild();
   }
 
-  /// After the axis, its scale or the data changed. Nothing is decoded before the first chart has
-  /// come near.
+  /// Called after the axis, its scale or the data changed. Decodes nothing before the first chart
+  /// has come near.
   private rebuild(): void {
     const { axis } = this.state;
     // Not every run has a place on every axis.
@@ -154,8 +154,8 @@ export class Point {
     this.rebuild();
   }
 
-  /// As each chart is → all logarithmic → none → as each chart is; where all charts are of one
-  /// kind, only between the two kinds.
+  /// As each chart is → all logarithmic → none → as each chart is; if all charts are of one kind,
+  /// only between the two kinds.
   private nextLogarithmicY(): boolean | null {
     const before = this.state.logarithmicY ?? this.commonLogarithmicY();
     if (before === null) return true;

@@ -1,11 +1,11 @@
-// The part of an axis that is looked at, and how zooming and panning change it.
+// The visible part of an axis, and how zooming and panning change it.
 
 export interface Range {
   min: number;
   max: number;
 }
 
-/// How far one can zoom in: a share of the whole axis.
+/// The smallest visible part: a share of the whole axis.
 const kSmallestShare = 1 / 500;
 
 function forward(value: number, logarithmic: boolean): number {
@@ -16,7 +16,7 @@ function back(value: number, logarithmic: boolean): number {
   return logarithmic ? Math.exp(value) : value;
 }
 
-/// The window pushed inside the whole axis; null where it is the whole axis.
+/// The window pushed inside the whole axis; null if it is the whole axis.
 export function clamped(window: Range, full: Range, logarithmic: boolean): Range | null {
   const [low, high] = [forward(full.min, logarithmic), forward(full.max, logarithmic)];
   const whole = high - low;
@@ -30,7 +30,7 @@ export function clamped(window: Range, full: Range, logarithmic: boolean): Range
   return { min: back(min, logarithmic), max: back(max, logarithmic) };
 }
 
-/// `factor` > 1 shows less. What is at the centre stays where it is.
+/// `factor` > 1 shows less. The centre stays in its place.
 export function zoomed(
   window: Range,
   full: Range,
@@ -66,7 +66,7 @@ export function panned(
   );
 }
 
-/// The window that a place is inside of: moved just as far as needed.
+/// The window moved just far enough to contain the place.
 export function revealing(
   window: Range,
   full: Range,
@@ -82,8 +82,8 @@ export function revealing(
   return clamped(window, full, logarithmic);
 }
 
-/// A scale that shows values from `lowest` to `highest`, with a margin; never below zero for values
-/// that are not. As reports/html/scale.cpp does it.
+/// A scale that shows values from `lowest` to `highest`, with a margin; never below zero if the
+/// values are not. As in reports/html/scale.cpp.
 export function fitted(lowest: number, highest: number, logarithmic: boolean): Range {
   if (!(highest >= lowest)) return logarithmic ? { min: 0.1, max: 1 } : { min: 0, max: 1 };
   if (logarithmic) {
@@ -99,8 +99,8 @@ export function fitted(lowest: number, highest: number, logarithmic: boolean): R
   };
 }
 
-/// One range for several charts: what they reach, except for those that lie far from most (three
-/// quartile distances beyond the quartiles), which are to be cut off. In logarithms where asked.
+/// One range for several charts: their ranges without those far from most (three quartile distances
+/// beyond the quartiles), which are cut off. In logarithms if asked.
 export function robust(ranges: Range[], logarithmic: boolean): Range {
   const within = (values: number[]): number[] => {
     const sorted = [...values].sort((a, b) => a - b);

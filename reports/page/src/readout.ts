@@ -1,4 +1,4 @@
-// What a chart says in words at a place: every group's mean with its interval, every bound's value.
+// A chart's values at a place in words: every group's mean with its interval, every bound.
 import { firstAtLeast, interpolated, type ChartCurves } from "./curve";
 import type { ChartGroup } from "./data";
 import { make } from "./dom";
@@ -12,7 +12,7 @@ export interface Reading {
   bound?: boolean;
 }
 
-/// At one place of the grid. `geometric`: bounds are straight in logarithms.
+/// The values at one place of the grid. `geometric`: bounds are straight in logarithms.
 export function valuesAt(curves: ChartCurves, k: number, geometric: boolean): Reading[] {
   const at = (numbers: ArrayLike<number>) => numbers[k] ?? NaN;
   const x = curves.grid[k] ?? NaN;
@@ -29,7 +29,7 @@ export function valuesAt(curves: ChartCurves, k: number, geometric: boolean): Re
   ];
 }
 
-/// What the page calls final: each group's mean over its runs' last values.
+/// The page's final values: each group's mean over its runs' last values.
 export function finalValues(groups: ChartGroup[]): Reading[] {
   return groups.map(({ label, style, final: [mean, low, high] }) => ({
     label,

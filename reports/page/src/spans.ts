@@ -1,4 +1,4 @@
-// What the workers did with their time: the spans of a timeline, by row.
+// The spans of a timeline by row: how the workers spent their time.
 import { decodeFloats, type TimelineData } from "./data";
 import { formatNumber } from "./numbers";
 import type { Range } from "./range";
@@ -42,8 +42,8 @@ export function csvOfRows(rows: Row[]): string {
   return `worker,kind,begin,end\n${lines.join("")}`;
 }
 
-/// As far as every worker of every timeline was recorded, so that no row of the picture is empty
-/// only because its recording ended; 0 without spans.
+/// The end of the time that was recorded for every worker of every timeline, so that no row of the
+/// picture is empty only because its recording ended; 0 without spans.
 export function commonEnd(timelines: Row[][]): number {
   let end = Infinity;
   for (const rows of timelines)
@@ -52,7 +52,7 @@ export function commonEnd(timelines: Row[][]): number {
   return Number.isFinite(end) ? end : 0;
 }
 
-/// The spans that cover a moment; `slack` reaches those too that take no time.
+/// The spans that cover a moment; `slack` also finds near ones that take no time.
 export function spansAt(row: Row, moment: number, slack: number): Span[] {
   return row.spans.filter(
     ({ begin, end }) =>
@@ -62,7 +62,7 @@ export function spansAt(row: Row, moment: number, slack: number): Span[] {
   );
 }
 
-/// Of each kind the share of the workers' time inside the window.
+/// Each kind's share of the workers' time inside the window.
 export function shares(rows: Row[], kinds: string[], window: Range): number[] {
   const whole = (window.max - window.min) * rows.length;
   const sums = new Map<string, number>();
@@ -74,8 +74,8 @@ export function shares(rows: Row[], kinds: string[], window: Range): number[] {
   return kinds.map((kind) => (whole > 0 ? (sums.get(kind) ?? 0) / whole : 0));
 }
 
-/// "compute 80 %, wait 20 %, exchange 1 % of the time shown", and of how many of the run's workers
-/// where not all were kept.
+/// "compute 80 %, wait 20 %, exchange 1 % of the time shown", with the number of the run's workers
+/// if not all were kept.
 export function sharesText(rows: Row[], kinds: string[], window: Range, workers: number): string {
   const texts = shares(rows, kinds, window).map(
     (share, k) => `${kinds[k] ?? ""} ${Math.round(100 * share)} %`,

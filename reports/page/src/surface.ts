@@ -1,5 +1,4 @@
-// A drawing that can be zoomed: what mouse and keys do on it, what lies over it and, in words, what
-// its cursor finds.
+// A drawing that can be zoomed: mouse and keys, its overlay, and its cursor's values in words.
 import type { Drawn } from "./axes";
 import { make, makeSvg } from "./dom";
 import { actionOf } from "./keys";
@@ -26,7 +25,7 @@ export class Surface {
   private dragFrom: number | null = null;
   drawn: Drawn | null = null;
 
-  /// `hintId`: of the element that says how it is used. `title`: until it is drawn.
+  /// `hintId`: of the element that explains its use. `title`: until it is drawn.
   constructor(
     private readonly view: View,
     private readonly subject: Subject,
@@ -43,7 +42,7 @@ export class Surface {
     this.listen();
   }
 
-  /// In place of what was drawn before. `description`: for those who cannot see it.
+  /// Replaces the drawing. `description`: for readers who cannot see it.
   show(drawn: Drawn, description: string): void {
     this.drawn = drawn;
     drawn.svg.append(this.over);
@@ -51,7 +50,7 @@ export class Surface {
     this.element.setAttribute("aria-label", description);
   }
 
-  /// The cursor's line where it is in the window, and these marks.
+  /// Shows the cursor's line if it is in the window, and these marks.
   showCursor(marks: SVGElement[]): void {
     if (!this.drawn) return;
     const { at } = this.drawn;
@@ -90,7 +89,7 @@ export class Surface {
       } else view.act(action, subject);
       event.preventDefault();
     });
-    // While it has the focus, screen readers are told what its cursor finds.
+    // While it has the focus, screen readers read the cursor's values.
     element.addEventListener("focus", () => this.readout.setAttribute("aria-live", "polite"));
     element.addEventListener("blur", () => {
       this.readout.removeAttribute("aria-live");
@@ -106,7 +105,7 @@ export class Surface {
     this.view.moveTo(null);
   }
 
-  /// Null outside the box, except while one drags.
+  /// Null outside the box, except while dragging.
   private placeOf(event: MouseEvent): { x: number; y: number } | null {
     if (!this.drawn) return null;
     const { svg, at } = this.drawn;

@@ -1,4 +1,4 @@
-// A sweep's page: filter and facet its overview, and unpack the settings that a reader asks for.
+// A sweep's page: filters and facets its overview, and unpacks the settings that a reader asks for.
 import { curveSvg } from "./curve_svg";
 import { curvesOf, heights, reach, reaches } from "./curve";
 import type { ChartData, PageData } from "./data";
@@ -39,10 +39,10 @@ export class Sweep {
   private readonly many = make("div", { class: "multiples" });
   private picker: HTMLSelectElement | null = null;
 
-  /// `draw`: what the page does with the data of curves and timelines that came into it.
+  /// `draw`: draws the data of curves and timelines that came into the page.
   constructor(private readonly draw: (data: PageData) => void) {}
 
-  /// Anew after a live page got newer parts; nothing where the page is of few settings.
+  /// Called again after a live page got newer parts; does nothing on a page of few settings.
   attach(): void {
     const figure = document.getElementById("overview-figure");
     const block = document.getElementById("acid-settings");
@@ -61,7 +61,7 @@ export class Sweep {
     void this.open(this.chosen, false);
   }
 
-  /// Filters, one for each key, and the facet.
+  /// The filters, one for each key, and the facet.
   private tools(): HTMLElement {
     const { keys } = this.settings;
     const filters = keys.map((key, k) => {
@@ -109,7 +109,7 @@ export class Sweep {
     if (fold?.open) void this.drawMany();
   }
 
-  /// The keys that differ among the settings shown; one that is filtered is known.
+  /// The keys that differ among the settings shown, without those that are filtered.
   private titleOf(setting: number, all: boolean): string {
     const values = this.settings.values[setting] ?? [];
     return this.settings.keys
@@ -177,7 +177,7 @@ export class Sweep {
     return fold;
   }
 
-  /// One small chart per setting shown, all on one scale; settings that leave it are cut off.
+  /// Draws one small chart per setting shown, all on one scale; settings outside it are cut off.
   private async drawMany(): Promise<void> {
     const numbers = this.shown;
     const all = await Promise.all(numbers.map((k) => this.details(k)));

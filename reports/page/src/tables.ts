@@ -12,8 +12,8 @@ export function tableCsv(table: HTMLTableElement): string {
   return csvOf([...table.rows].map((row) => [...row.cells].map(cellOf)));
 }
 
-/// Tables below `root` that have no button yet. The button stands before the box the table scrolls
-/// in, so that it stays in view. Those of the static charts are not shown beside the script's.
+/// Adds a button to tables below `root` that have none. The button is before the box that the table
+/// scrolls in, so that it stays visible. Static charts are hidden beside the script's and get none.
 export function addCsvButtons(root: ParentNode): void {
   for (const table of root.querySelectorAll<HTMLTableElement>("table[data-csv]")) {
     if (table.closest(".panels")) continue;

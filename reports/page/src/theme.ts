@@ -1,9 +1,9 @@
-// How styles look: the page's legend has a line of each (swatch() of reports/html/style.cpp).
+// The looks of styles: the page's legend has a line of each (swatch() of reports/html/style.cpp).
 
-/// The legend's line for a style, to stand before text.
+/// The legend's line for a style, placed before text.
 export const swatch = (style: number): Node | string =>
   document.querySelector(`.swatch.s${style}`)?.cloneNode(true) ?? "";
 
-/// Path data about 0 0, as far as 100 from it.
+/// Path data around 0 0, up to 100 from it.
 export const markerOf = (style: number): string =>
   document.querySelector(`.swatch.s${style} .mark`)?.getAttribute("d") ?? "";

@@ -1,4 +1,4 @@
-// Where an axis has its ticks, as reports/html/scale.cpp places them.
+// The ticks of an axis, placed as in reports/html/scale.cpp.
 import type { Range } from "./range";
 
 function linearTicks({ min, max }: Range, wanted: number): number[] {
@@ -24,7 +24,7 @@ function logarithmicTicks({ min, max }: Range, wanted: number): number[] {
     if (Math.abs(decade) % every !== 0) continue;
     for (const digit of decades > 2 ? [1] : [1, 2, 5]) add(Number(`${digit}e${decade}`));
   }
-  // Within less than a factor of two there may be no such value.
+  // A range of less than a factor of two may contain no such value.
   return values.length >= 2 ? values : linearTicks({ min, max }, wanted);
 }
 

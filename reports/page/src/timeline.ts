@@ -9,7 +9,7 @@ import { timelineSvg, type TimelineDrawn } from "./timeline_svg";
 import { View } from "./view";
 
 const kSteps = 100;
-/// How near, in hundredths of the picture, one has to be to a span that takes no time.
+/// How near the pointer must be, in hundredths of the picture, to a span that takes no time.
 const kReach = 0.6;
 /// The element that says how to use a timeline.
 const kHintId = "span-hint";
@@ -131,7 +131,7 @@ export class Timelines {
   }
 }
 
-/// Said once, before all timelines.
+/// Adds the hint once, before all timelines.
 function addHint(first: HTMLElement): void {
   if (document.getElementById(kHintId)) return;
   (first.closest(".timelines") ?? first).before(

@@ -1,5 +1,5 @@
-// The picture of a timeline, as reports/html/timeline.cpp draws it: computing is a bar, waiting a
-// thin line, an exchange a dark mark at the foot of the row; so no kind is told by colour alone.
+// The picture of a timeline, as in reports/html/timeline.cpp: computing is a bar, waiting a thin
+// line, an exchange a dark mark at the foot of the row; so no kind is shown by colour alone.
 import { kAxisRoom, label, placeAxis, scaled, tenths, type Drawn } from "./axes";
 import { makeSvg } from "./dom";
 import { projection } from "./lines";
@@ -13,15 +13,15 @@ const kLeft = 34;
 const kRight = 8;
 const kTop = 4;
 const kRow = 14;
-/// Of a row: its bar, and the mark of an exchange, which begins on the bar and ends below it.
+/// The height of a row's bar; an exchange's mark begins on the bar and ends below it.
 const kBar = 7 / 11;
 const kFoot = [4.6 / 11, 8 / 11] as const;
 const kThinnest = 0.8;
-/// What all rows together take at most, unless they would be thinner than can be seen.
+/// The most height of all rows together, unless they would be too thin to see.
 const kMostHeight = 420;
 const kThinnestRow = 4;
 const kLabelHeight = 9;
-/// Between two gradients.
+/// The gap between two gradients.
 const kGap = 0.8;
 
 export interface TimelineDrawn extends Drawn {

@@ -1,4 +1,4 @@
-// What the page holds packed: base64 of a zlib stream in an inert element (reports/html/sweep.cpp).
+// Unpacks parts of the page: base64 of a zlib stream in an inert element (reports/html/sweep.cpp).
 
 export async function unpack(element: Element): Promise<string> {
   const packed = atob((element.textContent ?? "").trim());

@@ -1,11 +1,11 @@
-// What drawings of one axis show of it, and their one cursor.
+// The visible part of an axis in all its drawings, and their one cursor.
 import type { Action } from "./keys";
 import { clamped, panned, revealing, zoomed, type Range } from "./range";
 
 const kZoomStep = 2;
 const kPanStep = 0.25;
 
-/// Where the cursor can go. Null: nowhere.
+/// The places to which the cursor can move. Null: none.
 export interface Steps {
   next(direction: 1 | -1): number | null;
   end(of: "first" | "last"): number | null;

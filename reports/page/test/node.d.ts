@@ -1,4 +1,4 @@
-// What the tests use of Node, of which the page's own code knows nothing.
+// The parts of Node that the tests use; the page's own code does not know them.
 declare module "node:assert/strict" {
   const assert: {
     ok(value: unknown): void;

@@ -1,4 +1,4 @@
-// What the tests feed to the page's code, and how they compare numbers that are rounded.
+// Data for the tests of the page's code, and comparisons of rounded numbers.
 import assert from "node:assert/strict";
 import type { BandData, ChartData, TimelineData } from "../src/data";
 
