@@ -26,8 +26,7 @@ std::string difference_cell(const ComparedDifference& difference);
 inline constexpr std::string_view kSurvivors = " *";
 
 /// For people. The caller chooses whether it has colour. With eight runs or more, groups also have
-/// their interquartile mean and their chance to be better than the baseline, if the lines are long
-/// enough.
+/// their interquartile mean and their chance to be better than the baseline, if lines have room.
 std::string to_text(const Comparison& comparison, bool colour, const TextLines& lines = {});
 /// {"schema_version", "heading", "baseline", "primary", "verdict": [sentence], "metrics": [name],
 /// "by": [key], "sections": [{"settings": {key: value}, "groups": [group]}], "groups": [{"group",

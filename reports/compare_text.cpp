@@ -85,8 +85,7 @@ std::vector<ReportColumn> keys_of(const Comparison& comparison, const Groups& gr
   return columns;
 }
 
-/// For a target, how many of all runs reached it; for other metrics, how many runs the mean is
-/// over.
+/// For a target, how many of all runs reached it; for other metrics, the runs of the mean.
 ReportColumn count_column(const Groups& groups, const std::string& metric) {
   const bool target = is_to_target(metric);
   return column_of(groups, target ? "reached" : "n", [&](const ComparedGroup& group) {

@@ -21,8 +21,7 @@ struct Margin {
   bool operator==(const Margin&) const = default;
 };
 
-/// What a recipe's [comparison] says, chosen before the data. Members that it does not set are
-/// empty.
+/// A recipe's [comparison], chosen before the data. Members that it does not set are empty.
 struct ComparisonPlan {
   std::string primary;                         // outcome that the verdict is about
   std::string consensus_baseline;              // label or algorithm

@@ -25,8 +25,7 @@ class MeanHeight {
  public:
   explicit MeanHeight(double end) : end_(end) {}
   void add(double x, double y);  // by ascending x
-  /// Absent without a sample and if `end` is not positive; not finite if a sample up to there is
-  /// not.
+  /// Absent without a sample or with `end` ≤ 0; not finite if a sample up to there is not.
   std::optional<double> value() const;
 
  private:

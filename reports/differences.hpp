@@ -15,8 +15,7 @@ void estimate_metrics(Comparison& comparison, const std::vector<std::string>& me
 /// Holm. There is no difference if consensus distances of one of the two are 0 by construction, and
 /// no test of a total that is the same for all seeds of the baseline.
 void find_differences(Comparison& comparison, const std::vector<std::string>& metrics);
-/// Whether the group's workers agree by construction: then a test of how far others are apart says
-/// nothing.
+/// Whether the group's workers agree by construction: a test of distances to it says nothing.
 bool always_agrees(const ComparedGroup& group, const std::string& metric);
 /// Holm's p and simultaneous intervals. The family of the primary outcome has all claims about it;
 /// that of any other metric has all its differences.

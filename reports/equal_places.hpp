@@ -28,8 +28,7 @@ void keep_primary_places(Comparison& comparison);
 std::string_view equal_words(PositionAxis axis);
 /// The metrics of the equal places, each once.
 std::vector<std::string> equal_metrics(const Comparison& comparison);
-/// Whether the metric is the primary outcome, at the end or at an equal place: its differences are
-/// one family.
+/// Whether it is the primary outcome, at the end or at an equal place: one family of differences.
 bool is_claim(const Comparison& comparison, std::string_view metric);
 
 }  // namespace acid

@@ -15,8 +15,7 @@ std::string margin_words(const Margin& margin);
 std::string verdict_of(const ComparedDifference& difference);
 /// "worse, p = 0.025; equivalent within 0.01, p = 0.037": each result with its p.
 std::string verdict_with_p(const ComparedDifference& difference);
-/// The p that decided: of the difference or, if the test of equivalence alone showed something, of
-/// that.
+/// The p that decided: of equivalence if only that was shown, else of the difference.
 std::optional<double> deciding_p(const ComparedDifference& difference);
 /// "equivalent within 0.01" or, for any other judgement, its name. For a comparison's metric.
 std::string verdict_name(const Comparison& comparison, const std::string& metric,
@@ -27,8 +26,7 @@ std::string equivalence_cell(const ComparedDifference& difference);
 /// with the observed spread; absent if that is unknown or zero or if the seeds are too few to show
 /// any.
 std::optional<double> would_be_shown(const ComparedDifference& difference);
-/// A sentence that a group and its baseline are equivalent, for a difference that was neither shown
-/// nor rounding.
+/// Says that a group and its baseline are equivalent, without a shown difference or rounding.
 std::string equivalent_sentence(const std::string& label, const std::string& baseline,
                                 const std::string& estimate, const ComparedDifference& difference);
 /// Words after the sentence of a shown difference that is also less than its margin; else empty.

@@ -103,8 +103,7 @@ std::string network_of(const FlatSettings& settings, const std::string& driver) 
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// Values that some runs have and others lack: "no straggler or worker 0 10 × as slow"; empty if no
-/// run has one.
+/// Values that some runs have and others lack: "no straggler or worker 0 10 × as slow"; else empty.
 std::string alternatives(std::vector<std::string> names, std::string_view without,
                          std::string_view noun) {
   if (names == std::vector<std::string>{""}) return {};

@@ -22,8 +22,7 @@ std::vector<PivotAxis> axes_of(const Comparison& comparison);
 /// "dirichlet alpha 0.1", "0.05"; "–" if the point has no such setting.
 std::string axis_text(const PivotAxis& axis, const ComparedPoint& point);
 
-/// The keys, or "algorithm", of rows and columns. Other keys go to the rows, and the algorithm to
-/// the columns.
+/// The keys, or "algorithm", of rows and columns. Other keys go to rows, the algorithm to columns.
 struct PivotKeys {
   std::vector<std::string> rows, columns;
 };
@@ -67,8 +66,7 @@ ReportTable table_of(const Pivot& pivot, const Comparison& comparison,
                      const PivotNumbers& numbers = {}, bool in_print = false);
 /// The metric for readers: "Test accuracy (%)", "Seconds to eval_loss = 0.5".
 std::string title_in_print(const Pivot& pivot, const Comparison& comparison);
-/// The legend of kEquivalentMark, "equivalent to AR-SGD within 0.01 (…)"; empty if the metric has
-/// no margin.
+/// The legend of kEquivalentMark, "equivalent to AR-SGD within 0.01 (…)"; empty without a margin.
 std::string equivalence_legend(const Pivot& pivot, const Comparison& comparison,
                                bool in_percent = false);
 /// Means with half of their interval, or means alone if the lines are too short. "†" marks the

@@ -22,8 +22,7 @@ std::string bold(const std::string& text, bool colour) {
   return colour ? fmt::format("\x1b[1m{}\x1b[0m", text) : text;
 }
 
-/// Means alone: with the same decimals for all if those show four digits of the largest, else each
-/// with its own.
+/// Means alone: with the same decimals if those show four digits of the largest, else each its own.
 PivotNumbers means_alone(const Pivot& pivot, const Comparison& comparison) {
   double largest = 0, smallest = INFINITY;
   for (const ComparedGroup& group : comparison.groups)

@@ -87,8 +87,7 @@ std::vector<ComparedRun*> finished_at(const Comparison& shape,
   return found;
 }
 
-/// The span of the budget if all runs have the same and reached the span's end, else of the
-/// shortest run.
+/// The span of the budget if all runs have the same and came so far, else of the shortest run.
 void find_mid_span(const std::vector<ComparedRun*>& runs) {
   const bool timed = std::ranges::any_of(
       runs, [](const ComparedRun* run) { return run->summary.budget_time.has_value(); });

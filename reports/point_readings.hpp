@@ -25,8 +25,7 @@ void gather_mid_spans(Comparison& comparison, const std::vector<ComparedRun>& ru
 std::size_t reached(const ComparedGroup& group);
 /// "eval_accuracy = 0.25"
 std::string target_text(const Target& target);
-/// The target of these groups (empty: of all), or the targets, with "or" between; empty without
-/// any.
+/// The targets of these groups (empty: of all), with "or" between; empty without any.
 std::string targets_of(const Comparison& comparison, const std::vector<std::size_t>& groups = {});
 /// "gradients to target" as "gradients to eval_accuracy = 0.25": the name of a table or column of
 /// *_to_target. Other titles stay as they are.

@@ -28,8 +28,7 @@ std::set<std::string> told_apart_by(const std::vector<RunSummary>& runs,
   return keys;
 }
 
-/// The words before a value: "learning_rate " for the key, none for a kind, the table for a count:
-/// "workers ".
+/// The words before a value: "learning_rate ", for a kind none, for a count its table, "workers ".
 std::string before_value(const std::string& key) {
   const std::size_t dot = key.rfind('.');
   const std::string last = key.substr(dot + 1);

@@ -127,8 +127,7 @@ bool is_worked_out(std::string_view key) {
          key.starts_with("checkpoint.");
 }
 
-/// Whether groups of one label with equal values of the searched keys have equal values of this
-/// one.
+/// Whether, within a label, the values of the searched keys determine the value of this one.
 bool follows(const std::string& key, const std::vector<std::string>& searched,
              const Comparison& all, const std::vector<FlatSettings>& flat) {
   std::map<std::vector<nlohmann::json>, nlohmann::json> known;

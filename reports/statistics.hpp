@@ -22,9 +22,8 @@ Estimate at_level(Estimate estimate, double level);
 /// Estimates that a few odd seeds hardly move. The interquartile mean is that of the values left
 /// when the ⌊n/4⌋ lowest and highest are cut off, its interval the 95 % percentile bootstrap
 /// (Agarwal et al. 2021, 2108.13264). Both are absent below kFewestForBootstrap values, where a
-/// bootstrap interval covers far less than it says. An infinite value counts as beyond all others;
-/// results that depend on one are infinite. All are absent without a value and if one is not a
-/// number.
+/// bootstrap interval covers far less than it says. An infinite value counts as beyond all others,
+/// and results that depend on it are infinite. All are absent without values and with a NaN.
 struct Robust {
   std::optional<double> median, iqm, iqm_low, iqm_high;
 };

@@ -17,8 +17,7 @@ Judgement judge(const ComparedDifference& difference);
 std::string_view name_of(Judgement judgement);
 /// Every group of a point against its baseline, in plain sentences: in the primary outcome and, in
 /// a sentence and a family of its own, in mid-run consensus distance. "better" and "worse" only if
-/// a p that is adjusted by Holm over the report's whole family is 0.05 or less; other sentences are
-/// estimates.
+/// a p, adjusted by Holm over the report's whole family, is at most 0.05; the rest are estimates.
 std::vector<std::string> verdict_sentences(const Comparison& comparison,
                                            const ComparedPoint& point);
 /// The sentences of all points, each with the point's settings before it, if there are any, and
@@ -27,8 +26,7 @@ std::vector<std::string> verdict_sentences(const Comparison& comparison);
 /// The sentences of a point that test mid-run consensus distance.
 std::vector<std::string> consensus_sentences(const Comparison& comparison,
                                              const ComparedPoint& point);
-/// The sentences of a point on metrics with a margin, except the primary outcome and consensus
-/// distances.
+/// The sentences on metrics with a margin, but the primary outcome and consensus distances.
 std::vector<std::string> margin_sentences(const Comparison& comparison, const ComparedPoint& point);
 /// "0.755 [0.66, 0.85]": a difference with its interval.
 std::string with_interval(const std::string& metric, const Estimate& e);

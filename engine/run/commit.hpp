@@ -30,8 +30,7 @@ struct Commit {
 std::optional<double> norm_before_hearing(const RunSpec& spec, Worker& worker);
 
 /// Lets the worker commit, fills in `record`, and logs the event. Returns false unless
-/// can_be_loss(): the run has diverged. Only the thread that may change the worker calls it and
-/// uses `record`.
+/// can_be_loss(): the run diverged. Only the thread that may change the worker uses `record`.
 bool commit(const Commit& what, Worker& worker, EventLog& log, GradientRecord& record);
 
 }  // namespace acid

@@ -21,8 +21,7 @@ namespace acid {
 /// model is that of the only server or of the server above.
 ///
 /// Arrivals are counted apart from the computation, so that a driver may count in one thread and
-/// compute in others. The driver serialises what concerns one server; any thread may read
-/// staleness().
+/// compute in others. The driver serialises each server; any thread may read staleness().
 class Servers {
  public:
   /// For a method with a server; all servers start from x0.
@@ -56,8 +55,7 @@ class Servers {
   // A caller's message arrives at its server and is counted. `learning_rate`: that of a worker's
   // last gradient; a hub uses that of the last message before it left.
   StepSize arrive(int caller, double learning_rate = 0);
-  /// Server s, which has just heard a message, leaves for the server above. Returns false if it
-  /// stays.
+  /// Server s, which has just heard a message, leaves for the server above. False if it stays.
   bool leave(int s);
   /// Hub h has heard the reply.
   void come_back(int h);

@@ -28,8 +28,7 @@ constexpr double kLeastPlot = 150, kBeyondGap = 10, kTickRoom = 44;
 constexpr int kLongestCell = 16;
 constexpr double kFarOff = 8;     // median distances from an algorithm's middle: beyond is an arrow
 constexpr double kShrinksBy = 2;  // leaving these out must shrink the scale by this factor
-constexpr double kLogarithmicFrom =
-    30;  // times the median: values this large get a logarithmic scale
+constexpr double kLogarithmicFrom = 30;  // times the median: such values take a logarithm
 
 /// One algorithm in one of the two plots.
 struct OverviewMark {
@@ -46,8 +45,8 @@ double middle_of(std::vector<double> values) {
 }
 
 /// A scale that leaves out values far from most others, so that a setting that collapses does not
-/// hide the differences between the others; logarithmic if values of one sign span decades. `line`:
-/// always in it.
+/// hide the differences between the others; logarithmic over decades of one sign. `line`: always
+/// in.
 Scale robust_scale(const std::vector<OverviewRow>& rows, std::optional<double> line) {
   std::map<int, std::vector<double>> by_style;
   std::vector<double> values, distances, halves{0};
@@ -59,8 +58,7 @@ Scale robust_scale(const std::vector<OverviewRow>& rows, std::optional<double> l
       if (mark.low && mark.high) halves.push_back((*mark.high - *mark.low) / 2);
     }
   if (values.empty()) return {};
-  // Each algorithm is measured from its own middle: being unlike the others does not make it far
-  // off.
+  // Each algorithm is measured from its own middle, so one unlike the others is not far off.
   std::vector<double> middles;
   for (const auto& [style, of_style] : by_style) {
     middles.push_back(middle_of(of_style));

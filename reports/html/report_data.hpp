@@ -61,8 +61,7 @@ struct ReportData {
   std::vector<double> gradients_per_epoch;       // of each group; 0: epochs have no meaning
   std::vector<GroupNetwork> networks;            // parallel to comparison.groups
   std::vector<int> styles;                       // of each group: one per label
-  /// [group][worker]: the kept spans of the group's first finished run that was not resumed from a
-  /// checkpoint.
+  /// [group][worker]: spans of the group's first finished run that was never resumed, as kept.
   std::vector<std::vector<std::vector<Span>>> spans;
   bool live = false;
 };
@@ -71,12 +70,10 @@ struct ReportData {
 /// have no meaning.
 double place_on(const Position& position, const CurveAxis& axis, double gradients_per_epoch);
 
-/// The page's final value: over the seeds that finished, the last value of each run; n = 0 if none
-/// has one.
+/// The page's final value: the last value of each finished run, over seeds; n = 0 without one.
 Estimate final_value(const ReportData& data, std::size_t group, std::string_view metric);
 
-/// Reads the runs on several threads and keeps only the data that is drawn, so that memory stays
-/// small.
+/// Reads the runs on several threads and keeps only data that is drawn, to save memory.
 ReportData read_report(const Store& store, const AskedRuns& asked,
                        const ReportOptions& options = {});
 

@@ -44,8 +44,7 @@ std::string packed_details(std::string_view summary, const std::string& html) {
   return details(summary, packed_element(" data-packed=\"html\"", html));
 }
 
-/// One level below the heading of the section that shows them, and without the ids that sections of
-/// the page have.
+/// One level below the heading of the section around it, and without the ids of page sections.
 std::string as_part(std::string html) {
   for (const auto& [from, to] : {std::pair<std::string_view, std::string_view>{"h3>", "h4>"},
                                  {"h2>", "h3>"},

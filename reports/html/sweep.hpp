@@ -12,8 +12,7 @@ namespace acid {
 /// all and keeps the details of each packed until a reader asks for them, with the page's script.
 bool is_sweep(const ReportData& data);
 
-/// The data of a report of one setting alone, except that differences are still adjusted over all
-/// settings.
+/// The data of a report of one setting; its differences are still adjusted over all settings.
 ReportData one_setting(const ReportData& data, std::size_t point);
 
 /// The primary outcome of every algorithm at every setting and, beside it, its difference to the

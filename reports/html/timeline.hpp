@@ -34,8 +34,7 @@ inline constexpr std::size_t kMostTimelineSpans = 30'000;
 double timeline_end(const std::vector<TimelineData>& timelines);
 
 /// The static figure of the timeline at `index`, from 0 to `end`: computing is a bar, waiting a
-/// thin line, an exchange a mark at the foot of the row. If there are many workers only some have a
-/// row.
+/// thin line, an exchange a mark at the foot of the row. Not all of many workers have a row.
 PageFigure draw_timeline(const TimelineData& timeline, std::size_t index, double end);
 
 }  // namespace acid

@@ -13,8 +13,7 @@
 namespace acid {
 
 /// Rank 0 in an asynchronous run: adds up and spreads progress, gives out gradients, and brings all
-/// workers to a common time for a checkpoint and for the end. Any thread may use the counters and
-/// the requests.
+/// workers to a common time for a checkpoint and the end. Counters and requests: any thread.
 class AsyncCoordinator final : public Coordinator {
  public:
   /// While `overloaded` is true, because rank 0 cannot keep up with the samples, no worker gets

@@ -70,8 +70,7 @@ class Permits {
  public:
   /// `committed`: by each worker so far.
   Permits(std::int64_t budget, const std::vector<std::int64_t>& committed, double seconds);
-  /// Returns how many gradients a worker that has committed so many may commit in all. Never
-  /// decreases.
+  /// How many gradients a worker that has committed so many may commit in all. Never decreases.
   std::int64_t grant(int worker, std::int64_t committed, double seconds);
   /// A worker commits no more gradients: the rest of its grant goes back.
   void take_back(int worker, std::int64_t committed);

@@ -11,8 +11,7 @@
 namespace acid {
 
 /// The edges of one worker that are due and not exchanged, in drawn order; the first may be in
-/// flight. Edges with lost workers are not among them, but counted as left out. Guarded by its
-/// user.
+/// flight. Edges with lost workers are counted as left out instead. Guarded by its user.
 class DueEdges {
  public:
   DueEdges(const RunSpec& spec, int worker)

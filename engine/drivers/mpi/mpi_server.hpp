@@ -36,8 +36,8 @@ class MpiServer {
   void act() EXCLUDES_LOCK(mutex_);
 
   // The calling thread calls these.
-  /// The model at the next measured mark, which all workers have reached, and the bytes of visits
-  /// until then.
+  /// The model at the next measured mark, reached by all workers, and the bytes of visits until
+  /// then.
   struct AtMark {
     std::vector<float> model;
     std::int64_t bytes_of_visits = 0;

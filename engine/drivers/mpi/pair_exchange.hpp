@@ -28,14 +28,12 @@ class PairExchange {
   void begin();
   /// Takes a message of the kinds ready, go, answer, offer, rest, lent and returned.
   void deliver(const Mail& mail);
-  /// Checks whether offers that go from device to device have arrived: nothing wakes a thread for
-  /// it.
+  /// Checks whether offers between devices have arrived: nothing wakes a thread for them.
   void finish_swap();
   bool is_swapping() const { return swapping_; }
   /// Whether no exchange of this worker is on its way.
   bool is_idle() const { return stage_ == Stage::none; }
-  /// A process is lost: gives up the exchange with it. An offer stays offered, and is never
-  /// applied.
+  /// A process is lost: gives up the exchange with it. An offer stays offered, never applied.
   void lose(int rank);
 
  private:

@@ -86,8 +86,7 @@ class MailReader {
 };
 
 /// The post office of a process: keeps bodies alive until they have left, reports their arrival,
-/// and takes messages from other threads. Belongs to the communication thread, except submit() and
-/// wake().
+/// and takes messages from other threads. The communication thread's, except submit() and wake().
 class Post {
  public:
   explicit Post(Transport& transport) : transport_(transport) {}
@@ -107,8 +106,7 @@ class Post {
   /// `into` is borrowed until `arrived` is called.
   void fetch(const Mail& mail, std::span<float> into, std::function<void()> arrived);
 
-  /// Transport::outlive_losses(). Once a loss is delivered, nothing more is fetched from that
-  /// process.
+  /// Transport::outlive_losses(). Nothing is fetched from a process after its loss is delivered.
   void outlive_losses() { transport_.outlive_losses(); }
 
   /// Sends what was submitted. Returns whether anything was.

@@ -6,8 +6,7 @@
 namespace acid {
 
 /// Tells rank 0 how far a process's worker is, when that is news and not too often. Rank 0 may
-/// never know of more gradients of a worker than it has events of. Belongs to the communication
-/// thread.
+/// never know of more gradients of a worker than it has events of. The communication thread's.
 class Progress {
  public:
   Progress(const Run& run, const MpiOptions& options, Post& post)
@@ -18,8 +17,7 @@ class Progress {
   /// Tells rank 0, unless nothing is new or it was told a moment ago.
   void tell(SharedWorker& worker) REQUIRES_LOCK(worker.mutex);
   /// Tells rank 0 at once if the run may go on without this process: rank 0 must know of an event
-  /// before another worker can depend on it. If this process dies now, those events can be executed
-  /// again.
+  /// before another worker can depend on it. Events it does not know can be executed again.
   void testify(SharedWorker& worker) REQUIRES_LOCK(worker.mutex);
   /// For how many seconds nothing is to be told.
   double seconds_to_next() const;

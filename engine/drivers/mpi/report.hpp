@@ -93,8 +93,7 @@ struct Gathered {
   std::vector<bool> absent;           // by worker: lost; the lists below are by worker too
   std::vector<WorkerReport> reports;  // for absent workers only what WorkerProgress has
   std::vector<std::vector<std::byte>> numbers;  // from Worker::persist
-  /// In the order of Worker::for_each_vector without empty vectors; x and buffers at a measured
-  /// mark.
+  /// In the order of Worker::for_each_vector, no empty ones; at a measured mark x and buffers.
   std::vector<std::vector<std::vector<float>>> vectors;
 
   std::vector<std::int64_t> worker_gradients;  // committed before the mark
@@ -113,8 +112,7 @@ struct Gathered {
   void restore(Ensemble& ensemble) const;
 };
 
-/// The lane for evaluations on the calling thread, apart from that of the gradients on rank 0's
-/// other thread.
+/// The lane for evaluations on the calling thread; gradients on rank 0 use another.
 constexpr int kEvaluationLane = 1;
 /// How often the calling thread checks what no message reports.
 constexpr double kLookSeconds = 0.2;
@@ -201,8 +199,7 @@ class Collector {
   bool woken_ GUARDED_BY(mutex_) = false;
 };
 
-/// How a worker begins: rank 0's `start` message and, in a resumed run, the announced start_vector
-/// messages.
+/// How a worker begins: rank 0's `start` message and, in a resumed run, its start_vector messages.
 struct Start {
   bool resumed = false;
   std::vector<std::byte> numbers;  // from Worker::persist

@@ -24,7 +24,7 @@ class ServerVisits {
   void assert_locked() const ASSERTS_LOCK(worker_.mutex) {}
 
   // The gradient thread calls these.
-  /// Walks until the first gradient has begun. Returns false if the run has none left, or is given
+  /// Walks until the first gradient has begun. Returns false if none is left or the run is given
   /// up.
   bool begin() REQUIRES_LOCK(worker_.mutex);
   /// Walks from a counted gradient until the next has begun or, if the run has none left, to the

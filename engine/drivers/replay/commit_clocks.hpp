@@ -24,8 +24,7 @@ class CommitClocks {
   void check_time(int worker) const;
   /// Whether the worker must wait with its event; it is woken as soon as it need not.
   bool waits(int worker);
-  /// The number of the worker's event, a commit, by its clock. Throws BrokenScript if it is
-  /// impossible.
+  /// The number of the worker's event, a commit, by its clock. Throws BrokenScript.
   std::int64_t number(int worker) const;
   /// Counts that commit, which has been executed.
   void commit(std::int64_t number);

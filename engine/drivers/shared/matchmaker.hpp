@@ -27,8 +27,7 @@ class Matchmaker {
   std::optional<DueEdge> take();
   /// The exchange is over; both workers are free again.
   void finish(const DueEdge& edge);
-  /// As add(), take() and finish() of an edge whose exchange takes no time, while no other edge is
-  /// unfinished.
+  /// As add(), take() and finish() of an edge that takes no time, with no other edge unfinished.
   void pass();
   /// The edge in flight of a worker that has one.
   const DueEdge& in_flight(int worker) const;
@@ -42,8 +41,7 @@ class Matchmaker {
   bool idle() const { return due_ == finished_; }
 
   /// Archives what has finished and, in list order, the edges that have not. Reading makes these
-  /// due afresh: take() yields again the edges that were in flight. Throws Error for impossible
-  /// edges.
+  /// due afresh: take() yields edges in flight again. Throws Error for impossible edges.
   template <class Archive>
   void persist(Archive& archive) {
     std::vector<DueEdge> edges;

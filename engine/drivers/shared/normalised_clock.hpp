@@ -25,8 +25,7 @@ class NormalisedClock {
     if (speeds_ == 0) return std::numeric_limits<double>::infinity();
     return seconds_ + (time - time_) / rate();
   }
-  /// A worker begins a gradient of this duration. A gradient that takes next to no time counts at
-  /// once.
+  /// A worker begins a gradient of this duration. One of next to no time counts at once.
   void begins(double seconds, double duration) {
     move_anchor(seconds);
     if (takes_no_time(duration))
@@ -44,8 +43,7 @@ class NormalisedClock {
     move_anchor(seconds);
     speeds_ += speed(duration);
   }
-  /// A worker's next gradient follows the last: as ends() and begins(), but equal durations move no
-  /// anchor.
+  /// A worker's next gradient follows. As ends() and begins(), but equal durations move no anchor.
   void follows(double seconds, double before, double duration) {
     if (before == duration && !takes_no_time(duration)) return;
     ends(seconds, before);

@@ -37,8 +37,7 @@ class RunShell {
   EventLog log;
   Sampler sampler;
 
-  /// The position of a run after so many gradients and exchanges, with all bytes sent beside their
-  /// messages.
+  /// A run's position after so many gradients and exchanges, with bytes sent beside messages.
   Position position(std::int64_t gradients, double seconds, std::int64_t exchanges) const {
     return with_extra_bytes(
         spec.after_exchanges(gradients, seconds, exchanges, ensemble.dimension()));
@@ -98,8 +97,8 @@ class RunShell {
     return ended_early(Ending::stopped, "", here);
   }
   /// The outcome of a run that is over, after its last event, at t. `tell` adds what the driver
-  /// knows of a run that reached its own end. `notes`: the gradients since the last sample, in
-  /// commit order.
+  /// knows of a run that reached its end. `notes`: of the gradients since the last sample, in
+  /// order.
   template <class Tell>
   Outcome end(double t, const Totals& totals, const GradientRecords& notes, const Tell& tell,
               const std::vector<bool>& absent = {}) {

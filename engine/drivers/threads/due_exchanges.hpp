@@ -64,8 +64,7 @@ class DueExchanges {
 
  private:
   void make_due() REQUIRES_LOCK(mutex_);
-  /// Makes edges due and executes what may start, until nothing may. Releases mutex_ during each
-  /// exchange.
+  /// Makes edges due and executes all that may start. Releases mutex_ during each exchange.
   void execute_ready() REQUIRES_LOCK(mutex_);
   void done(const DueEdge& edge) REQUIRES_LOCK(mutex_);
   bool holds(int w) const REQUIRES_LOCK(mutex_);

@@ -33,8 +33,7 @@ class RoundSamples {
   RoundSamples(const RunSpec& spec, std::size_t dimension);
   void resume_at(const SampleTimes& times) EXCLUDES_LOCK(mutex_);
 
-  /// Whether there is a sample before that leg, at the position `here`. Called once per leg, in
-  /// order.
+  /// Whether there is a sample before that leg, at `here`. Called once per leg, in order.
   bool take(std::int64_t leg, const Position& here) EXCLUDES_LOCK(mutex_);
   /// Adds worker w's part of the sample of that leg and empties `notes`. position_of() is called
   /// for the last part and returns the run's position. Returns false if the run is over.

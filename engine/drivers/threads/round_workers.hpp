@@ -31,8 +31,7 @@ class RoundWorkers {
   // The thread of worker w calls these.
   /// Begins a gradient and computes it.
   void compute(int w);
-  /// Commits the gradient; `direction`: the optimiser's input. Returns false if its loss is not
-  /// finite.
+  /// Commits the gradient; `direction`: the optimiser's input. Returns false for a loss not finite.
   bool step(int w, std::span<const float> direction);
   GradientRecords& notes(int w) { return notes_[static_cast<std::size_t>(w)]; }  // since a sample
   double idle_seconds(int w) const { return idle_seconds_[static_cast<std::size_t>(w)]; }

@@ -43,8 +43,7 @@ class Calendar {
   /// Begins the run; resume() instead continues one from this file, whose workers are already read.
   virtual void begin() = 0;
   virtual void resume(const CheckpointFile& file) = 0;
-  /// The normalised time of the next due exchange that no occurrence stands for; handle_due() does
-  /// it.
+  /// The normalised time of the next due exchange without an occurrence; handle_due() does it.
   virtual double next_due() const { return kNever; }
   virtual void handle_due() {}
   /// Handles an occurrence of the run's timetable. After the last gradient only exchanges between

@@ -37,8 +37,7 @@ class VirtualExchanges {
   void exchange_at_once(const DueEdge& edge);
   /// Returns an edge whose exchange begins now.
   std::optional<DueEdge> take() { return matchmaker_.take(); }
-  /// Begins an exchange. Returns false if it took no time and has happened; otherwise the Timetable
-  /// has its end.
+  /// Begins an exchange. Returns false if it took no time; else the Timetable has its end.
   bool begin(const DueEdge& edge);
   /// Both partners apply, at the end of the exchange.
   void apply(const DueEdge& edge);

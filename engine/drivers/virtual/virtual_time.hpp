@@ -22,8 +22,7 @@ struct VirtualOptions {
   ComputeModel compute;
   NetworkModel network;
   CostModel cost;
-  /// Threads that compute; 0: everything on the calling thread. The result's bits do not depend on
-  /// it.
+  /// Threads that compute; 0: all on the calling thread. The result's bits do not depend on it.
   int threads = 0;
 };
 

@@ -11,8 +11,7 @@ export function quoted(text: string): string {
   return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
-/// One line per row. A cell over several columns or rows is repeated in each, so that every line is
-/// complete.
+/// One line per row. A cell over several columns or rows is repeated, so that lines are complete.
 export function csvOf(table: Cell[][]): string {
   const grid: string[][] = table.map(() => []);
   table.forEach((cells, row) => {

@@ -66,8 +66,7 @@ export function nearest(values: Numbers, x: number): number {
   return x - (values[next - 1] ?? NaN) < (values[next] ?? NaN) - x ? next - 1 : next;
 }
 
-/// The range [first, last) of points that a line through the window needs: one point beyond each
-/// end too.
+/// The range [first, last) of points of a line through the window: one beyond each end too.
 export function visible(x: Numbers, window: Range): [number, number] {
   const first = firstAtLeast(x, window.min);
   const after = firstAtLeast(x, window.max);

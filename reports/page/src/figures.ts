@@ -1,5 +1,4 @@
-// Buttons at every chart: save as SVG, print as a sheet of its own as wide as a column, save its
-// data.
+// Buttons at every chart: save as SVG, print as a sheet as wide as a column, save its data.
 import { button, make } from "./dom";
 import { paperOf, printSheet, svgFile, type Paper } from "./paper";
 import { saveFile } from "./save";

@@ -50,8 +50,7 @@ function refocus(): () => void {
   };
 }
 
-/// Keeps the part that the reader looks at in its place: a chart, which survives, or the top of a
-/// section.
+/// Keeps what the reader looks at in its place: a chart, which survives, or the top of a section.
 function anchor(): () => void {
   const seen = [...document.querySelectorAll<HTMLElement>("figure.plot, main > section[id]")]
     .map((element) => ({

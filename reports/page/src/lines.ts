@@ -109,8 +109,7 @@ export function cutsOf(band: Band, at: Projection): Cut[] {
   return cuts;
 }
 
-/// The places of markers on a group's mean: each style has other places, so that equal curves show
-/// both.
+/// The places of markers on a group's mean: other ones for each style, so equal curves show both.
 export function markerPlaces(at: Projection, style: number, band: Band): Place[] {
   const { left, width, top } = at.box;
   const places: Place[] = [];

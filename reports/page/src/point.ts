@@ -130,8 +130,8 @@ export class Point {
     this.rebuild();
   }
 
-  /// Called after the axis, its scale or the data changed. Decodes nothing before the first chart
-  /// has come near.
+  /// Called after a change of the axis, its scale or the data. Decodes nothing before a chart is
+  /// near.
   private rebuild(): void {
     const { axis } = this.state;
     // Not every run has a place on every axis.
