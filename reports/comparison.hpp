@@ -28,13 +28,12 @@ struct MidSpan {
 
 /// One algorithm at one setting, over its seeds.
 struct ComparedGroup {
-  std::string group;  // digest, of this group alone
-  std::string
-      runs_group;  // digest of its runs' group: another one if the runs are at several points
-  std::string algorithm, label;         // no two groups of a sweep point share a label
-  nlohmann::json settings;              // of its first run, without the seed
-  std::vector<std::string> varying;     // dotted keys whose values tell the groups apart
-  std::vector<RunSummary> runs;         // finished ones, by seed; metrics completed by derived ones
+  std::string group;                 // digest, of this group alone
+  std::string runs_group;            // its runs' digest; another one if they are at several points
+  std::string algorithm, label;      // no two groups of a sweep point share a label
+  nlohmann::json settings;           // of its first run, without the seed
+  std::vector<std::string> varying;  // dotted keys whose values tell the groups apart
+  std::vector<RunSummary> runs;      // finished ones, by seed; metrics completed by derived ones
   std::vector<std::uint64_t> diverged;  // seeds of runs that diverged, which is an outcome too
   int unfinished = 0;                   // interrupted, failed, or not yet run: no outcome
   /// Values over the seeds that finished. The way to a target has none if a run missed it: a mean
@@ -110,8 +109,7 @@ struct ComparedPoint {
   std::vector<std::pair<std::string, nlohmann::json>> settings;  // the swept keys; may be empty
   std::vector<std::size_t> groups;                               // indices, in the recipe's order
   std::optional<std::size_t> baseline;                           // index of its baseline group
-  std::optional<std::size_t>
-      consensus_baseline;       // the baseline group of consensus distances (primary.hpp)
+  std::optional<std::size_t> consensus_baseline;  // that of consensus distances (primary.hpp)
   bool targets_differ = false;  // between its groups: then nothing compares *_to_target
   std::optional<MidSpan> mid;   // of its runs; absent if it was not read
 };
@@ -152,10 +150,9 @@ struct Comparison {
   std::vector<ComparedNote> notes;    // "n = 3 is too small to reach p = 0.05", missing runs, …
   std::vector<std::string> metrics;   // compared metrics, in the order shown
   std::vector<ComparedPoint> points;  // every group is in exactly one
-  std::vector<ComparedSection>
-      sections;                 // every group is in exactly one; without `by`, one for each point
-  std::vector<std::string> by;  // settings that divide sections, as asked
-  std::vector<std::string> columns;  // swept settings that differ within sections
+  std::vector<ComparedSection> sections;  // so too; without `by`, one for each point
+  std::vector<std::string> by;            // settings that divide sections, as asked
+  std::vector<std::string> columns;       // swept settings that differ within sections
   std::vector<ComparedRatio> ratios;
   ReadAt at;                          // as asked
   std::optional<Target> target;       // as asked; recipes' targets are in their groups' settings

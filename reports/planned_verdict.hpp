@@ -49,8 +49,7 @@ struct PlannedVerdict {
   int seeds = 0;                       // of each comparison
   double smallest_p = 1;               // that so many seeds can give, after Holm's correction
   std::optional<double> effect_shown;  // with kPower, in standard deviations of paired differences
-  /// The fewest seeds that can show a difference: for the fewest possible comparisons, for the
-  /// most.
+  /// The fewest seeds that can show a difference, for the fewest and the most comparisons.
   int seeds_needed = 0, seeds_needed_for_all = 0;
   bool too_few() const { return comparisons.most > 0 && seeds < seeds_needed; }
   bool may_be_too_few() const { return comparisons.most > 0 && seeds < seeds_needed_for_all; }

@@ -24,8 +24,7 @@ inline constexpr const char* kTargetStart = "target";
 /// neighbours that keep vectors: these correct the steps by their vectors, so that an error there
 /// enters every step until the gradient works against it, R = min(steps, 1/(learning rate ·
 /// curvature)), curvature 1 if the task does not name it. Gradient tracking is such a method;
-/// EXTRA, exact diffusion, D² and CHOCO-SGD, whose corrections are sums of pulls with the digits of
-/// two vectors, are not.
+/// EXTRA, exact diffusion, D² and CHOCO-SGD, which sum pulls with the digits of two, are not.
 ///
 /// A loss L whose value at parameters that are off by their whole size is about S, the larger of L
 /// and of the loss that the run started with, is then moved by at most

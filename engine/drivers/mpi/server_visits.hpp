@@ -60,8 +60,8 @@ class ServerVisits {
   const PackedMessage form_;
   ServerMessages messages_ GUARDED_BY(worker_.mutex);
   RoundPlace at_ GUARDED_BY(worker_.mutex);
-  // The worker's last answered message: its number at its server and at all servers, and how many
-  // messages its server has heard, as far as known.
+  // The worker's last answered message: its number at all servers and at its own; and how many
+  // messages its own has heard, as far as known.
   std::uint64_t number_ GUARDED_BY(worker_.mutex) = 0;
   std::int64_t arrival_ GUARDED_BY(worker_.mutex) = 0, arrivals_ GUARDED_BY(worker_.mutex) = 0;
   double learning_rate_ GUARDED_BY(worker_.mutex) = 0;  // of the worker's last gradient

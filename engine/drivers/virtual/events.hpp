@@ -29,8 +29,8 @@ struct EventState {
   void count_gradient();
   /// Commits a worker's gradient. `what` says the rest, without the gradient and is_first.
   void commit(Commit what);
-  /// Sets `ended` when the gradients or bytes of the budget are used up; step() handles normalised
-  /// time and seconds.
+  /// Sets `ended` after the budget's gradients or bytes; step() handles normalised time and
+  /// seconds.
   void look_for_end();
 };
 
@@ -40,7 +40,7 @@ class Calendar {
  public:
   virtual ~Calendar() = default;
   virtual std::string_view layout() const = 0;  // Cut::layout
-  /// Begins the run; resume() instead continues one from this file, whose workers are already read.
+  /// Begins the run; resume() resumes one from this file, whose state and workers are read.
   virtual void begin() = 0;
   virtual void resume(const CheckpointFile& file) = 0;
   /// The normalised time of the next due exchange without an occurrence; handle_due() does it.

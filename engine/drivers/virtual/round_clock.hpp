@@ -12,10 +12,9 @@ namespace acid {
 /// What a gradient costs besides its duration, and in which pieces its result travels.
 struct CostModel {
   double forward_share = 1.0 / 3;  // of a gradient's duration; the backward pass is the rest
-  /// The optimiser's time as a share of a gradient's duration: a worker computes for duration · (1
-  /// + this) in every method. It follows the exchange (all-reduce), each bucket of it (neighbour
-  /// average beside the gradient), precedes it (adapt-then-combine), or is part of the gradient
-  /// (pairwise).
+  /// The optimiser's time, added as a share of a gradient's duration, with every method. It follows
+  /// the exchange (all-reduce) or each bucket of it (neighbour average beside the gradient),
+  /// precedes it (adapt-then-combine), or is part of the gradient (pairwise).
   double optimizer_share = 0;
   /// The number of equal buckets; 0: buckets by size, as PyTorch's DistributedDataParallel cuts
   /// them, which overlaps one bucket's all-reduce with the backward pass of the next. The first is
