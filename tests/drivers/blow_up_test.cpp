@@ -1,5 +1,4 @@
-// CORRECTNESS 43: where workers blow up and their mean cancels, the run has diverged, whatever the
-// loss at the mean is.
+// CORRECTNESS 43: workers that blow up have diverged, for any loss at a mean in which they cancel.
 #include "engine/methods/method.hpp"
 #include "tests/catch.hpp"
 #include "tests/drivers/fixture.hpp"

@@ -20,7 +20,7 @@ namespace {
 constexpr int kWorkers = 16;
 constexpr std::int64_t kGradients = 4000;
 
-/// The run whose durations are to be chosen: ring 16, r = 1, 250 units.
+/// The run with the chosen durations: ring 16, r = 1, 250 units.
 void let_tails_vary(Setup& setup, std::uint64_t seed) {
   setup.workers = kWorkers;
   setup.seed = seed;
@@ -150,7 +150,7 @@ TEST_CASE("samples by the clock come at the first moment there is after each mul
     const Outcome outcome = setup.run();
     const auto& points = setup.recorder.series("eval_loss");
     CHECK(points.front().position.seconds == 0);
-    // A round takes 0.05 s; an asynchronous run can be looked at whenever it is time.
+    // A round takes 0.05 s; an asynchronous run can be sampled at any time.
     const bool rounds = std::string(algorithm) != "ad-psgd";
     for (std::size_t k = 1; k + 1 < points.size(); ++k) {
       const double at = points[k].position.seconds, multiple = 0.12 * static_cast<double>(k);
@@ -183,7 +183,7 @@ TEST_CASE("threads: samples by the clock come when it is time, and can be taken 
     REQUIRE(points.size() >= 3);
     for (std::size_t k = 1; k + 1 < points.size(); ++k)
       CHECK(points[k].position.seconds >= 0.05 * static_cast<double>(k));
-    if (std::string(algorithm) == "ad-psgd") continue;  // whose log has them
+    if (std::string(algorithm) == "ad-psgd") continue;  // its log has them
     Setup again;
     again.workers = 8;
     again.on_threads = true;
@@ -206,7 +206,7 @@ TEST_CASE("threads: samples by the clock come when it is time, and can be taken 
 }
 
 TEST_CASE("threads: a limit in seconds holds while a sample is being evaluated") {
-  // Whoever evaluates takes as long as the run may last, from before its end on.
+  // The evaluation takes as long as the run may last, and begins before its end.
   struct Slow final : Objective {
     std::unique_ptr<Objective> inner = test::quadratic({}, 2, Seeds(1), 3);
     int evaluations = 0;

@@ -1,5 +1,5 @@
 // Every method of the catalog, in all its forms, under every driver, for several numbers of workers
-// and on every graph that takes so many: a new one is tested here without being named.
+// and on every possible graph: a new one is tested here automatically.
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -24,14 +24,14 @@ constexpr int kWorkers[] = {1, 2, 3, 4, 7, 16};
 #endif
 constexpr std::int64_t kLegs = 12;
 
-/// A method as recipes may ask for it: with its fallbacks, but for one choice.
+/// A method as recipes may ask for it: with its fallbacks, except for one choice.
 struct Form {
   const AlgorithmEntry* entry;
   nlohmann::json options;
   std::string name() const { return std::string(entry->name) + " " + options.dump(); }
 };
 
-/// What the language has beside what the catalog's fallbacks do.
+/// What the language has besides the methods of the catalog.
 constexpr const char* kListings[] = {
     R"j({"name": "parts, and numbers that are seldom sent", "fragments": "parts",
          "parameters": {"parts": 3}, "scalars": {"s": 0}, "say": "s = norm(x)",
@@ -72,7 +72,7 @@ constexpr const char* kListings[] = {
                "x = x + 0.3 * theirs(1) * theirs(0) / (1 + 0 * a)"],
              "send": ["x", "1 - 0.5 / exchange"]}}})j"};
 
-/// The catalog's, and those.
+/// The catalog's forms, and those.
 std::vector<const AlgorithmEntry*> entries() {
   std::vector<const AlgorithmEntry*> all;
   for (const AlgorithmEntry& entry : algorithm_catalog()) all.push_back(&entry);
@@ -132,7 +132,7 @@ std::vector<Form> with_coded_forms() {
   return all;
 }
 
-/// The graphs of this size whose kinds need no more to be said.
+/// The graphs of this size whose kinds have no required options.
 std::vector<Topology> graphs(int workers) {
   std::vector<Topology> all;
   for (const TopologyEntry& kind : topology_catalog()) try {
@@ -197,7 +197,7 @@ class Trial {
     script.shared_clock = shared_clock;
     ended.outcome = run_replay({spec, *objective, ended.recorder}, script, true, 2);
   }
-  /// Its bits depend on the seed alone, whichever driver executes it.
+  /// Whether the bits depend only on the seed, with any driver.
   bool synchronous() const { return !spec.method.is_asynchronous(); }
   std::unique_ptr<Objective> make_objective(int lanes) const {
     return quadratic(task, spec.workers, spec.seeds, lanes);
@@ -334,7 +334,7 @@ TEST_CASE("conformance: and so they do on graphs that change from exchange to ex
   CHECK(trials > 100);
 }
 
-// Of the averaged gradient it would be up to √n smaller.
+// The norm of the averaged gradient would be up to √n smaller.
 TEST_CASE("conformance: gradient_norm is a worker's own, the mean over the workers") {
   for_each_form(ring(4), [](Trial& trial) {
     trial.spec.cadence.consensus_every = trial.spec.cadence.evaluate_every = 1e9;
@@ -350,7 +350,7 @@ TEST_CASE("conformance: gradient_norm is a worker's own, the mean over the worke
     Ended simulated, threads, processes;
     trial.simulate(simulated);
     CHECK(simulated.recorder.last("gradient_norm") == Approx(expected));
-    if (!trial.synchronous()) return;  // there a worker may meet another before it begins
+    if (!trial.synchronous()) return;  // workers may meet others before their first gradient
     trial.run_on_threads(threads);
     trial.run_as_processes(processes);
     CHECK(threads.recorder.last("gradient_norm") == Approx(expected));

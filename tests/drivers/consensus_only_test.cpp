@@ -49,7 +49,7 @@ TEST_CASE("a run without gradients executes every edge that is due, and has noth
     Setup setup;
     gossip(setup, GradientClock::none);
     setup.virtual_time.network.link.latency_seconds = latency;
-    setup.virtual_time.compute.gradient_seconds = 2;  // what a unit of time stands for
+    setup.virtual_time.compute.gradient_seconds = 2;  // the length of a unit of time
     const Outcome outcome = setup.run();
     CHECK(outcome.ending == Ending::finished);
     CHECK(outcome.position.gradients == 0);

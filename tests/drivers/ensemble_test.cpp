@@ -107,7 +107,7 @@ TEST_CASE("ensemble: buffers are averaged, or stay each worker's own") {
   CHECK(mean_of_copies(mixed.ensemble, 100, buffers, true).buffers ==
         std::vector<std::vector<float>>{{3, 4}});
   CHECK(mean_of_copies(mixed.ensemble, 100, buffers, false).buffers == buffers);
-  // Without any there is one model to evaluate.
+  // Without buffers there is one model to evaluate.
   const std::vector<std::vector<float>> none(3);
   for (const bool average : {true, false})
     CHECK(mean_of_copies(mixed.ensemble, 100, none, average).buffers ==

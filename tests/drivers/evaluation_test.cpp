@@ -1,4 +1,4 @@
-// What is measured of the mean and of the workers' own models, computed again from the models.
+// Measurements of the mean and of the workers' own models, computed again from the models.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -72,7 +72,7 @@ double squared(const std::vector<float>& values) {
   return sum;
 }
 
-/// As WatchedTask says, on the test set; the curvature is 1.
+/// As WatchedTask defines it, on the test set; the curvature is 1.
 double own_loss(const WatchedTask::Model& model) {
   return squared(model.x) / 2 + squared(model.buffers);
 }
@@ -83,7 +83,7 @@ double own_accuracy(const WatchedTask::Model& model) {
   return above;
 }
 
-/// The mean over the workers of their own objectives at the model, as their gradients tell it.
+/// The mean over the workers of their own objectives at the model, from their gradients.
 double training_loss(const Replayable& run, const WatchedTask::Model& model) {
   const auto objective = quadratic(run.task, run.spec.workers, run.spec.seeds, 1);
   std::vector<float> g(model.x.size());
@@ -132,7 +132,7 @@ TEST_CASE("every evaluation is of the exact mean, and of the models that it is t
     const Outcome outcome = it.execute();
     REQUIRE(outcome.ending == Ending::finished);
     const auto& losses = it.recorder.series("eval_loss");
-    REQUIRE(losses.size() >= 2);  // threads leave out those that come too late
+    REQUIRE(losses.size() >= 2);  // threads leave out samples that come too late
     REQUIRE(it.evaluated.size() == losses.size() * (1 + kWatched));
     for (std::size_t k = 0; k < losses.size(); ++k) {
       INFO("evaluation " << k);
@@ -162,7 +162,7 @@ TEST_CASE("CORRECTNESS 14: the final model is the exact mean of the workers") {
     WatchedRun it = watched(way, run);
     const Outcome outcome = it.execute();
     REQUIRE(outcome.ending == Ending::finished);
-    // At the end alone: the workers come last, and the digests say that these are they.
+    // At the end the workers come last, and the digests show that these are they.
     REQUIRE(it.evaluated.size() == it.recorder.series("eval_loss").size() + kWatched);
     const auto workers = std::span(it.evaluated).last(kWatched);
     for (std::size_t w = 0; w < kWatched; ++w)
@@ -223,7 +223,7 @@ TEST_CASE("workers that never talk are not rewarded by the training loss of thei
     const auto [silent, silent_at_mean] = run_of(driver, "ad-psgd", 0);
     INFO(driver << ": all-reduce " << reduced << ", " << reduced_at_mean << "; silent " << silent
                 << ", " << silent_at_mean);
-    // Why it is no outcome. On threads how far each worker has come by then is the scheduler's.
+    // Therefore it is no outcome: on threads the scheduler decides how far each worker has come.
     CHECK(silent < (driver == std::string("virtual") ? 0.1 : 0.5) * reduced);
     CHECK(silent_at_mean > 0.99 * reduced_at_mean);
     CHECK(reduced_at_mean == Approx(reduced).epsilon(0.1));  // at one point on all data

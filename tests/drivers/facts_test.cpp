@@ -1,4 +1,4 @@
-// Facts about exchanges that hold of whole runs.
+// Facts about the exchanges of whole runs.
 #include <cmath>
 #include <map>
 

@@ -16,8 +16,8 @@
 
 namespace acid::test {
 
-/// Parameters that keep a worker busy for long enough that others get on meanwhile; a sanitizer
-/// makes each of them cost ten times as much.
+/// Parameters that keep a worker busy long enough for others to go on meanwhile; a sanitizer makes
+/// each of them cost ten times as much.
 #ifdef ACID_SANITIZED
 inline constexpr int kLongVector = 1000;
 #else
@@ -28,7 +28,7 @@ inline constexpr int kLongVector = 5000;
 inline constexpr const char* kCombineWhileAdapt = "say gradient hear step";
 inline constexpr const char* kAdaptThenCombine = "gradient step say hear";
 
-/// Keeps what it is told, and insists on the contract that positions never decrease.
+/// Keeps what it is told, and checks the contract that positions never decrease.
 class MemoryRecorder final : public Recorder {
  public:
   struct Point {
@@ -40,10 +40,10 @@ class MemoryRecorder final : public Recorder {
     if (when_progress) when_progress(here);
   }
   void note(Severity, std::string_view) override {}
-  /// Insists that a worker's events come without gaps.
+  /// Checks that a worker's events come without gaps.
   void events(int worker, std::int64_t first, std::span<const Event> events) override;
 
-  /// The run goes on from a cut: its events need not start at 0.
+  /// The run resumes a cut: its events need not start at 0.
   void events_may_start_late() { events_may_start_late_ = true; }
   /// Requests a stop once so many samples have been taken.
   void stop_after_samples(int count, std::stop_source source) {
@@ -51,10 +51,10 @@ class MemoryRecorder final : public Recorder {
     stop_ = std::move(source);
   }
 
-  /// Called with whatever progress is told, by the thread that tells it.
+  /// Called with every progress, by the thread that reports it.
   std::function<void(const Position&)> when_progress = {};
 
-  /// Of the whole run, or of one worker.
+  /// The series of the whole run, or of one worker.
   const std::vector<Point>& series(const std::string& metric, int worker = kWholeRun) const;
   double last(const std::string& metric) const { return series(metric).back().value; }
   /// Value at a normalised time that was sampled exactly.
@@ -72,11 +72,11 @@ class MemoryRecorder final : public Recorder {
   std::stop_source stop_;
 };
 
-/// Called by a worker's thread before it computes a gradient. There a test can let workers wait for
-/// what it wants to see while they are under way; how fast they are must not matter.
+/// Called by a worker's thread before it computes a gradient. A test can make workers wait there
+/// for an event while they are under way, so that their speed does not matter.
 using BeforeGradient = std::function<void(int worker, std::int64_t step)>;
 
-/// The objective, with something to be done before each gradient.
+/// The objective, with a call before each gradient.
 std::unique_ptr<Objective> with(BeforeGradient before, std::unique_ptr<Objective> objective);
 
 /// A run on the quadratic task, small enough to read.
@@ -84,7 +84,7 @@ struct Setup {
   nlohmann::json topology = {{"kind", "ring"}};
   int workers = 8;
   std::string algorithm = "ad-psgd";
-  const AlgorithmEntry* entry = nullptr;              // instead: a listing's
+  const AlgorithmEntry* entry = nullptr;              // used instead of `algorithm`: a listing's
   nlohmann::json options = nlohmann::json::object();  // of the algorithm
   nlohmann::json codec = {};                          // null: none
   nlohmann::json task = nlohmann::json::object();     // of the quadratic
@@ -98,7 +98,7 @@ struct Setup {
   MemoryRecorder recorder;
   Checkpointing checkpointing;
   Outcome run(std::stop_token stop = {});
-  /// Calls `driver` with the run that this describes, whose objective has so many lanes.
+  /// Calls `driver` with this run, whose objective has so many lanes.
   void with_run(int lanes, std::stop_token stop, const std::function<void(const Run&)>& driver);
 };
 

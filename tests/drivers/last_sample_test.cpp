@@ -1,5 +1,5 @@
-// What a run against the clock leaves last: the throttle at every beginning of a gradient, and the
-// sample at the end, recomputed from the event log.
+// The last values of a run against the clock: the throttle at every beginning of a gradient, and
+// the sample at the end, recomputed from the event log.
 #include <algorithm>
 #include <atomic>
 #include <string>
@@ -19,7 +19,7 @@ using test::script_of;
 namespace {
 
 /// The largest number of due edges that any worker had waiting when a gradient began, by its log.
-/// One more may be in flight, which the log does not tell from those.
+/// It may count one more, which was in flight: the log does not tell.
 int most_waiting(const MemoryRecorder& recorder, const RunSpec& spec) {
   std::vector<std::vector<double>> due(static_cast<std::size_t>(spec.workers));
   EdgeSchedule list(*spec.topology, spec.method.rate, spec.seeds);
@@ -43,7 +43,7 @@ int most_waiting(const MemoryRecorder& recorder, const RunSpec& spec) {
   return static_cast<int>(most);
 }
 
-/// A short run on threads, of which nothing is known but its log.
+/// A short run on threads, known only by its log.
 Replayable short_run(std::uint64_t seed, int exchange_threads) {
   Replayable run(
       {.workers = 4, .rate = 4, .gradients = 60, .dimension = 4 * kLongVector, .seed = seed});
@@ -53,7 +53,7 @@ Replayable short_run(std::uint64_t seed, int exchange_threads) {
   return run;
 }
 
-/// "", or in what the last sample is not the state after the last event.
+/// "", or how the last sample differs from the state after the last event.
 std::string stale_end(Replayable& run) {
   MemoryRecorder recorder, again;
   const Outcome recorded = run.record(recorder);
@@ -122,7 +122,7 @@ TEST_CASE("threads: a sample that comes too late is left to the end") {
       [&](int worker, std::int64_t) {
         if (worker == 0) return;
         comes_true([&] { return recorder.nearly_over.load(); });
-        std::this_thread::sleep_for(std::chrono::milliseconds(500));  // the thread looks oftener
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));  // the thread looks more often
       },
       quadratic(run.task, 2, run.spec.seeds, 3));
   const Outcome recorded = run_threads({run.spec, *objective, recorder}, run.options);

@@ -1,4 +1,4 @@
-// What does not fit a lattice is sent beside the messages, under every driver.
+// Values that do not fit a lattice are sent beside the messages, under every driver.
 #include <algorithm>
 #include <map>
 
@@ -23,7 +23,7 @@ void on_lattice(Setup& setup, double spacing, double latency) {
   setup.spec.budget.gradients = 80;
 }
 
-/// What a run tells of its progress, by whichever thread.
+/// The progress of a run, as reported by any thread.
 class Told {
  public:
   explicit Told(MemoryRecorder& recorder) {
@@ -47,7 +47,7 @@ struct Course {
   Outcome outcome;
 };
 
-/// The setup under a driver, and what it tells meanwhile.
+/// The setup under a driver, and its progress.
 Course course_of(Setup& setup, const std::string& driver) {
   setup.on_threads = driver == "threads";
   Course course;
@@ -57,7 +57,7 @@ Course course_of(Setup& setup, const std::string& driver) {
     course.told = told.positions();
     return course;
   }
-  setup.run();  // fills in what a run is
+  setup.run();  // fills in the run
   const Topology graph = make_topology(setup.workers, setup.topology);
   setup.spec.topology = &graph;
   Processes processes{.spec = setup.spec, .task = setup.task};
@@ -94,7 +94,7 @@ TEST_CASE("CORRECTNESS 26: bytes of a lattice are those of its messages and of w
       CHECK(mixed.position.bytes < exchanges(mixed) * 2 * (kMessage + kWhole));
       CHECK(mixed.position.bytes ==
             static_cast<std::int64_t>(sometimes.recorder.last("bytes_sent")));
-      // What never fits travels as it is.
+      // Values that never fit travel unpacked.
       if (!on_threads) CHECK(broken.worker_digests == plain.run().worker_digests);
     }
 }
@@ -117,8 +117,8 @@ TEST_CASE("a budget in bytes has what does not fit, on any number of threads") {
 
 TEST_CASE("CORRECTNESS 26: in rounds a lattice has the same bits and bytes under every driver") {
   // With 4 workers: D-PSGD on a ring has 8 messages in an exchange, a perfect matching 4. In a
-  // one-way one-peer graph each is heard by one other. In an epidemic each draws two that hear it:
-  // some of these it hears and some not, and others hear more of them.
+  // one-way one-peer graph each is heard by one other. In an epidemic each draws two that hear it;
+  // it hears some of these but not all, and others hear more of them.
   const struct {
     const char* algorithm;
     nlohmann::json options, topology;
@@ -148,7 +148,7 @@ TEST_CASE("CORRECTNESS 26: in rounds a lattice has the same bits and bytes under
     CHECK(broken.position.bytes == messages * (kMessage + kWhole));
     CHECK(mixed.position.bytes > messages * kMessage);
     CHECK(mixed.position.bytes < messages * (kMessage + kWhole));
-    CHECK(broken.worker_digests == run(0, false).worker_digests);  // it travels as it is
+    CHECK(broken.worker_digests == run(0, false).worker_digests);  // the rest travels unpacked
     const Outcome on_threads = run(0.008, true);
     CHECK(on_threads.worker_digests == mixed.worker_digests);
     CHECK(on_threads.position.bytes == mixed.position.bytes);
@@ -157,7 +157,7 @@ TEST_CASE("CORRECTNESS 26: in rounds a lattice has the same bits and bytes under
     again.options = options;
     again.topology = topology;
     on_lattice(again, 0.008, 0);
-    again.run();  // fills in what a run is
+    again.run();  // fills in the run
     const Topology graph = make_topology(4, again.topology);
     again.spec.topology = &graph;
     Processes processes{.spec = again.spec, .task = again.task};
@@ -185,12 +185,12 @@ TEST_CASE("CORRECTNESS 26: a server hears a lattice around 0, under every driver
   CHECK(fits.exchanges_drawn == 80);
   CHECK(fits.position.bytes == bytes(fits, false));
   CHECK(broken.position.bytes == bytes(broken, true));
-  CHECK(broken.worker_digests == a_psgd(plain, 0).run().worker_digests);  // it travels as it is
+  CHECK(broken.worker_digests == a_psgd(plain, 0).run().worker_digests);  // sent unpacked
   for (const char* const driver : {"virtual", "threads", "mpi"}) {
     INFO(driver);
     Setup sometimes;
     a_psgd(sometimes, 0.02).on_threads = driver == std::string("threads");
-    Outcome mixed = sometimes.run();  // fills in what a run is
+    Outcome mixed = sometimes.run();  // fills in the run
     if (driver == std::string("mpi")) {
       const Topology graph = make_topology(sometimes.workers, sometimes.topology);
       sometimes.spec.topology = &graph;
@@ -238,7 +238,7 @@ TEST_CASE("a run without rounds tells bytes that never fall and come near those 
       const std::int64_t end = course.outcome.position.bytes;
       CHECK(most > end / 2);
       CHECK(most <= end);
-      if (driver != std::string("threads"))  // these tell in another order than they commit
+      if (driver != std::string("threads"))  // threads may report in another order than they commit
         CHECK(std::ranges::is_sorted(course.told, {}, &Position::bytes));
       // A message that fits is a fifth of one that does not.
       for (const Position& here : course.told)

@@ -67,7 +67,7 @@ TEST_CASE("finishing an edge that is not in flight is a bug") {
 
 TEST_CASE("CORRECTNESS 21: no deadlock and the drawn order in a million random schedules") {
   // Edges of random graphs become due, start and finish in random interleavings: 5,000 rounds of
-  // 200 decisions. Whatever is taken must be the oldest unfinished edge of both its workers.
+  // 200 decisions. Each edge that is taken must be the oldest unfinished one of both its workers.
   Stream stream(2026);
   for (int round = 0; round < 5000; ++round) {
     const int n = 2 + static_cast<int>(stream.below(9));

@@ -1,5 +1,5 @@
-// CORRECTNESS 38: what exchanges do to the mean of all workers has no direction. Without gradients
-// it stays where it was, whatever the weights of a graph were rounded to.
+// CORRECTNESS 38: the effect of exchanges on the mean of all workers has no direction. Without
+// gradients the mean stays in its place, for any rounding of a graph's weights.
 #include <cmath>
 #include <cstdio>
 
@@ -18,8 +18,7 @@ struct Graph {
   bool directed = false;
 };
 
-/// Of a push graph that is drawn anew the numbers are divided by what arrived, a walk without a
-/// direction.
+/// A push graph that is drawn anew divides numbers by what arrived, a walk without a direction.
 double bound_for(const Graph& graph) {
   return std::string(graph.name) == "directed, epidemic" ? 4e-5 : kBound;
 }
@@ -40,8 +39,8 @@ std::vector<Graph> graphs() {
           {"directed, epidemic", {{"kind", "epidemic"}, {"peers", 2}, {"form", "push"}}, 9, true}};
 }
 
-/// ‖mean at the end − mean at the start‖ / ‖mean at the start‖; nothing where the method refuses
-/// the graph. `scale`: of the gradients' noise, 0: gradients are 0.
+/// ‖mean at the end − mean at the start‖ / ‖mean at the start‖; nothing if the method refuses the
+/// graph. `scale`: of the gradients' noise; 0: gradients are 0.
 std::optional<double> drift(const AlgorithmEntry& entry, const Graph& graph, int rounds) {
   constexpr int kDimension = 16;
   Setup setup;
@@ -75,8 +74,8 @@ std::optional<double> drift(const AlgorithmEntry& entry, const Graph& graph, int
   return std::sqrt(moved / length);
 }
 
-/// Every method of rounds or pairs: what a server has is no mean of its workers.
-/// On directed graphs, push-sum alone: those that send a number.
+/// Every method of rounds or pairs (a server's model is no mean of its workers); on directed graphs
+/// only push-sum, which sends a number.
 template <class Visit>
 void for_each_method(const Graph& graph, const Visit& visit) {
   for (const AlgorithmEntry& entry : algorithm_catalog()) {
@@ -86,7 +85,7 @@ void for_each_method(const Graph& graph, const Visit& visit) {
   }
 }
 
-/// The largest of all methods, each named where it is above the bound.
+/// The largest drift of all methods; names each method that is above the bound.
 void check(const Graph& graph, int rounds) {
   for_each_method(graph, [&](const AlgorithmEntry& entry) {
     const auto moved = drift(entry, graph, rounds);

@@ -1,4 +1,4 @@
-// The reduction alone: whatever comes first, its bits are those of mean_in_order.
+// The reduction alone: its bits are those of mean_in_order, for any order of arrival.
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -17,7 +17,7 @@ namespace {
 
 using Vector = std::vector<float>;
 
-/// Of many magnitudes, so that sums in another order would have other bits.
+/// Numbers of many magnitudes, so that sums in another order would have other bits.
 Vector own_vector(std::size_t dimension, int round, int rank) {
   auto state = static_cast<std::uint32_t>(1000 * round + rank + 1);
   Vector values(dimension);
@@ -38,7 +38,7 @@ Vector expected_mean(std::size_t dimension, int round, int size) {
   return mean;
 }
 
-/// Adds up what all ranks bring, as a collective of the MPI library does.
+/// Adds up the vectors of all ranks, as a collective of the MPI library does.
 class Meeting {
  public:
   Meeting(int size, std::size_t dimension) : size_(size), sum_(dimension) {}
@@ -60,7 +60,7 @@ class Meeting {
   Vector sum_ GUARDED_BY(mutex_);
 };
 
-/// The rounds of one process. Its buckets come in an order and at moments of its own.
+/// The rounds of one process. Its buckets come in an order and at times of its own.
 std::vector<Vector> means_of(Transport& transport, std::size_t dimension, int rounds,
                              const std::function<void(std::span<float>)>& library_sum) {
   Post post(transport);

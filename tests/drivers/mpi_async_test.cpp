@@ -84,19 +84,19 @@ TEST_CASE("CORRECTNESS 13: mpi executes a prefix of the list, in each worker's d
       overlapped = overlapped || (in_flight && event.kind == EventKind::commit_and_begin);
     }
   }
-  CHECK(overlapped != windows);  // there an exchange is one event
+  CHECK(overlapped != windows);  // with windows an exchange is one event
 }
 
 TEST_CASE("mpi: a slow worker does not slow the others, and the end waits for nobody's share") {
   Replayable run({.workers = 3, .rate = 0.2, .gradients = 600, .dimension = 1000});
   Processes processes{run.spec, run.task};
   processes.options.resize(3);
-  processes.options[2].slow_factor = 10'000;  // of 20 µs: the others get there on any machine
+  processes.options[2].slow_factor = 10'000;  // times 20 µs: the others finish first
   MemoryRecorder recorder;
   const Outcome outcome = processes.run(recorder);
   check_no_errors(processes);
   CHECK(sum(outcome.worker_gradients) == 600);
-  // How the others share the gradients is up to whoever gives them their cores.
+  // The scheduler decides how the others share the gradients.
   const std::int64_t others = outcome.worker_gradients[0] + outcome.worker_gradients[1];
   CHECK(outcome.worker_gradients[2] * 2 * 3 < others);
   check_replays(run, recorder, outcome);
@@ -123,7 +123,7 @@ TEST_CASE("mpi: an asynchronous run goes on from a cut, and all of it replays as
   CHECK(resumed.position.gradients == 3000);
   CHECK(resumed.exchanges_done == outcome.exchanges_done);
 
-  // What was recorded before the cut and what came after it are one log.
+  // The records before and after the cut are one log.
   ReplayScript joined = script(whole, 3);
   for (int w = 0; w < 3; ++w) {
     auto& events = joined.workers[static_cast<std::size_t>(w)];
@@ -244,7 +244,7 @@ TEST_CASE("mpi: any number of gradients may lie between two samples", "[release]
 TEST_CASE("mpi: a worker's clock never goes back and stops where it is told") {
   WorkerClock clock(4);
   clock.hear(10);
-  CHECK(clock.count() == 0);  // nobody has said how far it may go
+  CHECK(clock.count() == 0);  // its limit is not known yet
   clock.stop_at(WorkerClock::kFree);
   CHECK(clock.count() == 10);
   CHECK(clock.time() == 2.5);

@@ -16,21 +16,21 @@ namespace acid::test {
 struct Processes {
   const RunSpec& spec;
   nlohmann::json task;                   // of the quadratic
-  std::vector<MpiOptions> options = {};  // by rank; those that are missing are the default
+  std::vector<MpiOptions> options = {};  // by rank; default for missing ones
   bool windows = true;                   // partners reach each other's memory
-  bool goes_on = false;                  // without those that are lost
+  bool goes_on = false;                  // without lost processes
   std::atomic<int> lost = 0;             // processes that ended by an error
   /// Called with the cluster before it is used.
   std::function<void(LocalCluster&)> before = {};
-  int asks_to_stop = 0;  // the rank that hears of the stop request
+  int asks_to_stop = 0;  // the rank that gets the stop request
   /// Called with the cluster by a thread of its own while the run goes on.
   std::function<void(LocalCluster&)> meanwhile = {};
-  /// Of one process; absent: the quadratic.
+  /// The objective of one process; absent: the quadratic.
   std::function<std::unique_ptr<Objective>(int rank)> objective = {};
   /// Checkpointing::look_first of one process.
   std::function<void(int rank)> look_first = {};
   BeforeGradient before_gradient = {};  // of the quadratic; called by all processes
-  /// What ended a process, by rank: "" or the message of its error.
+  /// The reason for a process's end, by rank: "" or the message of its error.
   std::vector<std::string> errors = {};
 
   /// Rank 0's outcome.
@@ -38,12 +38,12 @@ struct Processes {
               std::stop_token stop = {});
 };
 
-/// That no process ended by an error.
+/// Checks that no process ended by an error.
 void check_no_errors(const Processes& processes);
 
 /// The log of an asynchronous run.
 ReplayScript script(const MemoryRecorder& recorder, int workers);
-/// That it gives every event, digest and value of the run again.
+/// Checks that the log gives every event, digest and value of the run again.
 void check_replays(Replayable& run, const MemoryRecorder& recorder, const Outcome& recorded);
 
 std::int64_t sum(const std::vector<std::int64_t>& values);

@@ -1,4 +1,4 @@
-// Asynchronous runs under the mpi driver that go on when a process is lost.
+// Asynchronous runs under the mpi driver that go on after the loss of a process.
 #include <atomic>
 #include <set>
 
@@ -24,7 +24,7 @@ bool log_ends_lost(const MemoryRecorder& recorder, int worker) {
   return !events.empty() && events.back().kind == EventKind::lost;
 }
 
-/// That only the processes of `victims` ended by an error, and the run as it does without one.
+/// Checks that only processes of `victims` failed, and that the run ended normally without them.
 void check_went_on(Replayable& run, const Processes& processes, const MemoryRecorder& recorder,
                    const Outcome& outcome, const std::set<int>& victims) {
   REQUIRE(processes.errors[0] == "");
@@ -125,7 +125,7 @@ TEST_CASE("mpi: processes may be lost at any moment, all but rank 0") {
     Processes processes{run.spec, run.task};
     processes.goes_on = true;
     std::atomic<LocalCluster*> cluster{nullptr};
-    // By its own thread, at a gradient of its own.
+    // Killed by its own thread, at a gradient of its own.
     processes.meanwhile = [&](LocalCluster& all) { cluster.store(&all); };
     const int victims = 1 + repetition % 4;
     processes.before_gradient = [&](int worker, std::int64_t step) {

@@ -57,15 +57,15 @@ void check_same_run(const MemoryRecorder& a, const Outcome& x, const MemoryRecor
   CHECK(test::other_series(a, b) == "");
 }
 
-/// Tells of its gradient in pieces, last one first, and at one step of one worker loses its way.
+/// Hands its gradient over in pieces, last one first, and fails at one step of one worker.
 class InPieces final : public Objective {
  public:
   InPieces(const Replayable& run, int lanes)
       : inner_(test::quadratic(run.task, run.spec.workers, run.spec.seeds, lanes)) {}
   int worker = -1;
   std::int64_t step = 0;
-  double loss = std::numeric_limits<double>::quiet_NaN();  // there
-  bool throws = false;                                     // instead
+  double loss = std::numeric_limits<double>::quiet_NaN();  // at that step
+  bool throws = false;                                     // instead of the loss
   double work_seconds = 0;                                 // of processor time, in every gradient
 
   std::size_t dimension() const override { return inner_->dimension(); }
@@ -223,7 +223,7 @@ TEST_CASE("mpi: limits and targets end a synchronous run between two rounds") {
       CHECK(outcome.ending == Ending::finished);
       CHECK(outcome.message.empty() == !budget.target.has_value());
       CHECK(outcome.position.seconds < 30);
-      // Executed again it ends there because it is told to.
+      // Repeated, it ends there because it is told to.
       budget.seconds = budget.bytes = kNever;
       budget.target.reset();
       run.spec.end_at_gradients = outcome.position.gradients;
@@ -345,14 +345,14 @@ TEST_CASE("mpi: waiting for a slow process is idle time, and changes no bit") {
     };
     processes.options.resize(3);
     processes.options[1].slow_factor = 26;
-    // Where another process did not get a core for a while, the slow one waited for that: again.
+    // If another process did not get a core for a while, the slow one waited for it: try again.
     bool others_waited = false;
     for (int tries = 0; tries < 10 && !others_waited; ++tries) {
       MemoryRecorder recorder, threads;
       const Outcome outcome = processes.run(recorder);
       check_no_errors(processes);
       check_same_run(recorder, outcome, threads, run.record(threads), 3);
-      CHECK(outcome.position.seconds >= 10 * 25 * 2e-3);  // what the slow one sleeps in ten rounds
+      CHECK(outcome.position.seconds >= 10 * 25 * 2e-3);  // sleep of the slow one in ten rounds
       CHECK(shortest(outcome, 1, SpanKind::compute) >= 25 * 2e-3);
       const std::vector<double>& idle = outcome.worker_idle_seconds;
       REQUIRE(idle.size() == 3);

@@ -12,8 +12,8 @@
 #include "engine/run/run_spec.hpp"
 #include "engine/worker/objective.hpp"
 
-/// Every method of the catalog once more, written in double precision from the formula of its paper
-/// and not from its listing, to compare the program's runs with.
+/// Every method of the catalog, written again in double precision from its paper's formula and not
+/// from its listing, for comparison with the program's runs.
 namespace acid::test::references {
 
 using Vector = std::valarray<double>;
@@ -28,24 +28,24 @@ class Bowls final : public Objective {
  public:
   Bowls(int workers, std::size_t dimension, double spread = 0, bool alike = false);
 
-  /// What a run is told of the task, in single precision; …
+  /// The run's view of the task, in single precision.
   std::size_t dimension() const override { return dimension_; }
   std::vector<Segment> segments() const override;
   void start(int worker, std::span<float> x, std::span<float> buffers) const override;
-  /// … which notes where the gradient was taken, …
+  /// Notes where the gradient was taken.
   double gradient(int lane, int worker, std::int64_t step, std::span<const float> x,
                   std::span<float> buffers, std::span<float> g) override;
   int evaluation_chunks(EvaluationSet) const override { return 1; }
-  /// … and every model that is evaluated on the test set, in that order.
+  /// Notes every model that is evaluated on the test set, in order.
   PartialEvaluation evaluate(int lane, EvaluationSet set, int chunk, std::span<const float> x,
                              std::span<const float> buffers) override;
   bool has_accuracy() const override { return false; }
 
-  /// What a reference is told of it.
+  /// The reference's view of the task.
   Vector start(int worker) const;
   Vector gradient(int worker, std::int64_t step, const Vector& x) const;
 
-  /// What a run told: points[w][k] is where worker w's gradient number k was taken.
+  /// Notes of a run: points[w][k] is where worker w's gradient number k was taken.
   std::vector<std::vector<Vector>> points;
   std::vector<Vector> evaluated;
 
@@ -55,26 +55,26 @@ class Bowls final : public Objective {
   std::vector<Vector> curvatures_, optima_;
 };
 
-/// Where gradients were taken, and what came of it.
+/// Where gradients were taken, and the resulting models.
 struct Trajectory {
   std::vector<std::vector<Vector>> points;  // by worker and number of the gradient
   std::vector<Vector> models;               // by worker, at the end
   Vector mean;                              // the run's model at the end
 };
-/// The largest difference of two elements, relative to the largest element of the reference; of the
-/// points as many as the reference has. Infinite where one of them is not finite.
+/// The largest difference of two elements, relative to the largest element of the reference, over
+/// the reference's number of points. Infinite if one of them is not finite.
 double deviation(const Trajectory& run, const Trajectory& reference);
-/// The same of the run's model at the end alone.
+/// The same for the run's model at the end alone.
 double deviation_of_mean(const Trajectory& run, const Trajectory& reference);
 
-/// The learning rates that runs are compared under: constant, in steps, a cosine to 0, a warm-up
-/// from 0, an inverse square root after one, and one step to 0, where a run then stays.
+/// The learning rates of the compared runs: constant, in steps, a cosine to 0, a warm-up from 0, an
+/// inverse square root after one, and one step to 0, where the run then stays.
 std::vector<std::string> schedule_names();
 Schedule schedule_of(const std::string& name);
 /// γ after a share of all gradients in (0, 1], from the schedule's definition.
 double rate_of(const std::string& name, double progress);
 
-/// A run that is compared.
+/// A compared run.
 struct Variant {
   nlohmann::json options = nlohmann::json::object();  // of the method, beside its fallbacks
   double momentum = 0;                                // PyTorch's SGD
@@ -87,8 +87,7 @@ struct Variant {
   bool late = true;                       // their messages take time
 };
 
-/// What the references of synchronous methods walk through: all workers' gradients, again and
-/// again.
+/// A reference's walk through a synchronous method: all workers' gradients, again and again.
 class Rounds {
  public:
   struct Settings {
@@ -99,7 +98,7 @@ class Rounds {
     double momentum;
     nlohmann::json options;  // all of them
     std::function<Matrix(std::int64_t exchange)> matrix;
-    /// Which elements a codec that draws them lets through, for a message of all workers.
+    /// The elements of a message of all workers that a codec that draws them lets through.
     std::function<Vector(std::int64_t exchange)> mask = {};
   };
   explicit Rounds(Settings settings);
@@ -108,14 +107,14 @@ class Rounds {
   bool goes_on() const { return taken_ < settings_.gradients; }
   /// The workers' next gradients, each at its own row.
   Rows gradient(const Rows& at);
-  /// γ of the gradients that were taken last.
+  /// γ of the last gradients.
   double rate() const;
-  /// What SGD makes of gradients: u ← βu + g (torch.optim.SGD, dampening 0).
+  /// SGD's direction from gradients: u ← βu + g (torch.optim.SGD, dampening 0).
   Rows direction(const Rows& g);
   double momentum() const { return settings_.momentum; }
-  /// The step that SGD takes by the next gradients, at these points: γ u.
+  /// SGD's step with the next gradients, at these points: γ u.
   Rows sgd_step(const Rows& at);
-  /// xᵢ ← xᵢ − γ uᵢ so many times. False where the gradients come to an end before.
+  /// xᵢ ← xᵢ − γ uᵢ so many times. Returns false if the gradients end before.
   bool local_steps(Rows& x, std::int64_t count);
 
   /// W of the next exchange, and its number from 0.
@@ -126,7 +125,7 @@ class Rounds {
   Rows mix(const Rows& x) { return mix(next_matrix(), x); }
   /// The workers' mean, in every row.
   Rows mean(const Rows& x) const;
-  /// Of each row the largest magnitudes, this share of them, and 0 elsewhere.
+  /// The largest magnitudes of each row, this share of them, and 0 elsewhere.
   Rows largest(const Rows& x, double share) const;
   /// One number per worker as a factor of its row.
   Rows as_rows(const Vector& numbers) const;
@@ -134,14 +133,14 @@ class Rounds {
 
   const nlohmann::json& options() const { return settings_.options; }
   double number(const char* key) const { return settings_.options.at(key).get<double>(); }
-  /// 0 where it is not given.
+  /// The option's value; 0 if it is not given.
   std::int64_t whole(const char* key) const;
   double share() const { return settings_.options.at("codec").at("share").get<double>(); }
   int workers() const { return settings_.workers; }
   std::size_t dimension() const { return settings_.task.dimension(); }
   std::int64_t taken() const { return taken_; }
 
-  /// Once the reference is through: with its models.
+  /// The result, with the reference's models at its end.
   Trajectory trajectory(const Rows& models) const;
 
  private:
@@ -151,7 +150,7 @@ class Rounds {
   Trajectory noted_;
 };
 
-/// What an asynchronous run leaves to its reference: who did what when, and nothing of numbers.
+/// What a reference knows of an asynchronous run: its events, but no numbers.
 struct Logged {
   const Bowls& task;
   int workers;
@@ -169,7 +168,7 @@ struct Logged {
   std::vector<std::vector<double>> rates(const std::function<bool(const Event&)>& counts) const;
 };
 
-/// A method and how it is computed again: one of the two.
+/// A method and its reference: one of the two functions.
 struct Reference {
   std::string_view method;
   Rows (*rounds)(Rounds&) = nullptr;  // returns the workers' models
@@ -188,16 +187,16 @@ const std::vector<Reference>& all_references();
 
 // Graphs, as recipes have them.
 inline const nlohmann::json kRing = {{"kind", "ring"}};  // of 5: λ(W) = ⅓ + ⅔ cos(2πk/5)
-/// Of 6, with degrees 1, 2 and 3.
+/// A graph of 6 workers with degrees 1, 2 and 3.
 inline const nlohmann::json kIrregular = {
     {"kind", "edges"}, {"edges", {{0, 1}, {1, 2}, {0, 2}, {2, 3}, {3, 4}, {3, 5}}}};
-/// Of 6 workers, each of which sends to two: columns of its matrices sum to 1, rows do not.
+/// A graph of 6 workers that send to two each: columns of its matrices sum to 1, rows do not.
 inline const nlohmann::json kPush = {{"kind", "epidemic"}, {"form", "push"}};
 inline const nlohmann::json kOnePeer = {{"kind", "one-peer-exponential"}};
 inline const nlohmann::json kComplete = {{"kind", "complete"}};
 int workers_on(const nlohmann::json& graph);
 
-/// A method on the virtual driver, and its reference. `entry` may be the listing of one that has
+/// A method on the virtual driver, and its reference. `entry` may be the listing of a method with
 /// kernels.
 struct Comparison {
   const AlgorithmEntry* entry;
@@ -207,12 +206,12 @@ struct Comparison {
   std::string schedule;
   int workers = 0;  // 0: workers_on() the graph
   std::string name() const;
-  /// Whether the graph is one that the method needs.
+  /// Whether the method allows the graph.
   bool is_possible() const;
-  /// Of a run on the virtual driver, in single precision, from the reference.
+  /// How far a run on the virtual driver, in single precision, is from the reference.
   double simulated(double (*measure)(const Trajectory&, const Trajectory&) = deviation) const;
-  /// Of the method's own rule in double precision, walked through without a driver. Methods of
-  /// rounds without a codec only.
+  /// How far the method's own rule, in double precision and without a driver, is from it. Only for
+  /// methods of rounds without a codec.
   double in_double_precision() const;
 };
 /// Every method, variant, graph and schedule.

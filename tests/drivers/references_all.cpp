@@ -1,4 +1,4 @@
-// Methods of rounds whose workers hear all, or one other that is drawn.
+// Methods of rounds whose workers hear all, or one drawn worker.
 #include <cmath>
 
 #include "tests/drivers/references.hpp"
@@ -55,8 +55,8 @@ Rows diloco(Rounds& run) {
   return x;
 }
 
-// Douillard et al. 2025, 2501.18512, Algorithm 2: fragments take turns; what a fragment's φ − x was
-// τ steps before the end of its round moves φ by Nesterov's step, and x ← α x + (1 − α) φ there.
+// Douillard et al. 2025, 2501.18512, Algorithm 2: fragments take turns; a fragment's φ − x, taken τ
+// steps before the end of its round, moves φ by Nesterov's step, and x ← α x + (1 − α) φ there.
 Rows streaming_diloco(Rounds& run) {
   const double alpha = run.number("alpha"), eta = run.number("eta"), beta = run.number("beta");
   const std::int64_t steps = run.whole("steps"), delay = run.whole("delay");
@@ -102,8 +102,8 @@ Rows des_loc(Rounds& run) {
   return x;
 }
 
-// LOSCAR-SGD, 2605.20866: y after all but the last D of H steps is sent, z follows from it by
-// these; x = mean y + (z − y).
+// LOSCAR-SGD, 2605.20866: y after all but the last D of H steps is sent, and these steps lead from
+// it to z; x = mean y + (z − y).
 Rows loscar(Rounds& run) {
   const std::int64_t steps = run.whole("steps"), delay = run.whole("delay");
   Rows x = run.start();
@@ -115,8 +115,8 @@ Rows loscar(Rounds& run) {
   return x;
 }
 
-// Sarfi et al. 2025, 2508.15706, Algorithm 1: e ← β e + (φ − x), Δ̂ = TopK(e), e ← e − Δ̂,
-// φ ← φ − α mean Δ̂, x ← φ. What is sent is not quantised here.
+// Sarfi et al. 2025, 2508.15706, Algorithm 1: e ← β e + (φ − x), Δ̂ = TopK(e), e ← e − Δ̂, φ ← φ −
+// α mean Δ̂, x ← φ. Messages are not quantised here.
 Rows sparseloco(Rounds& run) {
   const double alpha = run.number("alpha"), beta = run.number("beta");
   const double share = run.options().contains("codec") ? run.share() : 1;
@@ -144,8 +144,8 @@ Rows sparta(Rounds& run) {
   return x;
 }
 
-// Kolehmainen et al. 2025, 2506.10911, eq. 2–3 as its code has them: of two drawn workers
-// m ← β m + η avg(x − φ) + η (avg φ − φ), φ ← φ + m, x ← φ. Who is alone has itself for an average.
+// Kolehmainen et al. 2025, 2506.10911, eq. 2–3 as in its code: two drawn workers do m ← β m + η
+// avg(x − φ) + η (avg φ − φ), φ ← φ + m, x ← φ. A worker alone is its own average.
 Rows noloco(Rounds& run) {
   const double eta = run.number("eta"), beta = run.number("beta");
   Rows x = run.start(), phi = x, m(0.0, x.size());
@@ -159,14 +159,14 @@ Rows noloco(Rounds& run) {
 }
 
 // Nadiradze et al. 2019, 1910.12308, Algorithm 1 with a fixed number of steps: H of both, then
-// their average. Here every worker that can be has a partner at once.
+// their average. As many workers as possible have a partner here at once.
 Rows swarm_fixed(Rounds& run) {
   Rows x = run.start();
   while (run.local_steps(x, run.whole("steps"))) x = run.mix(x);
   return x;
 }
 
-// Ibid., Algorithm 2: x ← ½ (s + s') − h, of the models s of before the steps h.
+// Ibid., Algorithm 2: x ← ½ (s + s') − h, with the models s before the steps h.
 Rows swarm_fixed_nonblocking(Rounds& run) {
   Rows x = run.start();
   while (run.goes_on()) {
@@ -186,7 +186,7 @@ nlohmann::json random_k(double share) {
   return {{"kind", "random-k"}, {"share", share}, {"common", true}, {"error_feedback", false}};
 }
 
-// Of rounds of 7 steps the last is not whole.
+// A run of rounds of 7 steps ends within a round.
 const nlohmann::json kSeven = {{"steps", 7}};
 
 }  // namespace

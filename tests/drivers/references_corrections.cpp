@@ -1,4 +1,4 @@
-// Methods of rounds that correct the bias of gossip by what was before.
+// Methods of rounds that correct the bias of gossip by earlier values.
 #include "tests/drivers/references.hpp"
 
 namespace acid::test::references {

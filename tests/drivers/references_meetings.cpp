@@ -1,4 +1,4 @@
-// Methods of drawn pairs: who met whom when is read from the log of events, every number computed
+// Methods of drawn pairs: the meetings are read from the log of events, every number is computed
 // again.
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace acid::test::references {
 namespace {
 
-/// What a method does to worker w; x is its model. Times are normalised.
+/// A method's effect on worker w; x is its model. Times are normalised.
 class Meetings {
  public:
   explicit Meetings(const Logged& log) : log_(log), momenta_(log.events.size()) {
@@ -23,7 +23,7 @@ class Meetings {
   virtual void drift(std::size_t, double /*elapsed*/) {}
   virtual void step(std::size_t w, const Vector& by) { x[w] -= by; }
   virtual Vector offer(std::size_t w) { return x[w]; }
-  /// `late`: for how long the offers have been under way.
+  /// `late`: how long the offers have been under way.
   virtual void hear(std::size_t w, const Vector& own, const Vector& theirs, double late) = 0;
 
   Trajectory play();
@@ -75,7 +75,7 @@ void Meetings::commit(std::size_t w) {
   step(w, rates_[w][k] * momenta_[w]);
 }
 
-// False where the worker waits for its partner to come that far.
+// Returns false if the worker waits for its partner.
 bool Meetings::play_next(std::size_t w) {
   const Event* const event = next(w);
   if (event == nullptr) return false;
@@ -134,7 +134,7 @@ Trajectory Meetings::play() {
   noted_.mean.resize(log_.task.dimension(), 0.0);
   for (std::size_t w = 0; w < n; ++w) {
     go_to(w, end);
-    noted_.points[w].resize(static_cast<std::size_t>(taken_[w]));  // what had begun is not computed
+    noted_.points[w].resize(static_cast<std::size_t>(taken_[w]));  // those only begun are not there
     noted_.models.push_back(x[w]);
     noted_.mean += x[w] / static_cast<double>(n);
   }
@@ -198,7 +198,7 @@ class A2cid2 : public Meetings {
 
 Trajectory a2cid2(const Logged& log) { return A2cid2(log).play(); }
 
-// Nadiradze et al. 2019, Algorithm 2: partners exchange the models s of before their local steps h,
+// Nadiradze et al. 2019, Algorithm 2: partners exchange the models s before their local steps h,
 // and x ← ½ (s + s') − h. Both take in their steps.
 class SwarmNonblocking : public Meetings {
  public:

@@ -43,7 +43,7 @@ Rows sgp(Rounds& run) {
   return x / run.as_rows(w);
 }
 
-// Ibid., Algorithm 2 with τ = 1: what was sent before the gradient is received after it, so that
+// Ibid., Algorithm 2 with τ = 1: messages sent before the gradient are received after it, so that
 // x⁺ = P x − γ g(x / w).
 Rows osgp(Rounds& run) {
   Rows x = run.start();
@@ -104,8 +104,8 @@ Rows choco(Rounds& run) {
   return x;
 }
 
-// The order of its authors' code (ChocoSGD, convex_code/logistic.py): the estimates that x moves
-// towards are those of before the gradient's step; they begin as what is sent of the start point.
+// The order of its authors' code (ChocoSGD, convex_code/logistic.py): x moves towards the estimates
+// before the gradient's step; they begin as the message of the start point.
 Rows choco_overlapped(Rounds& run) {
   const double rho = run.number("rho"), share = run.options().contains("codec") ? run.share() : 1;
   Rows x = run.start(), known(0.0, x.size());

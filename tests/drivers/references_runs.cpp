@@ -1,4 +1,4 @@
-// The runs that references are compared with.
+// The runs that are compared with references.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -33,7 +33,7 @@ Matrix metropolis(const Topology& graph) {
   return weights;
 }
 
-/// 1/(1 + those it sends to) for whoever sends (1811.10792, uniform weights): with one partner ½.
+/// 1/(1 + number of receivers) for a sender (1811.10792, uniform weights): with one partner ½.
 Matrix by_out_degree(const MixingMatrix& drawn) {
   const std::size_t n = drawn.self.size();
   std::vector<int> receivers(n);
@@ -56,7 +56,7 @@ Topology topology_of(const Comparison& what) {
                        with_fallbacks(kind->fields, what.graph));
 }
 
-/// A comparison with all that a run of it is made of.
+/// A comparison with everything that a run of it needs.
 class Trial {
  public:
   Trial(const Comparison& what, double spread)
@@ -76,7 +76,7 @@ class Trial {
   }
   Trial(const Trial&) = delete;
 
-  /// Whose drawn graphs and draws are of these seeds.
+  /// A walk whose graphs and draws have these seeds.
   Rounds rounds(std::uint64_t pairing, std::uint64_t dither) const {
     const auto drawn = method.peers == Peers::all ? nullptr : mixing_of(method, graph);
     const bool changes = method.peers == Peers::one || graph.schedule();

@@ -1,5 +1,5 @@
-// Methods with a server: in which order messages arrived is read from the log of events, every
-// number computed again.
+// Methods with a server: the order of arrivals is read from the log of events, every number is
+// computed again.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -10,10 +10,10 @@
 namespace acid::test::references {
 namespace {
 
-/// What a server answers to what worker w said, whose last gradient had the rate γ.
+/// A server's answer to the message of worker w, whose last gradient had the rate γ.
 using Serve = std::function<Vector(std::size_t w, const Vector& said, double rate)>;
 
-/// What worker w of a log does between two replies, which are its model then.
+/// The steps of worker w of a log between two replies, which are its model then.
 class Walker {
  public:
   Walker(const Logged& log, std::size_t w, const std::vector<double>& rates,
@@ -26,7 +26,7 @@ class Walker {
     points_.push_back(x_);
     return log_.task.gradient(static_cast<int>(w_), taken_++, x_);
   }
-  /// Takes SGD's steps until it says something. Returns how many.
+  /// Takes SGD's steps until it says a message. Returns how many.
   std::int64_t steps() {
     std::int64_t count = 0;
     for (; at_ < log_.events[w_].size(); ++at_) {
@@ -68,7 +68,7 @@ std::vector<std::size_t> arrivals(const Logged& log) {
   return order;
 }
 
-/// `steps` between two messages of a worker; 0: it says its gradient itself.
+/// `steps` between two messages of a worker; 0: its message is the gradient.
 Trajectory play(const Logged& log, const std::function<std::int64_t(std::size_t w)>& steps,
                 const Serve& serve) {
   const bool says_gradients = steps(0) == 0;
@@ -145,9 +145,9 @@ Trajectory async_diloco(const Logged& log) {
   return noted;
 }
 
-// HALoS, openreview:LMPJnZSNC8, Algorithms 1 and 2: hubs and the server above them both take what
-// comes by delayed Nesterov with c = 0, whose ε is η N; after K arrivals a hub sends how far it
-// came since it was merged last, and x ← (1 − α) x + α x_server. Visits take no time in these runs.
+// HALoS, openreview:LMPJnZSNC8, Algorithms 1 and 2: hubs and the server above them take in messages
+// by delayed Nesterov with c = 0, whose ε is η N; after K arrivals a hub sends its progress since
+// it was last merged, and x ← (1 − α) x + α x_server. Visits take no time in these runs.
 Trajectory halos(const Logged& log) {
   const auto count = static_cast<std::size_t>(std::llround(log.number("hubs")));
   std::vector<DelayedNesterov> hubs(count, DelayedNesterov{log.task.start(0)});

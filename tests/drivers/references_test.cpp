@@ -1,5 +1,5 @@
 // Every method of the catalog against the formula of its paper, under every learning-rate schedule
-// (CORRECTNESS 40), and what methods are of each other (CORRECTNESS 41 and 42).
+// (CORRECTNESS 40), and relations between methods (CORRECTNESS 41 and 42).
 #include "tests/drivers/references.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 namespace acid::test::references {
 namespace {
 
-/// What rounding alone does in 60 gradients, and a few times that.
+/// A few times the effect of rounding alone in 60 gradients.
 constexpr double kSinglePrecision = 4e-6, kDoublePrecision = 1e-12;
 
 bool takes(const AlgorithmEntry& entry, const Variant& variant) {
@@ -29,7 +29,7 @@ bool takes(const AlgorithmEntry& entry, const Variant& variant) {
 /// The largest deviation of every method, by schedule.
 using Table = std::map<std::string, std::map<std::string, double>>;
 
-/// Adds to `beyond` what is not below the bound.
+/// Adds to `beyond` every value that is not below the bound.
 template <class Deviation>
 Table deviations(const std::vector<Comparison>& comparisons, double bound, std::string& beyond,
                  Deviation deviation_of) {
@@ -106,8 +106,7 @@ TEST_CASE("references: the table of deviations of rounds in double precision", "
   CHECK(beyond == "");
 }
 
-// test_drivers "CORRECTNESS 38: with gradients*" -s prints what was largest. By hand: 20,000
-// rounds.
+// test_drivers "CORRECTNESS 38: with gradients*" -s prints the largest. By hand: 20,000 rounds.
 TEST_CASE(
     "CORRECTNESS 38: with gradients the mean is as near its formula on every graph as where "
     "weights are exact",
@@ -163,7 +162,7 @@ TEST_CASE("references: the formula of another method is far off") {
     }
   };
   far("d-psgd", "exact-diffusion");
-  far("d-psgd", "sgp");  // which adapts, then combines
+  far("d-psgd", "sgp");  // sgp adapts, then combines
   far("d2", "extra");
   far("swarm-sgd-nonblocking", "swarm-sgd");
 }
@@ -197,7 +196,7 @@ double apart(const Outcome& a, const Outcome& b) {
 
 }  // namespace
 
-// Where all workers have one Hessian their mean follows one recursion, whatever they differ by.
+// If all workers have one Hessian their mean follows one recursion, for any differences of workers.
 TEST_CASE("CORRECTNESS 41: on the complete graph the mean of GASLoC is DiLoCo's") {
   for (const int steps : {1, 4, 7}) {
     const Outcome diloco =

@@ -1,4 +1,4 @@
-// Scripts written by hand: what workers with clocks of their own may do, and what they may not.
+// Scripts written by hand: what workers with clocks of their own may do, and what not.
 #include <functional>
 
 #include "engine/topology/edge_schedule.hpp"
@@ -98,12 +98,12 @@ TEST_CASE("replay: clocks may stand still while gradients commit") {
 TEST_CASE("replay: what a worker had heard by then is in the times of its events") {
   TwoWorkers two;
   const auto digests = two.replay().worker_digests;
-  // Worker 0 begins when worker 1 has done everything, and knows.
+  // Worker 0 begins when worker 1 has done everything, and knows it.
   for (std::size_t k = 0; k < kCommits; ++k) two.events(0)[kFirstCommit + k].time += kCommits / 2.0;
   const Outcome later = two.replay();
   CHECK(later.ending == Ending::finished);
   CHECK(later.worker_digests != digests);
-  // Not more than that can be known.
+  // It cannot know more than that.
   check_broken(
       [](TwoWorkers& t) {
         for (std::size_t k = 0; k < kCommits; ++k)
@@ -115,7 +115,7 @@ TEST_CASE("replay: what a worker had heard by then is in the times of its events
 TEST_CASE("replay: gradients may begin and commit between offer and apply") {
   TwoWorkers two;
   const auto digests = two.replay().worker_digests;
-  // Worker 0 offers before its last gradient: at 20 that one would have been committed by somebody.
+  // Worker 0 offers before its last gradient: at 20 some worker would have committed that one.
   const auto offer_early = [](TwoWorkers& t) {
     std::swap(t.events(0)[kOffer - 1], t.events(0)[kOffer]);
   };
@@ -213,7 +213,7 @@ TEST_CASE("replay: clocks that cannot be") {
         for (int w = 0; w < 2; ++w) t.events(w)[kOffer - 1].time = kEnd;
       },
       0, kOffer - 1, "39 before it, and there are 38");
-  // Each waits for what the other does later.
+  // Each waits for a later event of the other.
   check_broken(
       [](TwoWorkers& t) {
         for (int w = 0; w < 2; ++w) t.insert(w, kFirstCommit, {EventKind::checkpoint, 0.5});

@@ -9,8 +9,7 @@
 
 namespace acid::test {
 
-/// A run on the quadratic task that can be recorded on threads and replayed. Its topology lives as
-/// long as it does.
+/// A run on the quadratic task that can be recorded on threads and replayed. Owns its topology.
 struct Replayable {
   struct Settings {
     std::string algorithm = "a2cid2";
@@ -42,17 +41,17 @@ const AlgorithmEntry& served_late();
 /// One with two hubs that visit a server after three messages each.
 const AlgorithmEntry& served_by_hubs();
 
-/// What the store keeps of the events: no more than is said to count.
+/// The events as the store keeps them: only the documented fields.
 ReplayScript script_of(const MemoryRecorder& recorder, int workers);
 
-/// "", or where the events of two executions part.
+/// "", or the first difference between the events of two executions.
 std::string difference(const MemoryRecorder& a, const MemoryRecorder& b, int workers);
 
 using Series = std::vector<MemoryRecorder::Point>;
-/// Whether values and positions are equal, seconds apart.
+/// Whether values and positions are equal, except seconds.
 bool same_points(Series::const_iterator a, Series::const_iterator a_end, Series::const_iterator b,
                  Series::const_iterator b_end);
-/// "", or the first metric that two executions measured otherwise.
+/// "", or the first metric with different values in two executions.
 std::string other_series(const MemoryRecorder& a, const MemoryRecorder& b);
 
 void check_same_end(const Outcome& replayed, const Outcome& recorded);
@@ -87,8 +86,8 @@ class CheckpointFolder final : public Checkpoints {
   std::atomic<int> count_ = 0;
 };
 
-/// Lets the workers wait, each time all of them together have begun so many gradients, until there
-/// is another checkpoint; up to a number of checkpoints. Without it a run could be over before the
+/// Makes the workers wait, each time all together have begun so many gradients, until there is
+/// another checkpoint; up to a number of checkpoints. Otherwise a run could be over before the
 /// thread that saves gets a core.
 BeforeGradient waiting_for(const CheckpointFolder& folder, std::int64_t gradients, int checkpoints);
 

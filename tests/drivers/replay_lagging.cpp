@@ -185,7 +185,7 @@ void LaggingRun::save_cut(Checkpoints& checkpoints) {
                                    ensemble_);
 }
 
-// At the end everybody hears of everything, and all edges that are due are executed.
+// At the end every worker learns of every gradient, and all due edges are executed.
 void LaggingRun::drain() {
   for (Own& each : own_) each.clock = commits_;
   draw();
@@ -206,7 +206,7 @@ GradientRecords LaggingRun::collect_notes() {
   return notes;
 }
 
-// As a process finds it that was sent every worker's x.
+// As in a process that was sent every worker's x.
 MeanModel LaggingRun::mean() {
   std::vector<std::vector<float>> copies;
   std::vector<std::span<const float>> x, buffers;

@@ -12,20 +12,19 @@
 
 namespace acid::test {
 
-/// Plays an asynchronous run as processes do that hear of each other late: every worker has a clock
-/// of its own, which counts the gradients it has heard of, exchanges are offered and later applied,
-/// and what happens next is drawn. One thread, real workers; recorded as such a run is.
+/// Plays an asynchronous run like processes that hear of each other late: every worker's clock
+/// counts the gradients it has heard of, exchanges are offered and later applied, and the next
+/// event is drawn. One thread, real workers; recorded like such a run.
 class LaggingRun {
  public:
   LaggingRun(const Replayable& run, std::uint64_t seed, Recorder& recorder,
              const Checkpointing& checkpointing = {});
-  /// Until the budget is spent or something is not finite.
+  /// Goes on until the budget is spent or a value is not finite.
   Outcome finish();
-  /// Only so many gradients, and nothing is brought to an end.
+  /// Only so many gradients, and no ending.
   void break_off_after(std::int64_t gradients);
 
-  /// How often a worker made its next offer while the partner of the one before had yet to apply
-  /// it.
+  /// How often a worker made its next offer before the partner of the last one had applied it.
   int overtaken() const { return overtaken_; }
   /// Commits whose number another commit has too.
   int repeated() const { return repeated_; }

@@ -1,4 +1,4 @@
-// Runs in which every worker has a clock of its own, as processes have.
+// Runs in which every worker has a clock of its own, like processes.
 #include "tests/drivers/replay_lagging.hpp"
 
 #include <algorithm>
@@ -94,7 +94,7 @@ TEST_CASE("replay: lagging clocks go on from any checkpoint, the recorded run's 
       MemoryRecorder rest;
       rest.events_may_start_late();
       check_same_end(run.replay(script, rest, 2, {.resume = &file}), recorded);
-      // What it reports is the end of what was recorded.
+      // Its report ends where the record ends.
       for (int w = 0; w < 4; ++w) {
         const std::vector<Event>& end = rest.events_of(w);
         const std::vector<Event>& all = recorder.events_of(w);
@@ -121,7 +121,7 @@ TEST_CASE("replay: lagging clocks of a run that broke off lead as far as there a
     ReplayScript script = lagging_script(recorder, 4);
     CHECK(run.replay(script, again, 2, {}, false).ending == Ending::stopped);
     CHECK(difference(again, recorder, 4) == "");
-    // Of some processes less arrived than of others, so that clocks tell of commits unseen.
+    // Fewer events arrived from some processes than from others, so clocks count unseen commits.
     Stream random(Seeds(seed).derived(Purpose::data_order, 0));
     for (auto& events : script.workers) events.resize(1 + random.below(events.size()));
     MemoryRecorder part;

@@ -1,4 +1,4 @@
-// Scripts that were altered: told where, never followed into a hang or a crash.
+// Altered scripts: the fault's place is reported, without a hang or a crash.
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -80,7 +80,7 @@ struct Recorded {
   }
 };
 
-/// One change, in any of the ways to be wrong.
+/// One change of any kind.
 void alter(ReplayScript& script, Stream& random) {
   auto& events = script.workers[random.below(script.workers.size())];
   if (events.empty()) return;
@@ -134,7 +134,7 @@ TEST_CASE("replay: another time of one exchange is another run") {
     other.workers[0][k].time = other.workers[w][p].time = between;
     MemoryRecorder then, never;
     CHECK(recorded.run.replay(other, then).worker_digests != digests);
-    // Both partners must tell of it.
+    // Both partners must have it.
     other.workers[w][p].time = partner[p].time;
     CHECK_THROWS_AS(recorded.run.replay(other, never), BrokenScript);
   }
@@ -142,7 +142,7 @@ TEST_CASE("replay: another time of one exchange is another run") {
 }
 
 TEST_CASE("replay: the state machines refuse what cannot happen") {
-  // On a busy machine one worker may have been exchanged with before it began: not what is wanted.
+  // On a busy machine one worker may have exchanged before it began: not the wanted case.
   const auto begins_late = [](const std::vector<Event>& events) {
     return events[first_of(events, EventKind::begin_gradient)].time > 0;
   };
@@ -195,7 +195,7 @@ TEST_CASE("replay: what is missing is missed") {
                                EventKind::exchange, EventKind::measured})
     CHECK_THROWS_AS(recorded.run.replay(without(0, kind), ignored), BrokenScript);
 
-  // Both halves of the last exchange: only the drawn list knows of it.
+  // Both halves of the last exchange: only the drawn list has it.
   ReplayScript script = recorded.script;
   for (auto& events : script.workers) {
     std::size_t last = 0;

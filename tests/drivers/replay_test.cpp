@@ -22,7 +22,7 @@ using test::waiting_for;
 
 namespace {
 
-/// The end of `whole` is what `later` has, from its second point on.
+/// Checks that `later`, from its second point on, is the end of `whole`.
 bool continues(const MemoryRecorder& later, const MemoryRecorder& whole,
                const std::string& metric) {
   const Series& all = whole.series(metric);
@@ -152,7 +152,7 @@ TEST_CASE("replay: every checkpoint mark is a cut with the recorded bits") {
       CHECK(now.saved()[k].position.bytes == then.saved()[k].position.bytes);
       CHECK(now.saved()[k].digests == then.saved()[k].digests);
     }
-    // Nobody has to want cuts.
+    // A replay without cuts is allowed.
     MemoryRecorder unsaved;
     check_same_end(run.replay(script, unsaved), recorded);
     CHECK(difference(unsaved, recorder, 4) == "");
@@ -247,7 +247,7 @@ void check_attempts_are_one_run(Replayable& run) {
     } stopping(folder);
     std::unique_ptr<CheckpointFile> last;
     if (attempts > 0) last = std::make_unique<CheckpointFile>(folder.saved().back().path);
-    // Two of them are under way until they have heard that they are to stop, however late that is.
+    // Two of them go on until they hear of the request to stop, however late that is.
     std::atomic<int> begun = 0;
     run.before_gradient = [&](int, std::int64_t) {
       if (attempts >= 2 || ++begun < 1000) return;
@@ -258,7 +258,7 @@ void check_attempts_are_one_run(Replayable& run) {
                           stopping.stop.get_token());
     over = recorded.ending != Ending::stopped;
     if (over) continue;
-    // What there is so far can be replayed as well.
+    // The log so far can be replayed as well.
     MemoryRecorder part;
     CheckpointFolder now(1);
     CHECK(run.replay(script_of(recorder, 4), part, 2, {.checkpoints = &now}, false).ending ==
@@ -336,7 +336,7 @@ TEST_CASE("replay: a failing gradient ends it with its message") {
     }
     double gradient(int lane, int w, std::int64_t step, std::span<const float> x,
                     std::span<float> b, std::span<float> g) override {
-      // Which worker gets that far depends on the threads that were recorded; one of them does.
+      // Which worker reaches that depends on the recorded threads; one of them does.
       if (step == 50) throw std::runtime_error("gradient 50");
       return inner->gradient(lane, w, step, x, b, g);
     }

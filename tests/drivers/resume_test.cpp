@@ -1,4 +1,4 @@
-// Cuts change nothing, and a run that goes on from one ends with the same bits.
+// Cuts change nothing, and a run that resumes one ends with the same bits.
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
@@ -36,7 +36,7 @@ class CutFiles final : public Checkpoints {
     any = true;
   }
 
-  std::atomic<bool> any = false;  // the others are for when the run is over
+  std::atomic<bool> any = false;  // the others are for the end of the run
   std::vector<std::string> files;
   std::vector<std::int64_t> steps;
   std::vector<Position> positions;
@@ -304,7 +304,7 @@ TEST_CASE("asynchronous runs on threads go on from a cut and do all that is left
     Setup first;
     prepare(first);
     first.checkpointing.checkpoints = &cuts;
-    // Nobody gets far before the calling thread has had a look.
+    // The workers wait early for the first cut of the calling thread.
     first.before_gradient = [&](int, std::int64_t step) {
       if (step >= 50 && !cuts.any) comes_true([&] { return cuts.any.load(); });
     };

@@ -1,5 +1,5 @@
-// How long synchronous rounds take: against recurrences written down apart, through the clock alone
-// and through the driver.
+// How long synchronous rounds take: compared with recurrences written separately, through the clock
+// alone and through the driver.
 #include "engine/drivers/virtual/round_clock.hpp"
 
 #include <algorithm>
@@ -17,12 +17,12 @@ using Row = std::vector<double>;
 using Table = std::vector<Row>;
 using Neighbours = std::vector<std::vector<int>>;
 
-/// Of the one message of a leg.
+/// The same costs for all workers' messages of a leg.
 std::vector<std::shared_ptr<const MessageCosts>> alike(MessageCosts costs) {
   return {std::make_shared<const MessageCosts>(std::move(costs))};
 }
 
-/// CORRECTNESS 29, letter by letter. Worker, bucket.
+/// CORRECTNESS 29, literally. Worker, bucket.
 struct Recurrence {
   Row S;
   Table end, done;
@@ -80,7 +80,7 @@ Neighbours everybody_else(int n) {
   return list;
 }
 
-/// What the recurrence wants, for gradients of these durations.
+/// The recurrence's result for gradients of these durations.
 struct Pieces {
   Row F, U;
   Table g, u;

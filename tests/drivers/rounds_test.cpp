@@ -1,4 +1,4 @@
-// The drivers' methods beside rounds that are written here, in double, without the engine.
+// The drivers' methods compared with rounds written here, in double, without the engine.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -32,7 +32,7 @@ Replayable rounds(const std::string& algorithm, int workers, int steps) {
   return run;
 }
 
-/// A worker's objective, ½ Σ h(x − b)², as its gradients at two points tell it.
+/// A worker's objective, ½ Σ h(x − b)², from its gradients at two points.
 struct Bowls {
   Vectors h, b, start;
   explicit Bowls(const Replayable& run) {
@@ -54,7 +54,7 @@ struct Bowls {
   }
 };
 
-/// What a worker's optimiser makes of its gradients: SGD with heavy-ball momentum, or Adam.
+/// The directions of a worker's optimiser, from gradients: SGD with heavy-ball momentum, or Adam.
 struct Optimiser {
   double momentum = 0;
   bool adam = false;
@@ -93,7 +93,7 @@ std::vector<double> mean(const Vectors& x) {
   return sum;
 }
 
-/// One round of D-PSGD; `moved` becomes the mean of what the workers' optimisers took off.
+/// One round of D-PSGD; `moved` becomes the mean of the workers' steps.
 void go_through(const Bowls& f, std::string_view round, Optimiser& optimiser, Vectors& x,
                 std::vector<double>* moved) {
   Vectors steps;
@@ -147,7 +147,7 @@ TEST_CASE("CORRECTNESS 19: the drivers' D-PSGD is the round as written down, wit
           std::vector<double> moved;
           go_through(bowls, round, optimiser, x, &moved);
           for (std::size_t w = 0; w < kWorkers; ++w) REQUIRE(distance(x[w], after[w + 1].x) < 2e-5);
-          // The mean moves by the mean step, whatever the order and the momentum.
+          // The mean moves by the mean step, for any order and momentum.
           for (std::size_t k = 0; k < kParameters; ++k)
             REQUIRE(after[0].x[k] == Approx(before[0].x[k] - kRate * moved[k]).margin(2e-5));
         }
@@ -188,7 +188,7 @@ TEST_CASE("CORRECTNESS 27: decentralised Adam is Adam only where all gradients a
 }
 
 TEST_CASE("CORRECTNESS 31: a slow worker's rate is a fast one's at the same global progress") {
-  // Nobody talks and every gradient is at the worker's own x, so what a worker moves is its rate.
+  // Nothing is exchanged and every gradient is at the worker's own x: its step is its rate.
   for (const char* driver : {"virtual", "threads"}) {
     INFO(driver);
     Replayable run(
@@ -244,7 +244,7 @@ TEST_CASE("CORRECTNESS 31: a slow worker's rate is a fast one's at the same glob
     for (std::size_t number = 1; number <= commits.size(); ++number) {
       const auto w = static_cast<std::size_t>(commits[number - 1].second);
       const std::size_t k = done[w]++;
-      if (k + 1 >= slope.seen[w].size()) continue;  // where it led was never looked at
+      if (k + 1 >= slope.seen[w].size()) continue;  // its result was never seen
       const double progress = static_cast<double>(number) / 400;
       const double peak = progress < 0.1 ? 1 + 3 * progress / 0.1 : 4;
       const double decay = progress < 0.3 ? 1 : progress < 0.6 ? 0.5 : 0.25;

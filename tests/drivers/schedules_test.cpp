@@ -1,4 +1,4 @@
-// Graphs that change from exchange to exchange: who may be ahead of whom, and what is counted.
+// Graphs that change from exchange to exchange: which workers may be ahead, and what is counted.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kWorkers = 8;
 
-/// Rounds of adapt-then-combine, each sending to one other: of a worker's exchanges e = 0, 1, 2, …
+/// Rounds of adapt-then-combine, each sending to one other: in a worker's exchanges e = 0, 1, 2, …
 /// the message goes 1, 2, 4, 1, … further.
 struct OnePeer : Setup {
   OnePeer() {
@@ -29,7 +29,7 @@ struct OnePeer : Setup {
 };
 
 /// Holds worker 0 in its gradient number 3 until another begins one that is two further, and then a
-/// little longer: in this time the other would say its message, had it nobody to wait for.
+/// little longer: in this time the other would say its message, if it did not have to wait.
 class HoldsZero {
  public:
   HoldsZero(int other, double seconds) : other_(other), left_seconds_(seconds) {}
@@ -51,7 +51,7 @@ class HoldsZero {
 
 }  // namespace
 
-// In exchange 3 worker 0 hears worker 7, which can say what follows until it needs what needs 0.
+// In exchange 3 worker 0 hears worker 7, which can go on until it needs a message that needs 0's.
 TEST_CASE("threads: a message stays until all have heard it, however far ahead its sender is") {
   OnePeer simulated, threads;
   const Outcome expected = simulated.run();
@@ -64,7 +64,7 @@ TEST_CASE("threads: a message stays until all have heard it, however far ahead i
   CHECK(outcome.position.bytes == expected.position.bytes);
 }
 
-// In exchange 5 worker 0 hears worker 4, which has heard nobody who waits for 0 until then.
+// In exchange 5 worker 0 hears worker 4, which has heard no worker that waits for 0 until then.
 TEST_CASE("mpi: what comes rounds too early is kept") {
   OnePeer simulated;
   const Outcome expected = simulated.run();
@@ -75,7 +75,7 @@ TEST_CASE("mpi: what comes rounds too early is kept") {
   same.spec.topology = &graph;
   same.spec.seeds = Seeds(same.seed);
   same.spec.method = simulated.spec.method;
-  HoldsZero holds(4, 3);  // rank 0 may not let anybody get so far ahead
+  HoldsZero holds(4, 3);  // rank 0 may not let any worker get so far ahead
   Processes processes{.spec = same.spec, .task = same.task};
   processes.before_gradient = [&](int worker, std::int64_t step) { holds(worker, step); };
   MemoryRecorder recorder;
@@ -107,7 +107,7 @@ TEST_CASE("rounds: a worker waits for those it hears, and its link for what arri
   OnePeer setup;
   setup.spec.budget.gradients = 6 * kWorkers;
   setup.virtual_time.network.link.latency_seconds = 2;
-  // One message at a time, whatever the distance: a leg is a gradient and a latency.
+  // One message at a time, over any distance: a leg is a gradient and a latency.
   CHECK(setup.run().position.seconds == Approx(6 * 3.0));
   OnePeer list;
   list.spec.budget.gradients = 6 * kWorkers;

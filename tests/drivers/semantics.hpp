@@ -31,27 +31,27 @@ LoopResult server_loop(const Run& run, const VirtualOptions& options);
 /// The end of a run: all workers are mixed to this time, and their x is digested.
 LoopResult ended(Ensemble& workers, double end, LoopResult result);
 
-/// Time, and the gradients of workers that go on at their own pace: what the loops of meetings and
-/// of a server have in common.
+/// Time, and the gradients of workers that go on at their own pace: the common part of the loops of
+/// meetings and of a server.
 class PacedLoop {
  protected:
   PacedLoop(const Run& run, const VirtualOptions& options);
 
-  /// In seconds, infinite when nothing is planned.
+  /// In seconds, infinite if nothing is planned.
   double next_seconds() const { return std::get<0>(agenda_.begin()->first); }
   /// Rounding never turns time back.
   void advance(double time, double seconds);
-  /// What is planned next happens.
+  /// Does the next planned action.
   void go_on();
   /// Actions happen in the order of seconds, then of workers, then as they were planned.
   /// `after_end`: also when the run's last gradient is over by then.
   void plan(double seconds, int worker, bool after_end, std::function<void()> action);
-  /// Draws how long the gradient takes that worker w begins now, and plans what follows it.
+  /// Draws the duration of the gradient that worker w begins now, and plans what follows it.
   void plan_gradient(int w, std::function<void()> done);
   double& duration(int w) { return durations_[static_cast<std::size_t>(w)]; }
-  /// The gradient of worker w, which has begun, is computed and counted. Returns the learning rate.
+  /// Computes and counts the gradient of worker w, which has begun. Returns the learning rate.
   double compute(int w);
-  /// After the last gradient time stands still, and what goes on between workers comes to its end.
+  /// After the last gradient time stands still, and exchanges between workers end.
   LoopResult end();
 
   const Run& run_;

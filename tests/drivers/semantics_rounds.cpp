@@ -94,7 +94,7 @@ class RoundsLoop {
   Ensemble ensemble_;
   const PeerSchedule peers_;
   std::vector<std::vector<float>> said_;  // by worker
-  std::vector<float> mean_;               // of all that is said, where all are heard
+  std::vector<float> mean_;               // of all messages, where all are heard
   LoopResult result_;
 };
 

@@ -28,7 +28,7 @@ class ServerLoop : PacedLoop {
     bool replied = false, waiting = false, idle = true;
     double learning_rate = 0;  // of its last gradient
   };
-  struct Link {  // when a server's link has sent all, each way
+  struct Link {  // when each direction of a server's link is free
     double in_free = 0, out_free = 0;
   };
   Servers& servers() { return ensemble_.servers(); }
@@ -88,7 +88,7 @@ class ServerLoop : PacedLoop {
     walk_on(w);
   }
 
-  // The bytes of a message leave on a server's link when those of the messages before it have.
+  // A message's bytes leave on a server's link after those of the messages before it.
   double arrival(const LinkCost& link, double& free, std::size_t bytes) {
     free = std::max(free, seconds_) + link.transfer_seconds(static_cast<double>(bytes));
     return free + link.latency_seconds;
@@ -103,7 +103,7 @@ class ServerLoop : PacedLoop {
     plan(arrival(options_.network.link, link.in_free, bytes), w, true, [this, w] { arrive(w); });
   }
 
-  // The server hears and answers at once, and then, if it is a hub, may leave for the one above.
+  // The server hears and answers at once; a hub may then leave for the server above.
   void arrive(int w) {
     const int h = servers().of(w);
     const StepSize step = servers().arrive(w, of(w).learning_rate);
@@ -119,7 +119,7 @@ class ServerLoop : PacedLoop {
 
   void leave(int h) {
     const LinkCost& link = options_.network.hubs.value_or(options_.network.link);
-    const int hub = servers().caller(h);  // as a caller of the one above
+    const int hub = servers().caller(h);  // as a caller of the server above
     const std::span<float> said = messages_.said(hub), reply = messages_.reply(hub);
     servers().say(h, time_, said);
     result_.bytes += static_cast<std::int64_t>(method_.bytes_per_visit(ensemble_.dimension()));
@@ -137,7 +137,7 @@ class ServerLoop : PacedLoop {
   const Method& method_;
   ServerMessages messages_;
   std::vector<Own> of_;
-  std::vector<Link> links_;  // by server; the last is that of the one above
+  std::vector<Link> links_;  // by server; the last is that of the server above
 };
 
 }  // namespace

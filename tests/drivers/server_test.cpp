@@ -59,7 +59,7 @@ TEST_CASE("CORRECTNESS 23: equal speeds give A-PSGD the staleness n - 1, but for
     for (int stale = 0; stale < kWorkers; ++stale)
       CHECK(outcome.staleness[static_cast<std::size_t>(stale)] ==
             (stale < kWorkers - 1 ? 1 : 1 + 19 * kWorkers));
-    // What the server itself reads, in every step of it.
+    // The values that the server itself reads, in every step.
     CHECK(outcome.mean == in_turn(setup, 20, aware));
     CHECK(outcome.mean != in_turn(setup, 20, !aware));
   }
@@ -183,7 +183,7 @@ TEST_CASE("a worker that pauses before its first gradient leaves the clock of gr
   CHECK(outcome.position.gradients <= 42);
 }
 
-// Hubs of workers 0, 1 and 2, 3, as served_by_hubs() has them, workers coming in turn.
+// Hubs of workers 0, 1 and 2, 3, as in served_by_hubs(), with workers in turn.
 TEST_CASE("a hub hears its own workers and, after as many of them as it says, the server above") {
   Setup setup;
   a_psgd(setup, 4).entry = &test::served_by_hubs();
@@ -227,8 +227,8 @@ TEST_CASE("a hub hears its own workers and, after as many of them as it says, th
 }
 
 // Gradients take a second, and each hub has two workers. It leaves at the third message, at 2 s,
-// for twice 2.5 s, in which it hears those until 6 s, and then again when three have come after
-// that: at 8, 14 and 20 s.
+// for twice 2.5 s, in which it hears the messages until 6 s, and leaves again after three more: at
+// 8, 14 and 20 s.
 TEST_CASE("a hub goes on while its message is on the way, and leaves again for what comes after") {
   for (const bool slow : {false, true}) {
     Setup setup;

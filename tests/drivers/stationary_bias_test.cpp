@@ -84,7 +84,7 @@ double product(const std::vector<double>& a, const std::vector<double>& b) {
 
 using Biases = std::array<double, 4>;
 
-/// Of modes 1 … 4, in units of the optimum's, in one run.
+/// The biases of modes 1 … 4, in units of the optimum's, in one run.
 Biases biases(const char* algorithm, std::uint64_t seed) {
   const Topology ring = make_topology(kRing, {{"kind", "ring"}});
   const Spectral nominal = spectral(ring, 1);
@@ -142,7 +142,7 @@ TEST_CASE("CORRECTNESS 32: the stationary bias is the formula's in every mode", 
       const double error = std::sqrt((squares[k] / kSeeds - mean * mean) / (kSeeds - 1));
       INFO(c.algorithm << " mode " << k + 1 << ", seeds 1 … " << kSeeds << ": " << mean << " ± "
                        << error << ", exact " << c.expected[k]);
-      CHECK(error < 0.006 * c.expected[k]);  // else the next line would say little
+      CHECK(error < 0.006 * c.expected[k]);  // else the next line would show little
       CHECK(std::abs(mean - c.expected[k]) < 3 * error + 0.00005);
     }
   }

@@ -7,8 +7,8 @@
 
 namespace acid::test {
 
-/// Lets the threads of a run's workers compute so many gradients each in turn: worker 0, 1, …, and
-/// again. What comes after a worker's gradient is over when it begins the next. Those that begin
+/// Makes the threads of a run's workers compute so many gradients each in turn: worker 0, 1, …, and
+/// again. A worker's gradient and all after it are over when it begins the next. Workers that begin
 /// one too many wait until the run has all its gradients.
 class TakeTurns {
  public:

@@ -15,9 +15,8 @@ using test::Setup;
 
 namespace {
 
-// One optimum for all: on a overloaded machine a thread may compute hundreds of these tiny
-// gradients while the others wait for a core, and heterogeneous data would then pull the mean its
-// way.
+// One optimum for all: on an overloaded machine a thread may compute hundreds of these tiny
+// gradients while the others wait for a core, and would pull the mean towards its own data.
 void noisy(Setup& setup, const char* algorithm) {
   setup.on_threads = true;
   setup.algorithm = algorithm;
@@ -126,7 +125,7 @@ TEST_CASE("threads: a slow worker does not slow the others") {
   setup.spec.cadence.evaluate_every = kNever;
   setup.threads.slow_factors = {1000, 1, 1, 1};
   const Outcome outcome = setup.run();
-  // How the others share the gradients among them is up to whoever gives them their cores.
+  // The scheduler decides how the others share the gradients.
   const std::int64_t slow = outcome.worker_gradients[0];
   CHECK(outcome.position.gradients - slow > 2 * 3 * slow);
 }
@@ -279,7 +278,7 @@ TEST_CASE("CORRECTNESS 31: the recorded rate is that of global progress, not of 
   CHECK(setup.recorder.last("learning_rate") == Approx(0).margin(1e-9));
 }
 
-// The workers of a ring are held up by one of them after as many gradients as it is far away.
+// One worker of a ring holds up another after as many gradients as their distance.
 TEST_CASE("threads: a synchronous round waits for the workers that it hears, and for nobody else") {
   for (const char* algorithm : {"d-psgd", "decent-adam"}) {
     INFO(algorithm);
@@ -301,7 +300,7 @@ TEST_CASE("threads: a synchronous round waits for the workers that it hears, and
   }
 }
 
-// Said by the clock, so it wants a machine with nothing beside it.
+// Measured by the clock, so the machine must have no other work.
 TEST_CASE("threads: rounds of neighbours take the time that the virtual driver says",
           "[.][stress]") {
   constexpr double kMean = 0.01;

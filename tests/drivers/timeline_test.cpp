@@ -1,4 +1,4 @@
-// Where the workers' time goes, and how stale their gradients are.
+// How the workers spend their time, and how stale their gradients are.
 #include "engine/run/timeline.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::int64_t count_of(const std::vector<Span>& spans, SpanKind kind) {
                        [kind](const Span& span) { return span.kind == kind; });
 }
 
-/// What a worker does itself comes one after the other; exchanges may go on beside it.
+/// A worker's own actions come one after the other; exchanges may go on beside them.
 void check_spans(const Outcome& outcome, int workers) {
   REQUIRE(outcome.worker_spans.size() == static_cast<std::size_t>(workers));
   for (const std::vector<Span>& spans : outcome.worker_spans) {

@@ -1,4 +1,4 @@
-// What exchanges cost that carry a part, or not everything, or are with all in turn.
+// The costs of exchanges that carry a part, or not everything, or are with all in turn.
 #include "tests/catch.hpp"
 #include "tests/drivers/fixture.hpp"
 
@@ -11,7 +11,7 @@ constexpr double kLatency = 0.25, kBandwidth = 1000;  // seconds, bytes per seco
 constexpr int kLegs = 12;
 constexpr std::int64_t kVectorBytes = 4 * 64;
 
-/// Four workers on a ring that take a second for a gradient, all of them.
+/// Four workers on a ring that all take a second for a gradient.
 Outcome run(const char* algorithm, const nlohmann::json& options) {
   Setup setup;
   setup.workers = 4;

@@ -10,20 +10,21 @@
 
 namespace acid::test {
 
-/// The quadratic of a run with buffers and an accuracy besides, all of which a test can compute
-/// again, and with a memory of what was evaluated on the test set, in that order.
+/// The quadratic of a run with buffers and an accuracy, which a test can compute again, and with a
+/// record of the models evaluated on the test set, in order.
 ///
 /// A worker's three buffers begin at its number. Two follow its own model, b ← ¾b + ¼(x + its
-/// number + 1), the last one counts its gradients. Evaluation adds |b|² to the quadratic's loss;
-/// the accuracy is the share of buffers that are above x there.
+/// number + 1), the last one counts its gradients. Evaluation adds
+/// b
+/// ² to the quadratic's loss; the accuracy is the share of buffers that are above x there.
 class WatchedTask final : public Objective {
  public:
   static constexpr std::size_t kBuffers = 3;
   struct Model {
     std::vector<float> x, buffers;
   };
-  /// Models are added to `evaluated`, which outlives it, by the one thread that evaluates. `as`
-  /// says whose start point, data and buffers a worker has: another's; absent: its own.
+  /// The one thread that evaluates adds models to `evaluated`, which outlives this. `as`: for each
+  /// worker, the worker whose start point, data and buffers it has; absent: its own.
   WatchedTask(const Replayable& run, int lanes, std::vector<Model>& evaluated,
               std::function<int(int)> as = {});
 

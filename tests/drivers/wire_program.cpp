@@ -1,7 +1,7 @@
-// Run under mpirun by the test: runs of several methods and codecs, one process per worker, and
-// what left over each process's TCP sockets meanwhile beside what the run says. Prints
-// "METHOD CODEC SENT RECORDED" of the difference between a longer run and a shorter one, so that
-// start-up and the end, where rank 0 gathers all models, are in neither.
+// Run under mpirun by the test: runs of several methods and codecs, one process per worker,
+// compared with the bytes that left over each process's TCP sockets meanwhile. Prints "METHOD CODEC
+// SENT RECORDED" of the difference between a longer run and a shorter one, so that neither includes
+// the start-up and the end, where rank 0 gathers all models.
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -25,7 +25,7 @@ namespace {
 // Long enough that headers, clocks and heartbeats are a small part of any codec's messages.
 constexpr int kDimension = 1 << 20;
 
-/// Payload that the sockets of this process have sent, without what was sent again.
+/// Payload that the sockets of this process have sent, without retransmissions.
 std::uint64_t sent_by_sockets() {
   std::uint64_t bytes = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {

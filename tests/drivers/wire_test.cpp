@@ -1,4 +1,4 @@
-// Bytes that leave real processes, against those that a run records.
+// Bytes that leave real processes, compared with the recorded ones.
 #include <fmt/format.h>
 #include <sys/wait.h>
 

@@ -295,7 +295,7 @@ TEST_CASE("the plan as JSON has the documented keys, absent numbers as null") {
     REQUIRE(run.contains(key));
     CHECK(run[key].is_null());
   }
-  // The plan has no key of its own where a method has a number.
+  // The plan has no key of its own if a method has a number.
   for (const Shown& shown : shown_by_any()) CHECK(run[std::string(shown.key)].is_null());
 }
 

@@ -10,7 +10,7 @@
 namespace acid::test {
 namespace {
 
-/// With what is in it until it ends.
+/// A folder for recipes, removed with its content at the end.
 class RecipeFolder {
  public:
   RecipeFolder()
@@ -47,7 +47,7 @@ TEST_CASE("a recipe's own method is resolved like one of the catalog") {
   CHECK(algorithm["beta"] == 0.7);
   CHECK(algorithm["weights"] == "metropolis");
   CHECK(algorithm["listing"]["step"] == nlohmann::json({"y = beta * y + g", "x = x - lr * y"}));
-  // It has a step of its own, in which the recipe's optimiser has no part.
+  // The method has a step of its own, without the recipe's optimiser.
   CHECK_FALSE(errors_of(completed(std::string(kOwn) + "[optimizer]\nmomentum = 0.9\n")).empty());
 }
 

@@ -1,4 +1,4 @@
-// [execution.mpi]: what it is completed to, and what of it makes another run.
+// [execution.mpi]: its defaults, and which of its keys make another run.
 #include <set>
 
 #include "tests/catch.hpp"

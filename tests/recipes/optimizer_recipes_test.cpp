@@ -1,4 +1,4 @@
-// What a recipe may ask of the optimiser.
+// The optimiser's settings in a recipe.
 #include <fmt/format.h>
 
 #include "engine/methods/method.hpp"

@@ -8,7 +8,7 @@
 
 namespace acid::test {
 
-/// `text` with the sections it lacks added below, so that a test shows only what it is about.
+/// `text` with the missing sections added below, so that a test shows only its subject.
 inline std::string completed(std::string text) {
   const auto add = [&](const char* header, const char* section) {
     if (text.find(header) == std::string::npos) text += section;
@@ -38,7 +38,7 @@ inline std::vector<Diagnostic> errors_of(const std::string& text,
   return {};
 }
 
-/// Requires that the completed recipe has only this one, on that line.
+/// Requires that the completed recipe has only this error, on that line.
 inline Diagnostic only_error_of(const std::string& recipe, int line) {
   INFO(recipe);
   const std::vector<Diagnostic> errors = errors_of(completed(recipe));

@@ -1,4 +1,4 @@
-// The learning rate at every gradient of a run, as its recipe says it.
+// The learning rate at every gradient of a run, by its recipe.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -24,7 +24,7 @@ struct Rates {
   explicit Rates(const std::string& schedule, const std::string& budget = kEpochs)
       : settings(settings_from(
             compiled(kTask + "[optimizer.schedule]\n" + schedule + budget).runs.at(0).settings)) {}
-  // The rate of the gradient that begins when so many are done by all workers.
+  // The rate of the gradient that begins when all workers have done so many.
   double operator()(std::int64_t gradients) const {
     return settings.schedule.rate(settings.budget.progress(
         {.gradients = gradients,
@@ -97,7 +97,7 @@ TEST_CASE("a warm-up is so many epochs, gradients or a share, and begins at a sh
     }
 }
 
-// Goyal et al. begin at the unscaled rate; what a recipe says is a share of the scaled one.
+// Goyal et al. begin at the unscaled rate; the recipe gives a share of the scaled one.
 TEST_CASE("with linear scaling a warm-up begins at the unscaled rate, unless the recipe says so") {
   const std::string scaled =
       "scale_with_workers = \"linear\"\nreference_batch = 20\nwarmup = { epochs = 1 }\n";
@@ -144,7 +144,7 @@ TEST_CASE("milestones and warm-ups that a run does not come to, or cannot count,
   const std::string endless = "[task]\ndataset = { kind = \"quadratic\", noise = 0.1 }\n";
   check_refused(endless + "[optimizer.schedule]\nwarmup = { epochs = 2 }\n", 4,
                 "has no meaning: the task has no finite data set");
-  // Where gradients come at random only time is known beforehand.
+  // If gradients come at random only time is known beforehand.
   const std::string random = "[execution.virtual]\ngradient_clock = \"poisson\"\n";
   check_refused(at + "warmup = { gradients = 9 }\n[budget]\nnormalised_time = 9\n" + random, 8,
                 "they come at random: with budget.normalised_time schedules follow time");
@@ -195,5 +195,5 @@ TEST_CASE("labels are smoothed in the loss that is acid's own, and in no other")
     return error.line == 3 &&
            error.message.find("that of 'python' is the file's") != std::string::npos;
   });
-  CHECK(refused);  // and the interpreter, where it has no NumPy
+  CHECK(refused);  // and the interpreter, if it has no NumPy
 }

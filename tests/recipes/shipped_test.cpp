@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// An IDX file of MNIST's size whose labels are k mod 10 and whose images are dark, each another.
+/// An IDX file of MNIST's size with labels k mod 10 and images that are dark and all different.
 void write_idx(const fs::path& file, std::uint32_t magic, std::uint32_t count) {
   std::ofstream out(file, std::ios::binary);
   const bool images = magic == 0x803;
@@ -31,7 +31,7 @@ void write_idx(const fs::path& file, std::uint32_t magic, std::uint32_t count) {
   if (images) fs::resize_file(file, 16 + std::uintmax_t{count} * 28 * 28);
 }
 
-/// The shipped recipe, where the folder that scripts/fetch-mnist fills stands beside it.
+/// The shipped recipe, with the folder that scripts/fetch-mnist fills beside it.
 std::string with_mnist(const fs::path& recipe) {
   // Named by this process: tests run in parallel, and a plan reads the files.
   struct Mnist {

@@ -1,4 +1,4 @@
-// Tasks on a text: what does not fit together is refused while the recipe is compiled.
+// Tasks on a text: values that do not fit together are refused while the recipe is compiled.
 #include "tests/catch.hpp"
 #include "tests/recipes/recipe.hpp"
 

@@ -1,4 +1,4 @@
-// Keys that are written and that no run looks at.
+// Keys in a recipe that no run uses.
 #include "tests/catch.hpp"
 #include "tests/recipes/recipe.hpp"
 

@@ -1,5 +1,4 @@
-// What workers have of the data: what does not fit together is refused while the recipe is
-// compiled.
+// The workers' data: values that do not fit together are refused while the recipe is compiled.
 #include "tests/catch.hpp"
 #include "tests/recipes/recipe.hpp"
 

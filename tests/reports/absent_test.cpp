@@ -1,4 +1,4 @@
-// Settings that a run does not have, and tables by worker: what people read of them.
+// Settings that a run does not have, and tables by worker, as people read them.
 #include <nlohmann/json.hpp>
 
 #include "reports/forms.hpp"

@@ -17,7 +17,7 @@ using synthetic::has;
 
 namespace {
 
-/// A store that one adds planned and begun runs to, each by an experiment of its own name.
+/// A store to which planned and begun runs are added, each by an experiment of its own name.
 class Shelf {
  public:
   std::string add(const std::string& algorithm, json settings, std::uint64_t seed = 1,

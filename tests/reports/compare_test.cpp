@@ -179,7 +179,7 @@ TEST_CASE("unfinished runs alone make a comparison without numbers") {
 
 namespace {
 
-/// Two topologies × two learning rates, both algorithms; the loss says which run it is.
+/// Two topologies × two learning rates, both algorithms; the loss identifies the run.
 std::vector<ComparedRun> two_by_two() {
   std::vector<ComparedRun> runs;
   for (const double rate : {0.05, 0.1})

@@ -24,7 +24,7 @@ std::vector<ComparisonPlan> with_margin(const Margin& margin) {
   return {plan};
 }
 
-/// AR-SGD and one whose accuracy is apart by `apart` and noise of that size.
+/// AR-SGD and an algorithm whose accuracy differs by `apart`, with noise of that size.
 std::vector<ComparedRun> apart_by(double apart, double noise, std::uint64_t seeds,
                                   const json& settings = {}) {
   std::vector<ComparedRun> runs;
@@ -39,7 +39,7 @@ std::vector<ComparedRun> apart_by(double apart, double noise, std::uint64_t seed
 
 constexpr std::array kTwins{"ar-sgd", "ad-psgd", "a2cid2", "d-psgd"};
 
-/// Three algorithms, all of which are apart from the baseline by the same.
+/// Three algorithms that all differ from the baseline by the same.
 Comparison study(Stream& stream, int seeds, double apart, const Margin& margin) {
   std::vector<ComparedRun> runs;
   for (const char* algorithm : kTwins)
@@ -78,7 +78,7 @@ TEST_CASE("of studies whose difference is exactly the margin at most 5 % call it
     }
   WARN("in all " << wrong << " of " << studies);
   CHECK(wrong <= 0.05 * studies);
-  CHECK(wrong >= 0.02 * studies);  // a test that never speaks would pass the line above
+  CHECK(wrong >= 0.02 * studies);  // a test that never shows anything would pass the line above
 }
 
 TEST_CASE("algorithms that are one in truth are shown to be equivalent, given seeds", "[release]") {

@@ -216,7 +216,7 @@ TEST_CASE("the LaTeX table has a row for every group, and what is special there 
   const std::string values = text.substr(0, text.size() - differences.size());
   // Each tabular has all rows and a head.
   CHECK(count(values, " \\\\\n") == 4 * count(values, "\\begin{tabular}"));
-  // Of differences, those of two in nine metrics; consensus distances only to each other.
+  // Differences of two groups in nine metrics; consensus distances have only one of them.
   CHECK(count(differences, " \\\\\n") == (1 + 2 * 9 - 2) * count(differences, "\\begin{tabular}"));
 }
 

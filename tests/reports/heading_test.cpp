@@ -83,7 +83,7 @@ TEST_CASE(
             "1-2 50 ms · "));
   for (int k = 0; k < 9; ++k) one["slow_workers"][std::to_string(k)] = 2.0;
   CHECK(has(heading_of(runs), " · 9 slow workers · "));
-  runs[0].summary.driver = "threads";  // its own table says who is slow
+  runs[0].summary.driver = "threads";  // its own table names the slow workers
   CHECK_FALSE(has(heading_of(runs), "slow"));
   runs[0].settings["execution"]["threads"] = {{"slow_workers", {{"2", 3.0}}}};
   CHECK(has(heading_of(runs), " · threads · worker 2 3 × as slow · "));

@@ -1,4 +1,4 @@
-// The page of runs that go on.
+// The page of unfinished runs.
 #include <regex>
 
 #include "reports/html.hpp"
@@ -21,7 +21,7 @@ TEST_CASE("a live page shows the curves so far and how many runs have finished")
   const GroupCurves& curves = data.curves[0].at(0);
   REQUIRE(curves.seeds.size() == 2);
   CHECK(curves.seeds[1].points.size() == 2);
-  // The mean is over both runs as far as both have come.
+  // The mean is over both runs, up to the shorter one's end.
   CHECK(curves.bands[0].x.back() <= 4 * 21);
   const std::string page = render_report(recorded.store, recorded.ids, {.live = true});
   CHECK(has(page, "1 of 3 runs finished."));

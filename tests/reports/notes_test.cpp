@@ -1,4 +1,4 @@
-// Whatever changes what a number means is said in every form that has the number.
+// A note that changes the meaning of a number is in every form that has the number.
 #include "reports/notes.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct Scenario {
 
 double luck(std::uint64_t seed) { return 0.01 * static_cast<double>(seed * seed % 7); }
 
-/// So many seeds of these algorithms; what comes behind ad-psgd is a little better.
+/// So many seeds of these algorithms; all but ar-sgd are a little better.
 Runs runs_of(const std::vector<std::string>& algorithms, std::uint64_t seeds,
              const json& settings = {}) {
   Runs runs;
@@ -168,7 +168,7 @@ Comparison of_another_outcome() {
   return compare_runs(runs_of({"ar-sgd", "ad-psgd"}, 3), options, {}, {plan});
 }
 
-/// Chosen again when runs had ended, and read on lines that are off by more than the difference.
+/// Changed when runs had ended, and read on lines that are off by more than the difference.
 Comparison chosen_again_and_hidden() {
   ComparisonPlan plan;
   plan.primary = "eval_loss";
@@ -227,7 +227,7 @@ std::vector<Scenario> scenarios() {
           {"rounding and consensus", with_rounding()}};
 }
 
-/// One blank wherever a line broke or was indented.
+/// Text with one blank in place of a line break or indentation.
 std::string unwrapped(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -237,7 +237,7 @@ std::string unwrapped(const std::string& text) {
   return out;
 }
 
-/// What LaTeX prints.
+/// The text that LaTeX prints.
 std::string without_comments(const std::string& text) {
   std::istringstream lines(text);
   std::string out;
@@ -259,7 +259,7 @@ std::vector<std::string> fields_of(const std::string& line) {
   return fields;
 }
 
-/// Kinds that stand in columns called notes.
+/// Kinds in columns called notes.
 std::set<std::string> kinds_in_csv(const std::string& text) {
   std::istringstream lines(text);
   std::string line;
@@ -277,7 +277,7 @@ std::set<std::string> kinds_in_csv(const std::string& text) {
   return kinds;
 }
 
-/// Whether what a form printed has the note, where and as it can be read.
+/// Whether a form's output has the note, in a readable place.
 bool says(std::string_view option, const std::string& printed, const ComparedNote& note) {
   const std::string name(entry_of(note.kind).name);
   if (option == "csv") return kinds_in_csv(printed).contains(name);
@@ -289,7 +289,7 @@ bool says(std::string_view option, const std::string& printed, const ComparedNot
              return one["kind"] == name && one["text"] == note.text;
            });
   }
-  // Beside the numbers their metric need not be said again.
+  // Notes on their metric need not be repeated beside the numbers.
   const std::string text =
       note.kind == NoteKind::resolution ? note.text.substr(note.text.find("known to")) : note.text;
   if (option == "latex") return has(unwrapped(without_comments(printed)), latex_text(text));

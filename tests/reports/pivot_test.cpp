@@ -92,7 +92,7 @@ class LatexReader {
       if (c == '\\') {
         const std::string rest = line.substr(at);
         if (rest.starts_with("\\multicolumn{")) cells += std::stoul(rest.substr(13)) - 1;
-        ++at;  // whatever it escapes
+        ++at;  // any escaped character
         continue;
       }
       REQUIRE(c < 0x80);

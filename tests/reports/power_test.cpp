@@ -1,4 +1,4 @@
-// How many seeds it takes.
+// How many seeds a test needs.
 #include "reports/power.hpp"
 
 #include <cmath>
@@ -26,7 +26,7 @@ double drawn_p(Stream& stream, int pairs, double effect) {
   return *paired_difference(values, zeros).p;
 }
 
-/// Share of studies that show the one difference there is in a family, after Holm's correction.
+/// Share of studies that show the only difference in a family, after Holm's correction.
 double realised_power(std::size_t family, int pairs, double effect, int studies) {
   constexpr double kLargest = ComparedDifference::kSignificance;
   int shown = 0;
@@ -34,7 +34,7 @@ double realised_power(std::size_t family, int pairs, double effect, int studies)
     Stream stream(20261126 + family * 1000 + static_cast<std::uint64_t>(pairs),
                   static_cast<std::uint64_t>(s));
     std::vector<double> p{drawn_p(stream, pairs, effect)};
-    // Whatever the others are, Holm's p lies between p and p times the family.
+    // For any other p in the family, Holm's p lies between p and p times the family.
     if (p.front() <= kLargest && p.front() * static_cast<double>(family) > kLargest)
       while (p.size() < family) p.push_back(drawn_p(stream, pairs, 0));
     const double adjusted =
@@ -152,7 +152,7 @@ TEST_CASE("a plan counts the family of the outcome that its report is about") {
   std::vector<PlannedOutcome> exchanges = runs;
   for (PlannedOutcome& one : exchanges) one.has_gradients = false;
   CHECK(planned_verdict(exchanges).comparisons.most == 4);
-  // What runs stopped at is the same for all; the way there is compared.
+  // Last values at the target are the same for all; the way to it is compared.
   for (PlannedOutcome& one : runs)
     one.settings["budget"]["target"] = {{"metric", "eval_loss"}, {"value", 0.1}};
   const PlannedVerdict of_target = planned_verdict(runs);
@@ -177,7 +177,7 @@ TEST_CASE("the family of a plan is the family that its report has, once the runs
                          .seed = run.seed,
                          .settings = group.settings,
                          .course = {}});
-      for (const EqualPlace& place : comparison.equal)  // how many axes is the recipe's affair
+      for (const EqualPlace& place : comparison.equal)  // the recipe decides the number of axes
         planned.back().course.ends[place.axis] =
             place.at_end ? std::optional(PlannedEnd::exactly(run.workers)) : std::nullopt;
     }
@@ -229,13 +229,13 @@ TEST_CASE("a plan counts no comparison where ends are equal or samples are too f
   // apart.
   CHECK(comparisons(exactly(1e6), exactly(1e5)) == Range(2, 2));
   CHECK(comparisons(exactly(1e6), exactly(0.75e5)) == Range(1, 1));
-  // So many exchanges are drawn that chance makes no difference, or may make one.
+  // With so many exchanges chance makes no difference, or may make one.
   CHECK(comparisons(exactly(2e6), PlannedEnd::drawn_around(1e6, 1e6)) == Range(2, 2));
   CHECK(comparisons(exactly(1.1e6), PlannedEnd::drawn_around(1e6, 100)) == Range(1, 2));
-  // In few pieces, what is sent meanwhile is not known to the byte.
+  // With few pieces, the bytes sent meanwhile are not exactly known.
   CHECK(comparisons({1e6, 1e6, 100}, exactly(0.22e6)) == Range(1, 2));
   CHECK(comparisons({1e6, 1e6, 100}, exactly(0.8e6)) == Range(2, 2));
-  // So is where it ends, which may be where a sample of the other is.
+  // Nor is its end, which may be at a sample of the other.
   CHECK(comparisons(exactly(1e6), {0.9e5, 1.1e5, 10}) == Range(1, 2));
   CHECK(comparisons(exactly(1e6), PlannedEnd::drawn_around(1e5, 1000)) == Range(1, 1));
   CHECK(comparisons(exactly(1e6), exactly(0)) == Range(1, 1));

@@ -1,4 +1,4 @@
-// What a verdict is about, and what is tested against what: known before the data.
+// The metric of a verdict and the baselines of its tests, known before the data.
 #include "reports/primary.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kSeeds = 8;
 
-/// Equal losses; AR-SGD agrees always, the second and third method do not, the third twice as much.
+/// Equal losses; AR-SGD always agrees, the second and third method do not, the third twice as much.
 std::vector<ComparedRun> equal_losses(const json& settings = {}) {
   std::vector<ComparedRun> runs;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {

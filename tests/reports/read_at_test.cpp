@@ -17,11 +17,11 @@ namespace {
 
 constexpr const char* kId = "0123456789ab";
 
-/// One run whose accuracy falls again at the end: samples at gradients 10, 20, … and times 1, 2, …
-/// Or one of exchanges alone.
+/// One run whose accuracy falls again at the end: samples at gradients 10, 20, … and times 1, 2, …;
+/// or a run of exchanges alone.
 class OneRun {
  public:
-  /// Or one whose first samples are `missing`.
+  /// As above, with the first samples `missing`.
   explicit OneRun(bool has_gradients = true, int missing = 0) {
     const std::int64_t gradients = has_gradients ? 10 : 0;
     RunRecord run;
@@ -62,7 +62,7 @@ class OneRun {
     read_in_points(store_, runs, options, {});
     return runs.front();
   }
-  /// −1 where the run has no such metric.
+  /// −1 if the run has no such metric.
   double value(const char* at, const char* metric = "eval_accuracy",
                const char* target = "") const {
     CompareOptions options;
@@ -148,7 +148,7 @@ TEST_CASE("a value from far away is refused, with the run, the gap and what to d
   for (const char* at : {"gradients=29", "time=1.5", "seconds=1.25"}) {
     INFO(at);
     const ComparedRun read = run.read(at);
-    CHECK(read.summary.metrics.size() == 1);  // consensus_distance_mid is of no place
+    CHECK(read.summary.metrics.size() == 1);  // consensus_distance_mid has no place
     CHECK(read.not_read.contains("consensus_distance"));
     CompareOptions options;
     options.at = parse_read_at(at);

@@ -10,8 +10,7 @@
 
 namespace acid::synthetic {
 
-/// A store of some runs of one group, to which each test records what it wants. The runs go on
-/// until it ends them.
+/// A store of some runs of one group, to which each test records. It ends the runs at its end.
 class RecordedRuns {
  public:
   explicit RecordedRuns(int count) {
@@ -47,7 +46,7 @@ class RecordedRuns {
   struct Sample {
     double time, value;
   };
-  /// One metric of the run, in a new attempt, which goes on.
+  /// Records one metric of the run in a new attempt, which goes on.
   void record(std::size_t run, const std::string& metric, const std::vector<Sample>& samples) {
     const std::int64_t attempt =
         store.begin_attempt(ids[run], Lease::of_this_process(), {}, {}, {});

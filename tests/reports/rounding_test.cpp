@@ -1,4 +1,4 @@
-// Below what size a difference is rounding, by what was computed.
+// The size below which a difference is rounding, from the run's steps and exchanges.
 #include "reports/rounding.hpp"
 
 #include <algorithm>
@@ -76,7 +76,7 @@ TEST_CASE("methods that correct their steps by what they keep sum their errors u
            rounding_of(run_after(gradients, 8), settings_with("neighbours", false, rate))
                .parameters;
   };
-  CHECK(reach(16'000, 0.05) == Approx(20));  // until the gradient holds against it
+  CHECK(reach(16'000, 0.05) == Approx(20));  // until the gradient works against it
   CHECK(reach(80, 0.05) == Approx(10));      // as many steps as there were
 }
 

@@ -1,4 +1,4 @@
-// How a run's curve is reduced while it is read: checked against the same done at leisure.
+// A run's curve, reduced while it is read, is compared with a slow computation of the same.
 #include "reports/html/run_curves.hpp"
 
 #include <algorithm>

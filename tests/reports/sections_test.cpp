@@ -17,7 +17,7 @@ using synthetic::run;
 
 namespace {
 
-/// What a page of a made-up experiment is drawn from.
+/// The data of a page of a made-up experiment.
 class Report {
  public:
   explicit Report(const synthetic::Shape& shape = small())

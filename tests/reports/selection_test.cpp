@@ -24,7 +24,7 @@ json settings_of(double rate, const std::string& graph = "ring") {
           {"task", {{"batch_size", 8}}}};
 }
 
-/// Of each algorithm at each graph, four rates on seeds 1 to 4; validation_loss is least at `best`.
+/// Adds four rates on seeds 1 to 4 for an algorithm on a graph; validation_loss is least at `best`.
 void add(Runs& runs, const std::string& algorithm, double best, const std::string& graph = "ring",
          const std::vector<double>& rates = {0.05, 0.1, 0.2, 0.4}) {
   for (const double rate : rates)
@@ -63,7 +63,7 @@ TEST_CASE("the best value of each algorithm is compared, on the seeds that it wa
   CHECK(rate_of(comparison.groups[1]) == 0.1);
   for (const ComparedGroup& group : comparison.groups)
     CHECK(group.seeds() == std::set<std::uint64_t>{3, 4});
-  REQUIRE(comparison.points.size() == 1);  // the rates do not tear them apart
+  REQUIRE(comparison.points.size() == 1);  // the rates do not separate them
   CHECK(comparison.points[0].settings.empty());
   CHECK(find_difference(comparison, comparison.groups[1].group, "eval_loss") != nullptr);
   REQUIRE(comparison.selections.size() == 1);
@@ -181,8 +181,8 @@ TEST_CASE("unequal searches are told, as are keys that nobody has and that do no
   CHECK_THROWS_WITH(compare_runs(runs, options), ContainsSubstring("have the same topology.kind"));
 }
 
-// Two algorithms that are the same in truth: whatever the rates do, neither is better. Rates differ
-// little, and every run has luck of its own, so that the rates chosen are luck, too.
+// Two algorithms that are really the same: for any rates, neither is better. Rates differ little
+// and every run has random luck, so the choice of rates is luck, too.
 TEST_CASE("in 500 null studies the rates chosen differ, and 5 in 100 differences are claimed",
           "[release]") {
   constexpr int kStudies = 500;

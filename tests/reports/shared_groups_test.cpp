@@ -45,7 +45,7 @@ std::vector<ComparedRun> sweep(bool shared, const std::vector<std::string>& algo
 /// Seconds at the end of an ad-psgd run; those of ar-sgd take 100.
 double seconds_on(const std::string& graph) { return graph == kGraphs.front() ? 50 : 80; }
 
-/// What a comparison says, but for the groups' digests and the note that runs are shared.
+/// A comparison without the groups' digests and the note that runs are shared.
 json said(const std::vector<ComparedRun>& runs, const CompareOptions& options) {
   json document = to_json(compare_runs(runs, options));
   const std::function<void(json&)> without_digests = [&](json& value) {

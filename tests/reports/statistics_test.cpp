@@ -65,7 +65,7 @@ TEST_CASE("the median, and the interquartile mean where enough values are left t
   CHECK(*robust(std::vector<double>{4, 1, 2, 10}).median == 3);
   CHECK_FALSE(robust({}).median);
   CHECK_FALSE(robust(std::vector<double>{1, 2, 3, 4, 5, 6, 7}).iqm);
-  // As scipy.stats.trim_mean(values, 0.25): ⌊n/4⌋ from each end.
+  // Like scipy.stats.trim_mean(values, 0.25): ⌊n/4⌋ from each end.
   CHECK(*robust(std::vector<double>{8, 1, 2, 3, 100, 5, 6, 7}).iqm ==
         Approx((3.0 + 5 + 6 + 7) / 4));
   CHECK(*robust(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}).iqm == Approx(6));
@@ -73,9 +73,9 @@ TEST_CASE("the median, and the interquartile mean where enough values are left t
 }
 
 TEST_CASE("the bootstrap interval of the interquartile mean is that of all resamples") {
-  // Of eight values, five 0 and three 1: k ones in a resample with probability binomial(8, 3/8),
-  // and the middle four hold max(0, min(4, k − 2)) ones. P(k ≤ 2) = 0.384 > 0.025, so low = 0; and
-  // P(k ≤ 5) = 0.9697 < 0.975 ≤ P(k ≤ 6), so high = 1.
+  // Eight values, five 0 and three 1: k ones in a resample with probability binomial(8, 3/8), and
+  // the middle four hold max(0, min(4, k − 2)) ones. P(k ≤ 2) = 0.384 > 0.025, so low = 0; and P(k
+  // ≤ 5) = 0.9697 < 0.975 ≤ P(k ≤ 6), so high = 1.
   const Robust coin = robust(std::vector<double>{0, 1, 0, 1, 0, 1, 0, 0});
   CHECK(*coin.iqm == 0.25);
   CHECK(*coin.iqm_low == 0);
@@ -83,7 +83,7 @@ TEST_CASE("the bootstrap interval of the interquartile mean is that of all resam
   const Robust same = robust(std::vector<double>(9, 0.1));
   CHECK(*same.iqm_low == Approx(0.1));
   CHECK(*same.iqm_high == Approx(0.1));
-  // Of n uniform values the trimmed mean has, for large n, the variance of a value clamped to the
+  // The trimmed mean of n uniform values has, for large n, the variance of a value clamped to the
   // middle half, times 4/n (its influence function, Huber 1981): in [¼, ¾] and beyond it.
   std::vector<double> uniform;
   for (int k = 0; k < 400; ++k) uniform.push_back((k + 0.5) / 400);

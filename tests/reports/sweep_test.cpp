@@ -39,7 +39,7 @@ TEST_CASE("an overview has a row for each setting, and arrows for one that colla
   CHECK(count_of(html, "class=\"row\"") == 5);
   CHECK(has(html, ">learning_rate</text>"));
   CHECK(has(html, "<title>optimizer.learning_rate = 1.6: AR-SGD 0.3"));
-  // Three algorithms at the one setting lie beyond the edge, and their range stands beside them.
+  // Three algorithms at this setting are beyond the edge, and their range is beside them.
   CHECK(count_of(html, "class=\"mark\"") == 3);
   CHECK(count_of(html, "class=\"mark s0\"") == 5);  // one in each row, and the legend's
   CHECK(has(html, " to 0.3"));
@@ -111,7 +111,7 @@ TEST_CASE("a page of more than four settings holds each one's details packed") {
 
 namespace {
 
-/// Where the texts of a drawing's rows end or begin, and its marks: all of one class in a row.
+/// Where the texts of a drawing's rows end or begin, and its marks: one class in each row.
 std::vector<double> numbers_after(const std::string& text, const std::string& before) {
   std::vector<double> found;
   for (std::size_t at = 0; (at = text.find(before, at)) != std::string::npos; at += before.size())

@@ -16,7 +16,7 @@ inline bool has(const std::string& text, const std::string& part) {
 }
 
 /// A made-up experiment with curves that look like training: every algorithm at every number of
-/// workers with every seed. Equal shapes give equal stores but for the times of day in them.
+/// workers with every seed. Equal shapes give equal stores, except the times of day in them.
 struct Shape {
   std::string name = "synthetic";
   std::vector<std::string> algorithms{"ar-sgd", "ad-psgd", "a2cid2"};
@@ -34,7 +34,7 @@ struct Shape {
   std::map<std::string, Target> targets;     // by algorithm: where its runs stop
 };
 
-/// A run as a comparison takes it, with the metrics given.
+/// A run for a comparison, with the given metrics.
 ComparedRun run(const std::string& algorithm, std::uint64_t seed,
                 const std::map<std::string, double>& metrics, const nlohmann::json& settings = {});
 

@@ -1,4 +1,4 @@
-// Targets: who reached one, when, and what the verdict says of it.
+// Targets: which runs reached one, when, and the verdict on it.
 #include <algorithm>
 #include <set>
 
@@ -77,7 +77,7 @@ TEST_CASE("the verdict says when a target was reached, and who did not reach it"
                      "a2cid2 took more gradients to eval_loss = 0.5 than ar-sgd (worse): without a "
                      "mean, since not every run got there"));
 
-  CompareOptions other;  // what was asked for goes before the recipe's
+  CompareOptions other;  // the requested one replaces the recipe's
   other.target = Target{"eval_loss", 0.45};
   words.clear();
   for (const std::string& sentence : verdict_sentences(compare_runs(runs, other)))
@@ -100,7 +100,7 @@ TEST_CASE("a target that some runs did not reach is never averaged away") {
   options.metrics = {"gradients_to_target"};
   const Comparison comparison = compare_runs(runs, options);
   const ComparedGroup& some = comparison.groups[1];
-  CHECK_FALSE(some.metrics.contains("gradients_to_target"));  // no mean of those that did
+  CHECK_FALSE(some.metrics.contains("gradients_to_target"));  // no mean of the runs that reached it
   CHECK(comparison.differences[0].value.difference.n == 0);
   CHECK(censored(some, "gradients_to_target") == 1);
   CHECK(*some.robust.at("gradients_to_target").median == 150);  // of 50, 150 and never
@@ -144,7 +144,7 @@ TEST_CASE("a run without a target of its own is read on that of the other runs a
   CHECK(difference->value.difference.n == 8);
   CHECK_FALSE(synthetic::has(words_by(comparison), "0 of 8"));
   CHECK_FALSE(has_note(comparison, "no run reached"));
-  // The same as where the target is asked for, of all.
+  // The same as a request for all runs.
   CompareOptions asked;
   asked.target = Target{"eval_accuracy", 0.7};
   const Compared all({}, {"ar-sgd", "ad-psgd"}, asked);
@@ -170,7 +170,7 @@ TEST_CASE("ways to different targets are never compared, and every form says why
   CHECK(synthetic::has(to_text(comparison, false),
                        "gradients_to_target  to eval_accuracy = 0.7 or eval_accuracy = 0.8;"));
 
-  std::vector<ComparedRun> runs;  // Nor where the recipe asks for it.
+  std::vector<ComparedRun> runs;  // Not for the recipe's targets, either.
   for (const std::uint64_t seed : {1, 2}) {
     runs.push_back(run("ar-sgd", seed, {{"gradients_to_target", 1}, {"eval_loss", 2}},
                        stopping_at("eval_loss", 2)));

@@ -13,7 +13,7 @@ using synthetic::has;
 
 namespace {
 
-// A task without curvature: exchanges and the noise of gradients are all that happens.
+// A task without curvature: only exchanges and the noise of gradients change the models.
 std::string recipe_of(const std::string& algorithm, const std::string& more = "") {
   const auto has_section = [&](const char* header) {
     return more.find(header) != std::string::npos;
@@ -95,7 +95,7 @@ TEST_CASE("theory's bound lies above the exact expectation of the consensus dist
     CHECK(line->bound);
     CHECK(line->normalised_time.back() == row.time);
     CHECK(line->value.back() > row.ratio);
-    // Of no use if it were far above: its rate is half of the slowest mode's or more.
+    // A bound far above would be useless: its rate is at least half of the slowest mode's.
     CHECK(std::log(line->value.back() / 2) < 0.4 * std::log(row.ratio));
   }
 }
@@ -136,7 +136,7 @@ TEST_CASE("where theory does not cover a run its line is called a guide, or is a
   rounds.network.numbers.erase("left");
   CHECK_FALSE(line_of(rounds, 10));
 
-  Case another = made;  // whose settings are not as this acid writes them
+  Case another = made;  // its settings are not as this acid writes them
   another.group.settings["execution"].erase("driver");
   CHECK_FALSE(line_of(another, 10));
 }
@@ -184,7 +184,7 @@ TEST_CASE("a bound is claimed for theory's own steps and no others") {
   CHECK(claim(recipe_of("kind = \"a2cid2\"\neta = 0.3")) == "");
   CHECK(claim(recipe_of("kind = \"a2cid2\"\nalpha_tilde = 0.7")) == "");
   CHECK(claim(recipe_of("kind = \"a2cid2\"\nspectral = \"realised\"")) == "");
-  // Without mixing it is AD-PSGD, whose bound it has.
+  // Without mixing it is AD-PSGD and has its bound.
   CHECK(claim(recipe_of("kind = \"a2cid2\"\neta = 0.0")) == "bound");
 }
 

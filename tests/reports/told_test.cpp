@@ -1,4 +1,4 @@
-// What a comparison tells, what it does not, and that its forms agree.
+// What a comparison says, what it does not say, and that its forms agree.
 #include <cmath>
 
 #include "reports/forms.hpp"
@@ -107,14 +107,14 @@ TEST_CASE("a difference that lines between samples may make is not told") {
   const ComparedDifference& one = *find_difference(hidden, hidden.groups[1].group, kAtBytes);
   CHECK(one.hidden == Approx(0.016));
   CHECK(judge(one) == Judgement::not_shown);
-  CHECK(one.family == 2);  // it counts, so that what is left out saves nothing
+  CHECK(one.family == 2);  // it counts, so that leaving out comparisons saves nothing
   CHECK(*one.p_holm == 1);
   CHECK(has(all_words_of(hidden), ", less than lines between samples may be off"));
   CHECK(has(all_words_of(hidden),
             "note: eval_loss_at_equal_bytes: the difference of ad-psgd to ar-sgd, "
             "0.01, is less than the lines between samples may be off there, "
             "0.016, and decides nothing (p = 1); evaluate more often"));
-  // At the end of each run nothing lies between.
+  // At the end of each run nothing is between samples.
   CHECK(judge(*find_difference(hidden, hidden.groups[1].group, "eval_loss")) == Judgement::better);
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("tables mark nobody as best in a distance that is 0 by construction") 
   CHECK(pivot.best == std::vector{false, false, true});
 
   CompareOptions options;
-  options.baseline = "a2cid2";  // which differs from AR-SGD in that it has a distance
+  options.baseline = "a2cid2";  // unlike AR-SGD it has a distance
   const Comparison asked = compare_runs(runs, options);
   CHECK(has(all_words_of(asked), "consensus distances are tested against a2cid2, as asked"));
   CHECK(find_difference(asked, asked.groups[1].group, kMidConsensus)->baseline ==
@@ -179,7 +179,7 @@ TEST_CASE("a worse algorithm within the margin is called both, each with its own
   CHECK(has(page, "equivalent within 0.01"));
   const std::string markdown = printed(comparison, "markdown");
   CHECK(has(markdown, "**Worse than ar-sgd in evaluation loss: ad-psgd (yet equivalent within"));
-  // Where a table has per cent, so does its margin.
+  // A table in per cent has its margin in per cent.
   const std::string table =
       printed(comparison, "latex", ComparisonForm::Shape::pivot, {"eval_accuracy"});
   CHECK(has(table, "equivalent to ar-sgd within 1 percentage points"));

@@ -1,4 +1,4 @@
-// What a comparison may say, and how often it may be wrong.
+// What a comparison may claim, and how often it may be wrong.
 #include "reports/verdict.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::array kAlgorithms{"ar-sgd", "ad-psgd", "a2cid2", "d-psgd", "local-sgd", "sgp"};
 
-/// A baseline and five algorithms with two outcomes of unit variance; what the last one gains.
+/// A baseline and five algorithms with two outcomes of unit variance, and the gain of the last one.
 Comparison noise(Stream& stream, int seeds, double gain,
                  const std::vector<ComparisonPlan>& plans = {}) {
   std::vector<ComparedRun> runs;
@@ -35,7 +35,7 @@ Comparison noise(Stream& stream, int seeds, double gain,
 
 bool claims(const std::string& text) { return has(text, "better") || has(text, "worse"); }
 
-/// Anywhere: headline, sentences, judgements of the JSON.
+/// Whether a claim is anywhere: headline, sentences, judgements of the JSON.
 bool claims_anything(const Comparison& comparison) {
   const Headline head = headline(comparison, comparison.points.front());
   bool any = has(head.result, "Better") || has(head.result, "Worse") || has(head.rest, "Worse");
@@ -85,7 +85,8 @@ TEST_CASE("of 2,000 reports about nothing at most 6 % claim anything", "[release
     WARN(seeds << " seeds: " << claiming << " of " << kReports
                << " null reports claim a difference");
     CHECK(share <= 0.06);
-    if (seeds == 10) CHECK(share >= 0.02);  // a test that never speaks would pass the line above
+    if (seeds == 10)
+      CHECK(share >= 0.02);  // a test that never shows anything would pass the line above
   }
 }
 

@@ -59,7 +59,7 @@ class NeighbourExchange {
   bool in_flight_ = false;  // published, not over
   std::int64_t round_ = 0;
   std::shared_ptr<const PeerSchedule::Exchange> exchange_;  // of round_
-  std::size_t leaving_ = 0, unasked_ = 0;  // receivers: not reached, not asked for gaps
+  std::size_t leaving_ = 0, unasked_ = 0;  // receivers: not reached; that may have gaps
 };
 
 }  // namespace acid
