@@ -51,9 +51,9 @@ std::string to_text(const Comparison& comparison, bool colour, const TextLines& 
 /// (reports/rounding.hpp). "margin": in the metric's unit; null without one. "p_equivalence": of
 /// two one-sided tests. "seeds_to_show": with so many seeds a test shows the difference seen, if it
 /// is the true one, with 80 % power, "seeds_to_show_equivalent" that it is less than the margin;
-/// null where it was shown, or nobody can say. "verdict", of what has one (has_verdict()):
-/// "better", "worse", "not shown", "too few seeds", "equal" or "equivalent within 0.01", which may
-/// follow "better" or "worse" after a comma.
+/// null if it was shown, or unknown. "verdict", if has_verdict(): "better", "worse", "not shown",
+/// "too few seeds", "equal" or "equivalent within 0.01", which may follow "better" or "worse" after
+/// a comma.
 nlohmann::json to_json(const Comparison& comparison);
 /// One row per group and metric: group, algorithm, label, the varying settings by dotted key (those
 /// of `by` first), metric, then members of the metric and of its difference in to_json(), as
