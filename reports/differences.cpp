@@ -71,7 +71,7 @@ void keep_floor(ComparedDifference& difference, const PairedValues& pairs) {
   }
 }
 
-/// Without Holm's correction.
+/// Tests equivalence, without Holm's correction.
 void test_equivalence(const Comparison& comparison, const PairedValues& pairs,
                       ComparedDifference& difference) {
   const auto margin = comparison.plan.margins.find(std::string(base_metric(difference.metric)));

@@ -14,7 +14,6 @@ std::string latex_comment(std::string text);
 /// A paragraph below a table, as wide as the text, each sentence with its full stop; empty without
 /// any.
 std::string latex_notes(const std::vector<std::string>& sentences);
-/// Such a paragraph of LaTeX.
 std::string latex_paragraph(std::string_view words);
 /// "0.9369 ± 0.0012" or "(1.2 ± 0.3)e-07", as a report prints it, with minus signs and powers of
 /// ten.

@@ -32,23 +32,23 @@ enum class NoteKind {
   target_missed,
   target_order,  // only the order counts if some runs missed it
   target_reached,
-  target_line,         // on the line between two samples
-  targets_differ,      // of runs at one setting
-  mid_span,            // of the shortest run, not of the budget
-  other_settings,      // a group differs from its baseline in more than the algorithm
-  other_seeds,         // than those of its baseline
-  exchange_rates,      // methods exchange at different rates of their own
-  few_seeds,           // for a test
-  recipes_differ,      // in what they say about comparing
-  changed_plan,        // the compared metric was changed when results existed
-  other_primary,       // than the recipe's, because metrics were named
-  consensus_baseline,  // the baseline of consensus distances
-  rounding,            // differences that count as none
-  hidden,              // differences that lines between samples may cause
-  tests,               // which ones, and their families
-  survivors,           // means of differences are over those alone
-  area,                // the range of a mean height
-  train_loss,          // which model and which data
+  target_line,     // on the line between two samples
+  targets_differ,  // of runs at one setting
+  mid_span,        // of the shortest run, not of the budget
+  other_settings,  // a group differs from its baseline in more than the algorithm
+  other_seeds,     // than those of its baseline
+  exchange_rates,  // methods exchange at different rates of their own
+  few_seeds,       // for a test
+  recipes_differ,  // in what they say about comparing
+  changed_plan,    // the compared metric was changed when results existed
+  other_primary,   // than the recipe's, because metrics were named
+  consensus_baseline,
+  rounding,    // differences that count as none
+  hidden,      // differences that lines between samples may cause
+  tests,       // which ones, and their families
+  survivors,   // means of differences are over those alone
+  area,        // the range of a mean height
+  train_loss,  // which model and which data
   where_read,
   resolution,  // of values between samples
 };

@@ -36,7 +36,7 @@ struct Unit {
   std::string_view name;
 };
 
-/// In the largest of the ascending units that is not larger than the value.
+/// The value in the largest of the ascending units that does not exceed it.
 template <std::size_t count>
 std::string in_units(double value, const std::array<Unit, count>& units) {
   if (!std::isfinite(value)) return format_number(value);

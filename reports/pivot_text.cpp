@@ -121,7 +121,6 @@ std::string judgements(const Comparison& comparison, const std::string& metric,
          "\n" + table.str();
 }
 
-/// The notes on these metrics, as lines.
 std::string note_lines(const Comparison& comparison, const std::vector<std::string>& metrics,
                        bool differences, const TextLines& lines) {
   const TableNotes notes = table_notes(comparison, metrics, differences);

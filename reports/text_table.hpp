@@ -62,7 +62,6 @@ struct TextTable {
 /// with = + - @, a tab or a carriage return and is no number gets an apostrophe before it, so that
 /// no spreadsheet takes it for a formula.
 std::string csv_line(const std::vector<std::string>& fields);
-/// A cell of a Markdown table.
 std::string markdown_cell(std::string_view text);
 
 }  // namespace acid

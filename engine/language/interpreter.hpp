@@ -62,7 +62,6 @@ void interpret(const Pass& pass, const PassMemory<T>& memory, std::span<const do
                std::span<const DecayRange> decay, std::size_t first, std::size_t last,
                std::span<std::vector<double>> sums);
 
-/// Computes an operation on numbers.
 double compute(Operation operation, double a, double b, double c);
 
 extern template struct PassMemory<float>;

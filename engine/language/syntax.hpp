@@ -93,7 +93,6 @@ std::string print(const Statement& statement);
 inline bool is_heard(Operation operation) {
   return operation >= Operation::mean && operation <= Operation::theirs;
 }
-/// Whether the operation is on scalars only.
 inline bool is_of_scalars_only(Operation operation) {
   return operation >= Operation::exp && operation <= Operation::modulo;
 }

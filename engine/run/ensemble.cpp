@@ -80,7 +80,7 @@ void find_not_finite(MeanModel& mean, std::size_t d, std::span<const std::int64_
   mean.not_finite_gradients = gradients[found];
 }
 
-// The effect that each worker's exchange in flight will have.
+// The messages that each worker is about to hear from its partner.
 class PendingExchanges {
  public:
   PendingExchanges(std::span<const ExchangeInFlight> in_flight, double t, std::size_t workers)

@@ -81,7 +81,7 @@ class Ensemble {
   const Worker& worker(int i) const { return workers_[static_cast<std::size_t>(i)]; }
   /// For methods with servers only. They start from the mean of the workers' start points.
   Servers& servers() { return *servers_; }
-  /// Where the gradient of worker i is computed.
+  /// The memory for the gradient of worker i.
   std::span<float> gradient(int i) { return worker(i).gradient(); }
 
   /// Bytes of one vector of parameters.

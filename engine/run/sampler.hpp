@@ -56,7 +56,6 @@ struct Totals {
   }
 };
 
-/// Sums over notes.
 struct NoteSums {
   std::int64_t count = 0, norms = 0;
   double loss = 0, staleness = 0, norm = 0;

@@ -145,7 +145,7 @@ std::string content_of(const Figure& figure, double points) {
   return out;
 }
 
-/// From glyphs back to characters, so that text can be searched and copied.
+/// The characters of glyphs, so that text can be searched and copied.
 std::string unicode_map(const std::set<char32_t>& characters) {
   std::string out =
       "/CIDInit /ProcSet findresource begin 12 dict begin begincmap\n"

@@ -23,7 +23,6 @@ const FigureFont& figure_font();
 /// Code points of UTF-8; malformed bytes become U+FFFD.
 std::vector<char32_t> code_points(std::string_view text);
 
-/// The width of the text at a size.
 double text_width(std::string_view text, double size);
 
 }  // namespace acid

@@ -21,7 +21,6 @@ namespace {
 
 using EndsByGroup = std::map<std::string, AxisEnds>;
 
-/// The data read of one run.
 struct ReadRun {
   RunDetail detail;
   ComparedRun compared;

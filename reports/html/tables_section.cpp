@@ -15,7 +15,7 @@
 namespace acid {
 namespace {
 
-/// With its derived metrics once the run is finished.
+/// The run's summary, with derived metrics once it is finished.
 const RunSummary& shown_run(const Comparison& comparison, const RunDetail& detail) {
   for (const ComparedGroup& group : comparison.groups)
     for (const RunSummary& run : group.runs)

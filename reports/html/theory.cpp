@@ -45,7 +45,7 @@ bool all_at_zero_time(std::span<const CurvePoint> starts) {
   return !starts.empty();
 }
 
-/// For rounds, in the long run: steps of a staircase are above it.
+/// The theory of rounds, in the long run: steps of a staircase are above it.
 std::optional<ConsensusTheory> theory_of_rounds(const GroupNetwork& network) {
   const auto left = number_of(network, "left"), exchanges = number_of(network, "exchanges");
   if (!left || !exchanges || !(*left > 0) || !(*left < 1)) return std::nullopt;

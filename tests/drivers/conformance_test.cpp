@@ -31,7 +31,7 @@ struct Form {
   std::string name() const { return std::string(entry->name) + " " + options.dump(); }
 };
 
-/// What the language has besides the methods of the catalog.
+/// Features of the language that the catalog's fallbacks do not use.
 constexpr const char* kListings[] = {
     R"j({"name": "parts, and numbers that are seldom sent", "fragments": "parts",
          "parameters": {"parts": 3}, "scalars": {"s": 0}, "say": "s = norm(x)",

@@ -102,7 +102,6 @@ struct Setup {
   void with_run(int lanes, std::stop_token stop, const std::function<void(const Run&)>& driver);
 };
 
-/// The quadratic objective with the given fields.
 std::unique_ptr<Objective> quadratic(const nlohmann::json& given, int workers, const Seeds& seeds,
                                      int lanes);
 

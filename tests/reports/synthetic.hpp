@@ -42,7 +42,6 @@ ComparedRun run(const std::string& algorithm, std::uint64_t seed,
 int widest_line(const std::string& text);
 /// The verdict's sentences, a line each.
 std::string sentences_of(const Comparison& comparison);
-/// The page's verdict.
 std::string verdict_page_of(const Comparison& comparison);
 
 /// Run ids in the recipe's order.

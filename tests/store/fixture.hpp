@@ -131,7 +131,6 @@ inline bool as_nobody(const std::function<bool()>& check) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// The error of opening a store.
 inline std::string error_of(const std::string& folder, Store::Access access) {
   try {
     const Store store(folder, access);

@@ -28,7 +28,6 @@ class AsyncCoordinator final : public Coordinator {
   /// The gradients that a worker may commit at first.
   std::int64_t first_grant(int worker);
   void deliver(const Mail& mail) override;
-  /// The progress that a worker has reported.
   WorkerProgress progress_of(int worker) const;
   /// The run goes on without a process that came so far; `mail` reports its loss.
   void lose(const Mail& mail, const WorkerProgress& progress);
@@ -55,7 +54,6 @@ class AsyncCoordinator final : public Coordinator {
     bool promised = false, closed = false, lost = false;
   };
   void hear_progress(int from, MailReader& reader);
-  /// Notes the worker's progress.
   void note_progress(int worker, const WorkerProgress& progress);
   void ask_cut();
   void promise(int from, std::int64_t count);

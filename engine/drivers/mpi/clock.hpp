@@ -20,7 +20,7 @@ class WorkerClock {
 
   explicit WorkerClock(int workers) : workers_(workers) {}
 
-  /// In gradients of all workers.
+  /// The clock, in gradients of all workers.
   std::int64_t count() const { return count_; }
   double time() const { return time_of(count_); }
   double time_of(std::int64_t count) const { return static_cast<double>(count) / workers_; }
@@ -35,7 +35,7 @@ class WorkerClock {
   void commit() { hear(known_ + 1); }
   /// An exchange is at this count.
   void lift(std::int64_t count) { count_ = std::max(count_, count); }
-  /// Stops the clock at `count`.
+  /// The clock does not pass `count` by itself.
   void stop_at(std::int64_t count) {
     limit_ = count;
     advance();

@@ -56,7 +56,7 @@ void Post::run_with_heartbeats(const std::function<void()>& job) {
   });
   while (!over.load()) {
     wait(kSeconds);
-    // It does not sleep while messages wait to be read.
+    // The thread does not sleep while messages wait to be read.
     if (!over.load()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   thread.join();

@@ -17,7 +17,7 @@ class Progress {
   /// Tells rank 0, unless nothing is new or it was told a moment ago.
   void tell(SharedWorker& worker) REQUIRES_LOCK(worker.mutex);
   /// Tells rank 0 at once if the run may go on without this process: rank 0 must know of an event
-  /// before another worker can depend on it. Events it does not know can be executed again.
+  /// before another worker can depend on it. Then a replay has it, even if this process dies.
   void testify(SharedWorker& worker) REQUIRES_LOCK(worker.mutex);
   /// For how many seconds nothing is to be told.
   double seconds_to_next() const;

@@ -15,7 +15,7 @@ namespace acid {
 /// ChainPool, the gradient that it has in flight on chain n + i, and what happens to server h on
 /// chain 2n + h, the one above hubs being the last. So no bit depends on the threads.
 ///
-/// What the tasks are given must outlive it.
+/// The arguments of the tasks must outlive it.
 class Player {
  public:
   Player(RunShell& shell, int threads)

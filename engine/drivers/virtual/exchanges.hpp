@@ -42,7 +42,6 @@ class VirtualExchanges {
   /// Both partners apply, at the end of the exchange.
   void apply(const DueEdge& edge);
   void finish(const DueEdge& edge);
-  /// The exchanges in flight, for a measurement.
   std::vector<ExchangeInFlight> in_flight();
 
   /// The offers, for a checkpoint.
