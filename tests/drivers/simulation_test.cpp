@@ -129,7 +129,7 @@ TEST_CASE("trees and recursive doubling take their closed forms' time, and see t
     network.all_reduce = AllReduceKind::recursive_doubling;
     CHECK(network.all_reduce_seconds(n, 1e6) == Approx(steps * 1.001).epsilon(1e-12));
   }
-  // Of six workers, two hand their vectors over before and get the sum after; the others do not
+  // With six workers, two hand their vectors over before and get the sum after; the others do not
   // wait for that, and meanwhile send what the first two steps need.
   CHECK(network.all_reduce_seconds(6, 1e6) == Approx(3 * 1.001).epsilon(1e-12));
   CHECK(network.all_reduce_seconds(7, 1e6) == Approx(4 * 1.001).epsilon(1e-12));
