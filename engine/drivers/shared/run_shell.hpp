@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -91,7 +93,7 @@ class RunShell {
     run.checkpointing.save(step, here, std::move(vectors), layout, state);
   }
 
-  // The outcome of a run that is stopped and may go on later; the last cut is already saved.
+  /// The outcome of a run that is stopped and may go on later; the last cut is already saved.
   Outcome stopped(const Position& here) {
     log.flush();
     return ended_early(Ending::stopped, "", here);
