@@ -140,6 +140,33 @@ std::string text_of_examples(const Plan& plan) {
   return text;
 }
 
+// How often runs are observed and what that costs, each once.
+std::string text_of_samples(const Plan& plan) {
+  std::vector<std::pair<std::string, std::string>>
+      lines;  // with the algorithms and workers of each
+  for (const PlannedRun& run : plan.runs) {
+    if (!run.samples) continue;
+    std::string line =
+        fmt::format("evaluations at the start and {} more", run.samples->evaluations);
+    if (run.samples->share)
+      line +=
+          fmt::format(" (about {:.2g} % of the cost of the gradients)", 100 * *run.samples->share);
+    line += fmt::format(", {} samples of the consensus distance", run.samples->consensus + 1);
+    const std::string of =
+        fmt::format("{} with {} workers", shown_name(run.algorithm, run.label), run.workers);
+    const auto known = std::ranges::find(lines, line, &std::pair<std::string, std::string>::second);
+    if (known == lines.end())
+      lines.emplace_back(of, line);
+    else if (known->first.find(of) == std::string::npos)
+      known->first += ", " + of;
+  }
+  if (lines.empty()) return "";
+  if (lines.size() == 1) return fmt::format("\nEach run has {}.\n", lines[0].second);
+  std::string text = "\n";
+  for (const auto& [of, line] : lines) text += fmt::format("{}: {}.\n", of, line);
+  return text;
+}
+
 // The numbers of graphs that change, each graph once.
 std::string text_of_schedules(const Plan& plan) {
   std::set<std::string> told;
@@ -218,8 +245,9 @@ Exit plan(const PlanOptions& options) {
     print_data(fmt::format("{}: {}, recipe {}\n\n{}", compiled.name, text_of_count(compiled),
                            compiled.recipe_digest.substr(0, 12),
                            to_text(table_of(compiled, false), lines_of_standard_output())));
-    print_data(text_of_training(compiled) + text_of_shared(compiled) + text_of_examples(compiled) +
-               text_of_schedules(compiled) + text_of_agreement(compiled) +
+    print_data(text_of_training(compiled) + text_of_samples(compiled) + text_of_shared(compiled) +
+               text_of_examples(compiled) + text_of_schedules(compiled) +
+               text_of_agreement(compiled) +
                (verdict.comparisons.most > 0 ? "\n" + words_of(verdict) : ""));
     print_data("\nAn id is the first 12 digits of the run's SHA-256 digest (--json has all 64).\n");
   }

@@ -10,8 +10,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kEvaluations = 20;         // by default
-constexpr double kConsensusSamples = 2000;  // by default, at most
+// By default, after the start:
+constexpr std::int64_t kLeastEvaluations = 4, kMostEvaluations = 20;
+constexpr double kEvaluationShare = 0.05;        // of the gradients' cost
+constexpr std::int64_t kConsensusSamples = 200;  // as many as a curve can show
 constexpr double kLargestBudget = 1e15;
 constexpr double kMostSamples = 1e9;  // of one cadence: more than a disk has room for
 
@@ -63,6 +65,22 @@ void check_fineness(double every, double end, const std::string& path, const cha
          {fmt::format("{} = {:.3g} asks for {:.2g} {} of a run of {:.3g} {}", path, every,
                       end / every, what, end, unit),
           fmt::format("ask for at most {:.0e}: {:.3g} or more", kMostSamples, end / kMostSamples)});
+}
+
+WorkerEvaluation workers_of(const json& evaluation) {
+  const auto& workers = evaluation.at("workers").get_ref<const std::string&>();
+  return workers == "never"    ? WorkerEvaluation::never
+         : workers == "always" ? WorkerEvaluation::always
+                               : WorkerEvaluation::at_end;
+}
+
+// The default number of evaluations after the start.
+std::int64_t evaluations_of(const EvaluationCost& cost, WorkerEvaluation workers,
+                            double gradients) {
+  std::int64_t more = kMostEvaluations;
+  while (more > kLeastEvaluations && cost.of_run(more, workers) > kEvaluationShare * gradients)
+    --more;
+  return more;
 }
 
 // The key that gives the cadence.
@@ -124,8 +142,8 @@ void resolve_schedule(json& schedule, const Pace& pace, const json& budget, cons
   }
 }
 
-void resolve_evaluation(json& evaluation, const Pace& pace, double end, double seconds,
-                        const Report& report) {
+void resolve_evaluation(json& evaluation, const Pace& pace, const EvaluationCost& cost, double end,
+                        double seconds, const Report& report) {
   if (const auto every = take(evaluation, "every_seconds")) {
     check_fineness(*every, seconds, "evaluation.every_seconds", "seconds", report);
     evaluation["every_seconds"] = *every;
@@ -135,17 +153,39 @@ void resolve_evaluation(json& evaluation, const Pace& pace, double end, double s
   const bool by_time = evaluation.contains("every_time");
   const std::string key = "evaluation." + key_of(evaluation);
   const auto given = every_time(evaluation, "evaluation", pace, report);
-  const double every = given.value_or(end / kEvaluations);
+  const double every = given.value_or(
+      end / static_cast<double>(evaluations_of(cost, workers_of(evaluation), end * pace.workers)));
   evaluation["every_time"] = every;
   if (given) check_fineness(every, end, key, "units of normalised time", report);
   json& consensus = evaluation["consensus_every_time"];
+  if (evaluation.contains("consensus_samples")) return;
   if (!consensus.is_null())
     return check_fineness(consensus.get<double>(), end, "evaluation.consensus_every_time",
                           "units of normalised time", report);
   if (by_time)
     consensus = every;
+  else if (end <= static_cast<double>(kConsensusSamples))
+    consensus = 1.0;
   else
-    consensus = end <= kConsensusSamples ? 1.0 : end / kConsensusSamples;
+    evaluation["consensus_samples"] = kConsensusSamples;
+}
+
+std::optional<PlannedRun::Samples> planned_samples(const json& evaluation, const Pace& pace,
+                                                   const EvaluationCost& cost, double end) {
+  if (!evaluation.at("every_time").is_number()) return std::nullopt;
+  const auto within = [end](const json& every) {
+    return static_cast<std::int64_t>(std::min(kMostSamples, end / every.get<double>() + 1e-9));
+  };
+  PlannedRun::Samples samples;
+  // The last one is at the end, whether it is due there or not.
+  samples.evaluations = static_cast<std::int64_t>(
+      std::ceil(std::min(kMostSamples, end / evaluation.at("every_time").get<double>()) - 1e-9));
+  const json& every = evaluation.at("consensus_every_time");
+  samples.consensus =
+      every.is_null() ? evaluation.at("consensus_samples").get<std::int64_t>() : within(every);
+  if (cost.mean > 0)
+    samples.share = cost.of_run(samples.evaluations, workers_of(evaluation)) / (end * pace.workers);
+  return samples;
 }
 
 void resolve_checkpoint(json& checkpoint, const Pace& pace, double end, const Report& report) {

@@ -3,9 +3,12 @@
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 
 #include "recipes/node.hpp"
+#include "recipes/plan.hpp"
+#include "settings/run_settings.hpp"
 
 namespace acid {
 
@@ -31,11 +34,32 @@ bool resolve_budget(nlohmann::json& budget, const Pace& pace, const Report& repo
 /// those at the budget's end or beyond.
 void resolve_schedule(nlohmann::json& schedule, const Pace& pace, const nlohmann::json& budget,
                       const Report& report);
+/// What evaluations cost, in gradients, as far as sizes tell it: a pass forward over an example is
+/// a third of its share of a gradient, because the pass back costs twice as much (Kaplan et al.
+/// 2020, 2001.08361, section 2.1).
+struct EvaluationCost {
+  double mean = 0;     // an evaluation of the mean; 0: unknown, or as good as nothing
+  double workers = 0;  // the workers' own models, once
+  /// Of a whole run with an evaluation at the start and so many more.
+  double of_run(std::int64_t more, WorkerEvaluation kind) const {
+    const auto all = static_cast<double>(more + 1);
+    return all * mean + (kind == WorkerEvaluation::never    ? 0
+                         : kind == WorkerEvaluation::at_end ? workers
+                                                            : all * workers);
+  }
+};
+
 /// evaluation {every_time, consensus_every_time, workers}, in normalised time, for a run until
-/// `end`; with every_seconds the first two are null. `seconds`: the longest duration by the clock;
-/// 0: unknown. Reports cadences that are far too fine.
-void resolve_evaluation(nlohmann::json& evaluation, const Pace& pace, double end, double seconds,
-                        const Report& report);
+/// `end`; with every_seconds the first two are null. Long runs have consensus_samples instead of
+/// consensus_every_time. Without a cadence there are as many evaluations as cost at most 5 % of the
+/// gradients, but the start and at least 4, at most 20 more. `seconds`: the longest duration by the
+/// clock; 0: unknown. Reports cadences that are far too fine.
+void resolve_evaluation(nlohmann::json& evaluation, const Pace& pace, const EvaluationCost& cost,
+                        double end, double seconds, const Report& report);
+/// What the run's samples will be, from the resolved section. Nothing if the clock decides.
+std::optional<PlannedRun::Samples> planned_samples(const nlohmann::json& evaluation,
+                                                   const Pace& pace, const EvaluationCost& cost,
+                                                   double end);
 /// checkpoint {every_time, every_seconds, keep}; both null: the worker decides. `end` and reports
 /// as above.
 void resolve_checkpoint(nlohmann::json& checkpoint, const Pace& pace, double end,

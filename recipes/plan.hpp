@@ -86,6 +86,13 @@ struct PlannedRun {
     std::int64_t train = 0, validation = 0, test = 0;
   };
   std::optional<Examples> examples;
+  /// By normalised time, as [evaluation] says; absent if the clock decides.
+  struct Samples {
+    std::int64_t evaluations = 0;  // after the one at the start
+    std::int64_t consensus = 0;    // of the consensus distance, after the one at the start
+    std::optional<double> share;   // of all evaluations' cost in that of all gradients, if known
+  };
+  std::optional<Samples> samples;
   std::optional<double> chi1, chi2;       // absent for n = 1 and methods without a rate
   std::map<std::string, double> numbers;  // the method's own, Method::derived
   double bytes = 0;                       // expected to move over the whole budget

@@ -15,6 +15,13 @@ nlohmann::json agreement_json(const PlannedRun& run) {
   return {{"left", *run.left}, {"exchanges_per_gradient", run.exchanges_per_gradient}};
 }
 
+nlohmann::json samples_json(const PlannedRun& run) {
+  if (!run.samples) return nullptr;
+  return {{"evaluations", run.samples->evaluations},
+          {"consensus", run.samples->consensus},
+          {"share_of_gradients", or_null(run.samples->share)}};
+}
+
 nlohmann::json examples_json(const PlannedRun& run) {
   if (!run.examples) return nullptr;
   return {{"train", run.examples->train},
@@ -50,6 +57,7 @@ nlohmann::json to_json(const PlannedRun& run) {
                    {"parameters", run.parameters},
                    {"examples", examples_json(run)},
                    {"splits", run.read.splits},
+                   {"samples", samples_json(run)},
                    {"budget_gradients", run.budget_gradients},
                    {"gradients_per_epoch", or_null(run.gradients_per_epoch)},
                    {"chi1", or_null(run.chi1)},

@@ -107,6 +107,7 @@ class Resolver {
   void look_at_schedule(const Pace& pace);
   void look_at_tensors(std::string_view path);
   void look_at_cadence();
+  EvaluationCost evaluation_cost(const Pace& pace) const;
   double known_seconds() const;
   void look_at_target(bool has_accuracy);
   void look_at_record();
@@ -128,6 +129,7 @@ class Resolver {
 
   int workers_ = 0;
   std::optional<std::int64_t> train_size_;
+  std::int64_t labels_ = 1;  // of an example
   std::optional<Facts::Model> model_;
   const Topology* topology_ = nullptr;
   const AlgorithmEntry* entry_ = nullptr;

@@ -47,6 +47,14 @@ bool Comparison::of_the_clock(std::string_view metric) const {
   return known != nullptr && known->of_the_clock && !simulated_;
 }
 
+bool Comparison::differs_by_rounding(const Metric* metric, double a, double b) {
+  constexpr double kRounding = 1e-9;
+  if (metric == nullptr || !(std::abs(a - b) <= kRounding * std::abs(a))) return false;
+  if (recording_.first_event_version() >= metric->rounded_since) return false;
+  rounded_.insert(metric->name);
+  return true;
+}
+
 bool Comparison::wanted(std::string_view metric) const {
   const auto& chosen = recording_.settings.record.metrics;
   return !chosen || chosen->contains(metric);
@@ -142,7 +150,8 @@ void Comparison::compare_value(const Position& position, const Value& value) {
     return depart_at(point.position.normalised_time,
                      fmt::format("{} was recorded, but is not measured here", value.metric),
                      value.worker);
-  if (!same_value(point.value, value.value))
+  if (!same_value(point.value, value.value) &&
+      !differs_by_rounding(known, point.value, value.value))
     return depart_at(
         time, fmt::format("{} was {:.17g}, is {:.17g}", value.metric, point.value, value.value),
         value.worker);
@@ -289,9 +298,14 @@ std::string Comparison::compared() const {
   MutexLock lock(mutex_);
   const char* end = !final_state_ ? "" : diverged_ ? " and the divergence" : " and the final state";
   const bool partial = !finished_ && !diverged_ && !recording_.cuts.empty();
-  return fmt::format("{}{} of {}, {}, {}{}", counted(cuts_, "checkpoint"), end,
+  const std::string rounded =
+      rounded_.empty()
+          ? ""
+          : fmt::format(" ({} to nine digits: an older acid added it up in another order)",
+                        fmt::join(rounded_, ", "));
+  return fmt::format("{}{} of {}, {}, {}{}{}", counted(cuts_, "checkpoint"), end,
                      counted(recording_.run.summary.workers, "worker"), counted(events_, "event"),
-                     counted(values_, "measured value"),
+                     counted(values_, "measured value"), rounded,
                      partial
                          ? fmt::format(" (nothing after checkpoint {}, where it was interrupted)",
                                        recording_.cuts.back().number)

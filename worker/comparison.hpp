@@ -3,11 +3,13 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/base/mutex.hpp"
+#include "engine/recorder/metrics.hpp"
 #include "engine/run/cut.hpp"
 #include "engine/run/run_spec.hpp"
 #include "worker/recording.hpp"
@@ -75,6 +77,8 @@ class Comparison final : public Recorder, public Checkpoints {
   void depart_at(double time, std::string what, int worker = kWholeRun);
   static bool same_value(double a, double b);  // SQLite keeps −0.0 as 0.0
   bool wanted(std::string_view metric) const;
+  /// Whether an older acid added this metric's values up in another order, and that is all.
+  bool differs_by_rounding(const Metric* metric, double a, double b);
   /// Whether the metric is measured by the wall clock, so that a second execution cannot repeat it.
   bool of_the_clock(std::string_view metric) const;
 
@@ -86,6 +90,7 @@ class Comparison final : public Recorder, public Checkpoints {
   const std::function<void(const Position&)> progress_;
   std::size_t next_cut_ = 0;                                       // the driver's thread
   std::map<std::pair<std::string, int>, std::size_t> next_point_;  // in series; the driver's thread
+  std::set<std::string_view> rounded_;  // metrics that differ_by_rounding(); the driver's thread
 
   mutable Mutex mutex_;
   std::optional<Departure> first_ GUARDED_BY(mutex_);

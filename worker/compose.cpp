@@ -132,6 +132,9 @@ std::unique_ptr<ComposedRun> compose(RunSettings settings, int cores, std::optio
   spec.schedule = asked.schedule;
   spec.budget = asked.budget;
   spec.cadence = asked.cadence;
+  spec.cadence.end = spec.budget.normalised_time < kNever
+                         ? spec.budget.normalised_time
+                         : static_cast<double>(spec.budget.gradients) / spec.workers;
   spec.seeds = asked.seeds();
   spec.max_backlog = execution.max_backlog;
   spec.threads_per_worker = execution.threads_per_worker;

@@ -63,6 +63,13 @@ int Recording::event_version() const {
                               : run.attempts.back().environment.value(kEventVersionKey, 1);
 }
 
+int Recording::first_event_version() const {
+  int first = kEventVersion;
+  for (const auto& attempt : run.attempts)
+    first = std::min(first, attempt.environment.value(kEventVersionKey, 1));
+  return first;
+}
+
 std::int64_t event_count(const Recording& recording, int worker) {
   return static_cast<std::int64_t>(recording.events[static_cast<std::size_t>(worker)].size() /
                                    kEventBytes);

@@ -28,6 +28,7 @@ struct Recording {
   std::vector<Segment> segments, buffer_segments;  // of the model
   std::map<std::string, LoadedTensor> final_mean;  // empty when its file is gone
   int event_version() const;                       // of the newest attempt
+  int first_event_version() const;                 // of the oldest
 };
 
 /// In an attempt's environment: whether it keeps an event log.
@@ -41,7 +42,7 @@ bool kept_events(const AttemptRow& attempt, const std::vector<std::vector<std::b
 /// since 3 an event of hearing a server has the rest of its number; since 4 means are taken by
 /// differences (engine/worker/kernels.hpp).
 inline constexpr const char* kEventVersionKey = "event_version";
-inline constexpr int kEventVersion = 4;
+inline constexpr int kEventVersion = 5;
 
 /// Event `number` of a worker; it must exist. Throws DamagedEvent when its check fails.
 Event event_of(const Recording& recording, int worker, std::int64_t number);

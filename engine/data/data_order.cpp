@@ -6,11 +6,16 @@
 
 namespace acid {
 
-std::vector<std::int32_t> training_sample(std::int64_t train_size, std::int64_t test_size,
-                                          const Seeds& seeds, std::int64_t labels) {
+std::int64_t training_sample_size(std::int64_t train_size, std::int64_t test_size,
+                                  std::int64_t labels) {
   constexpr std::int64_t kLeast = 1000, kMost = 10'000;
   const std::int64_t least = (kLeast + labels - 1) / labels;
-  const std::int64_t size = std::min(train_size, std::clamp(test_size, least, kMost));
+  return std::min(train_size, std::clamp(test_size, least, kMost));
+}
+
+std::vector<std::int32_t> training_sample(std::int64_t train_size, std::int64_t test_size,
+                                          const Seeds& seeds, std::int64_t labels) {
+  const std::int64_t size = training_sample_size(train_size, test_size, labels);
   const Permutation order(seeds.derived(Purpose::training_sample),
                           static_cast<std::uint64_t>(train_size));
   std::vector<std::int32_t> sample;

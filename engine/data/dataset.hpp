@@ -178,6 +178,9 @@ std::shared_ptr<const Split> with_feature_shift(std::shared_ptr<const Split> tra
 /// labels, at most 10,000 examples, and not more than `train_size`.
 std::vector<std::int32_t> training_sample(std::int64_t train_size, std::int64_t test_size,
                                           const Seeds& seeds, std::int64_t labels = 1);
+/// How many these are.
+std::int64_t training_sample_size(std::int64_t train_size, std::int64_t test_size,
+                                  std::int64_t labels = 1);
 
 /// A worker's endless sequence of examples: its shard in a fresh random order every pass. at(k) is
 /// a pure function of the seeds, so any position can be read again; step k of a worker with batch

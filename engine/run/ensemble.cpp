@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -16,49 +17,111 @@
 namespace acid {
 namespace {
 
+// Eight elements. Compilers split them where a processor has no such vectors.
+using Floats [[gnu::vector_size(32)]] = float;
+using Doubles [[gnu::vector_size(64)]] = double;
+constexpr std::size_t kEight = 8, kTile = 4 * kEight;
+
 // A block of all workers stays in cache for the second pass, and is whole pieces of a fingerprint.
 std::size_t block_size(std::size_t workers) {
-  constexpr std::size_t kPiece = FullFingerprint::kPiece;
-  return std::clamp<std::size_t>((1u << 16) / workers / kPiece * kPiece, 2 * kPiece, 1024);
+  static_assert(kTile % FullFingerprint::kPiece == 0);
+  return std::clamp<std::size_t>((1u << 16) / workers / kTile * kTile, kTile, 1024);
 }
 
-// Element by element, so that no addition waits for the one before it.
-ACID_EVERY_PROCESSOR
-void add_values(const float* __restrict row, double* __restrict sum, std::size_t size) {
-  for (std::size_t k = 0; k < size; ++k) sum[k] += row[k];
-}
-
-ACID_EVERY_PROCESSOR
-void add_squares(const float* __restrict row, const double* __restrict mean,
-                 double* __restrict squares, std::size_t size) {
-  for (std::size_t k = 0; k < size; ++k) {
-    const double difference = row[k] - mean[k];
-    squares[k] += difference * difference;
+// Sums of kTile lanes side by side, so that no addition waits for the one before it.
+struct Sums {
+  Doubles distance[4] = {}, length[4] = {};  // squares: Σᵢ(xᵢ − x̄)² of the workers, and x̄²
+  static double total(const Doubles* lanes) {
+    const Doubles four = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+    double sum = 0;
+    for (std::size_t k = 0; k < kEight; ++k) sum += four[k];
+    return sum;
   }
+};
+
+[[gnu::always_inline]] inline void read_eight(const float* from, Doubles& into) {
+  Floats values;
+  std::memcpy(&values, from, sizeof values);
+  into = __builtin_convertvector(values, Doubles);
+}
+
+// Adds elements [first, last) of n rows, a multiple of kTile, to the sums; their mean goes to
+// `mean` unless that is null. Per element: the mean adds the rows in order, and so do the squares.
+ACID_EVERY_PROCESSOR
+void add_rows(const float* const* rows, std::size_t n, std::size_t first, std::size_t last,
+              float* mean, Sums& sums) {
+  const auto count = static_cast<double>(n);
+  const bool exact = (n & (n - 1)) == 0;  // then a product has the bits of the quotient, sooner
+  for (std::size_t k = first; k < last; k += kTile) {
+    Doubles middle[4] = {}, squares[4] = {};
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t v = 0; v < 4; ++v) {
+        Doubles value;
+        read_eight(rows[i] + k + kEight * v, value);
+        middle[v] += value;
+      }
+    for (Doubles& part : middle) part = exact ? part * (1 / count) : part / count;
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t v = 0; v < 4; ++v) {
+        Doubles difference;
+        read_eight(rows[i] + k + kEight * v, difference);
+        difference -= middle[v];
+        squares[v] += difference * difference;
+      }
+    for (std::size_t v = 0; v < 4; ++v) {
+      sums.distance[v] += squares[v];
+      sums.length[v] += middle[v] * middle[v];
+      if (mean == nullptr) continue;
+      const Floats rounded = __builtin_convertvector(middle[v], Floats);
+      std::memcpy(mean + k + kEight * v, &rounded, sizeof rounded);
+    }
+  }
+}
+
+// Adds the last elements of the rows, fewer than kTile, as if zeros followed them.
+void add_rest(std::span<const float*> rows, std::size_t first, std::size_t size, float* mean,
+              Sums& sums) {
+  std::vector<float> padded((rows.size() + 1) * kTile);
+  std::vector<const float*> own;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::copy_n(rows[i] + first, size, padded.data() + i * kTile);
+    own.push_back(padded.data() + i * kTile);
+  }
+  float* const rounded = padded.data() + rows.size() * kTile;
+  add_rows(own.data(), own.size(), 0, kTile, rounded, sums);
+  if (mean != nullptr) std::copy_n(rounded, size, mean + first);
 }
 
 // Mean and distance of n vectors of d elements. `rows_at(first, size, rows)` makes rows[i] point to
-// elements [first, first + size) of vector i.
+// elements [first, first + size) of vector i. Sums are of kPart elements each, and then added in
+// order, so that they do not depend on the size of a block.
 template <class RowsAt>
-MeanModel mean_of_rows(std::size_t n, std::size_t d, const RowsAt& rows_at) {
+MeanModel mean_of_rows(std::size_t n, std::size_t d, bool keeps_mean, const RowsAt& rows_at) {
+  constexpr std::size_t kPart = 1u << 16;
   const std::size_t block = block_size(n);
   std::vector<const float*> rows(n);
-  std::vector<double> sum(block), squares(block);
   MeanModel mean;
-  mean.x.resize(d);
-  double distance = 0;
+  if (keeps_mean) mean.x.resize(d);
+  double distance = 0, length = 0;
+  Sums sums;
   for (std::size_t first = 0; first < d; first += block) {
     const std::size_t size = std::min(block, d - first);
-    std::fill(sum.begin(), sum.end(), 0.0);
-    std::fill(squares.begin(), squares.end(), 0.0);
     rows_at(first, size, std::span(rows));
-    for (const float* row : rows) add_values(row, sum.data(), size);
-    for (std::size_t k = 0; k < size; ++k) sum[k] /= static_cast<double>(n);
-    for (const float* row : rows) add_squares(row, sum.data(), squares.data(), size);
-    for (std::size_t k = 0; k < size; ++k) distance += squares[k];
-    std::copy_n(sum.begin(), size, mean.x.begin() + static_cast<std::ptrdiff_t>(first));
+    float* const out = keeps_mean ? mean.x.data() + first : nullptr;
+    for (std::size_t k = 0; k < size;) {
+      const std::size_t end = std::min(size, k + kPart - (first + k) % kPart);
+      const std::size_t whole = (end - k) / kTile * kTile;
+      add_rows(rows.data(), n, k, k + whole, out, sums);
+      if (k + whole < end) add_rest(rows, k + whole, end - k - whole, out, sums);
+      k = end;
+      if ((first + k) % kPart != 0 && first + k < d) continue;
+      distance += Sums::total(sums.distance);
+      length += Sums::total(sums.length);
+      sums = {};
+    }
   }
   mean.consensus_distance = distance / static_cast<double>(n);
+  mean.length = std::sqrt(length);
   return mean;
 }
 
@@ -180,7 +243,7 @@ Ensemble::Ensemble(const RunSpec& spec, Objective& objective, bool gradients)
     for (std::size_t i = 0; i < starts.size(); ++i) out[i] = starts[i].data() + first;
   };
   servers_ = std::make_unique<Servers>(spec.method, settings_, spec.workers,
-                                       mean_of_rows(starts.size(), x0.size(), rows).x);
+                                       mean_of_rows(starts.size(), x0.size(), true, rows).x);
 }
 
 double Ensemble::latest_event() const {
@@ -285,32 +348,34 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInFlight> in_fligh
     buffers.push_back(member(i).buffers());
     gradients.push_back(member(i).gradients());
   }
-  MeanModel mean = mean_of_rows(n, settings_.dimension, copy_exchanged);
+  MeanModel mean = mean_of_rows(n, settings_.dimension, look.mean && !servers_, copy_exchanged);
   if (!std::isfinite(mean.consensus_distance))
     find_not_finite(mean, settings_.dimension, gradients, copy);
-  mean.buffers = buffers_of_mean(buffers, average_buffers_);
+  if (look.mean) mean.buffers = buffers_of_mean(buffers, average_buffers_);
   for (const FullFingerprint& one : taken) mean.fingerprints.push_back(one.value());
   for (std::size_t i = 0; i < models.size(); ++i) models[i].buffers = copy_of(buffers[i]);
   mean.workers = std::move(models);
   if (n < workers_.size()) mean.name_members(members);
-  if (servers_) servers_->model().read_at(t, 0, mean.x);
+  if (servers_ && look.mean) {
+    mean.x.resize(d);
+    servers_->model().read_at(t, 0, mean.x);
+  }
   return mean;
 }
 
 MeanModel mean_of(std::span<const std::span<const float>> x,
                   std::span<const std::span<const float>> buffers,
-                  std::span<const std::int64_t> gradients, bool average_buffers,
-                  bool with_workers) {
+                  std::span<const std::int64_t> gradients, bool average_buffers, const Look& look) {
   ACID_ASSERT(!x.empty() && buffers.size() == x.size() && gradients.size() == x.size(),
               "the mean of {} vectors, {} buffers and {} numbers of gradients", x.size(),
               buffers.size(), gradients.size());
   const auto point = [&](std::size_t first, std::size_t, std::span<const float*> rows) {
     for (std::size_t i = 0; i < x.size(); ++i) rows[i] = x[i].data() + first;
   };
-  MeanModel mean = mean_of_rows(x.size(), x[0].size(), point);
+  MeanModel mean = mean_of_rows(x.size(), x[0].size(), look.mean, point);
   if (!std::isfinite(mean.consensus_distance)) find_not_finite(mean, x[0].size(), gradients, point);
-  mean.buffers = buffers_of_mean(buffers, average_buffers);
-  for (std::size_t i = 0; with_workers && i < x.size(); ++i)
+  if (look.mean) mean.buffers = buffers_of_mean(buffers, average_buffers);
+  for (std::size_t i = 0; look.workers && i < x.size(); ++i)
     mean.workers.push_back({copy_of(x[i]), copy_of(buffers[i])});
   return mean;
 }

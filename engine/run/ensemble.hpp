@@ -24,6 +24,7 @@ struct MeanModel {
   /// entry per worker. A model without buffers has one empty entry.
   std::vector<std::vector<float>> buffers;
   double consensus_distance = 0;
+  double length = 0;    // of the mean of the workers, ‖x̄‖
   int not_finite = -1;  // first worker with a parameter that is not finite; −1: none
   std::int64_t not_finite_gradients = 0;    // how many gradients that worker had committed
   std::vector<std::uint32_t> fingerprints;  // full ones, by worker, of x as it is; see Look
@@ -39,6 +40,7 @@ struct MeanModel {
 
 /// What Ensemble::mean_at() returns besides the mean.
 struct Look {
+  bool mean = true;  // x and buffers; without them only the distance, the length, and what follows
   bool fingerprints = false;
   bool workers = false;           // their own models
   std::vector<bool> absent = {};  // workers that are left out; empty: none
@@ -124,11 +126,11 @@ class Ensemble {
 
 /// The bits of Ensemble::mean_at(t) for workers with these vectors (x mixed to t, Worker::read_at),
 /// buffers and numbers of committed gradients, all by worker, and no exchange in flight. At least
-/// one worker.
+/// one worker. Of `look`, only mean and workers count.
 MeanModel mean_of(std::span<const std::span<const float>> x,
                   std::span<const std::span<const float>> buffers,
                   std::span<const std::int64_t> gradients, bool average_buffers,
-                  bool with_workers = false);
+                  const Look& look = {});
 
 /// Loss and accuracy of a model; chunks are added in order, so the result does not depend on the
 /// number of threads.

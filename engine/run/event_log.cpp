@@ -33,11 +33,11 @@ void EventLog::mark(EventKind kind, double time, const Ensemble& ensemble) {
   for (int w = 0; w < ensemble.size(); ++w) mark(w, kind, time, ensemble.worker(w));
 }
 
-MeanModel EventLog::measure(double time, const Ensemble& ensemble, bool with_workers,
-                            std::span<const ExchangeInFlight> in_flight,
-                            const std::vector<bool>& absent) {
-  MeanModel mean = ensemble.mean_at(
-      time, in_flight, {.fingerprints = kept_, .workers = with_workers, .absent = absent});
+MeanModel EventLog::measure(double time, const Ensemble& ensemble, Look look,
+                            std::span<const ExchangeInFlight> in_flight) {
+  look.fingerprints = kept_;
+  const std::vector<bool>& absent = look.absent;
+  MeanModel mean = ensemble.mean_at(time, in_flight, look);
   std::size_t member = 0;
   for (std::size_t w = 0; w < workers_.size(); ++w)
     if (absent.empty() || !absent[w])

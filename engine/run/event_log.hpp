@@ -41,10 +41,9 @@ class EventLog {
   /// A mark in every worker's log, with the fingerprint of the whole of its x.
   void mark(EventKind kind, double time, const Ensemble& ensemble);
   /// Ensemble::mean_at, and the mark of a measurement in the log of every worker that is not
-  /// absent, in one pass. `with_workers`, `absent`: as Look has them.
-  MeanModel measure(double time, const Ensemble& ensemble, bool with_workers,
-                    std::span<const ExchangeInFlight> in_flight = {},
-                    const std::vector<bool>& absent = {});
+  /// absent, in one pass. Fingerprints are taken where a log is kept.
+  MeanModel measure(double time, const Ensemble& ensemble, Look look,
+                    std::span<const ExchangeInFlight> in_flight = {});
   /// Ends the log of a lost worker. `missed`: how many of its last marks were taken without it.
   void end(int index, double time, std::uint64_t missed);
   /// The mark in the log of one worker.

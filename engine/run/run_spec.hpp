@@ -52,6 +52,11 @@ enum class WorkerEvaluation { never, at_end, always };
 /// How often samples are taken, in normalised time or in seconds.
 struct Cadence {
   double consensus_every = 1;
+  /// Not 0: samples of the consensus distance over the whole run, denser at its start, in place of
+  /// consensus_every. They begin one unit of normalised time apart, or closer if all are, and the
+  /// distance grows evenly.
+  std::int64_t consensus_samples = 0;
+  double end = kNever;  // normalised time at which the run is expected to end; for these samples
   double evaluate_every = kNever;
   /// Finite: samples go by the wall clock, each evaluates, and the two above are kNever. Under mpi
   /// it is the clock of rank 0, which stops the normalised clocks to place a sample.

@@ -11,22 +11,52 @@ namespace {
 constexpr double kRounding = 1e-9;
 double rounding(double now) { return kRounding * std::max(1.0, std::abs(now)); }
 
-double moment(double every, std::int64_t count) {
-  return count == 0 ? 0 : std::max(every, kRounding) * static_cast<double>(count);
+// Number `count` of the multiples of a cadence; ascends.
+struct Multiples {
+  double every;
+  double operator()(std::int64_t count) const {
+    return count == 0 ? 0 : std::max(every, kRounding) * static_cast<double>(count);
+  }
+  // How many there are in [0, now].
+  double until(double now) const { return std::floor(now / std::max(every, kRounding)) + 1; }
+};
+
+// Number `count` of the samples of Cadence::consensus_samples: s·k + (T − s·N)·(k/N)², with N
+// samples until T and the first distance s.
+struct Spread {
+  double samples, end;
+  double first() const { return std::min(1.0, end / samples); }
+  double growth() const { return (end - first() * samples) / (samples * samples); }
+  double operator()(std::int64_t count) const {
+    const auto k = static_cast<double>(count);
+    return first() * k + growth() * k * k;
+  }
+  double until(double now) const {
+    const double s = first(), a = growth();
+    const double k = std::round(2 * now / (s + std::sqrt(s * s + 4 * a * now)));
+    return (*this)(static_cast<std::int64_t>(k)) <= now ? k + 1 : k;
+  }
+};
+
+/// The number of moments in [0, now].
+template <class Moments>
+std::int64_t moments_until(const Moments& moment, double now) {
+  constexpr double kMost = 1e18;
+  return static_cast<std::int64_t>(std::min(kMost, moment.until(now + rounding(now))));
 }
 
-/// The number of multiples of `every` in [0, now].
-std::int64_t multiples_until(double every, double now) {
-  constexpr double kMost = 1e18;
-  return static_cast<std::int64_t>(
-             std::min(kMost, std::floor((now + rounding(now)) / std::max(every, kRounding)))) +
-         1;
+// Calls use(moments) with the samples of the consensus distance.
+template <class Use>
+auto with_consensus_moments(const Cadence& cadence, const Use& use) {
+  return cadence.consensus_samples > 0
+             ? use(Spread{static_cast<double>(cadence.consensus_samples), cadence.end})
+             : use(Multiples{cadence.consensus_every});
 }
 
 /// Moves `count` past the samples that were due by now, at least `taken` of them. All but one were
 /// skipped.
 SkippedSamples pass_by_clock(double every, std::int64_t& count, double now, int taken) {
-  const std::int64_t until = std::max(count + taken, multiples_until(every, now));
+  const std::int64_t until = std::max(count + taken, moments_until(Multiples{every}, now));
   const std::int64_t due = until - std::exchange(count, until);
   const std::int64_t skipped = std::max<std::int64_t>(0, due - 1);
   return {skipped, skipped};
@@ -34,14 +64,18 @@ SkippedSamples pass_by_clock(double every, std::int64_t& count, double now, int 
 
 }  // namespace
 
+double SampleTimes::next_of_consensus() const {
+  return with_consensus_moments(*cadence_,
+                                [this](const auto& moment) { return moment(consensus_count_); });
+}
+
 double SampleTimes::next() const {
   if (by_clock()) return kNever;
-  return std::min(moment(cadence_->consensus_every, consensus_count_),
-                  moment(cadence_->evaluate_every, evaluation_count_));
+  return std::min(next_of_consensus(), Multiples{cadence_->evaluate_every}(evaluation_count_));
 }
 
 double SampleTimes::next_seconds() const {
-  return by_clock() ? moment(cadence_->every_seconds, evaluation_count_) : kNever;
+  return by_clock() ? Multiples{cadence_->every_seconds}(evaluation_count_) : kNever;
 }
 
 bool SampleTimes::due(const Position& here) const {
@@ -54,40 +88,47 @@ bool SampleTimes::due(const Position& here) const {
 bool SampleTimes::evaluates() const {
   if (by_clock()) return true;
   const double next = this->next();
-  return std::abs(moment(cadence_->evaluate_every, evaluation_count_) - next) <= rounding(next);
+  return std::abs(Multiples{cadence_->evaluate_every}(evaluation_count_)-next) <= rounding(next);
 }
 
-SampleTimes::Passed SampleTimes::move_on(double every, std::int64_t& count, double now,
+template <class Moments>
+SampleTimes::Passed SampleTimes::move_on(const Moments& moment, std::int64_t& count, double now,
                                          int workers) {
-  const std::int64_t until = std::max(count, multiples_until(every, now));
+  const std::int64_t until = std::max(count, moments_until(moment, now));
   if (until == count) return {};
   const auto gradients = [workers](double time) { return std::ceil(time * workers - kRounding); };
-  const double between = gradients(now) - gradients(moment(every, count)) + 1;
+  const double between = gradients(now) - gradients(moment(count)) + 1;
   const Passed passed{std::min(until - count, static_cast<std::int64_t>(between)),
-                      gradients(moment(every, until - 1)) >= gradients(now)};
+                      gradients(moment(until - 1)) >= gradients(now)};
   count = until;
   return passed;
+}
+
+template <class Skipped>
+SkippedSamples SampleTimes::move_both(double now, int workers, const Skipped& skipped) {
+  const std::int64_t samples = with_consensus_moments(*cadence_, [&](const auto& moment) {
+    const double next = moment(consensus_count_);
+    return skipped(next, move_on(moment, consensus_count_, now, workers));
+  });
+  const Multiples evaluations{cadence_->evaluate_every};
+  const double next = evaluations(evaluation_count_);
+  return {samples, skipped(next, move_on(evaluations, evaluation_count_, now, workers))};
 }
 
 SkippedSamples SampleTimes::pass(const Position& here, int workers) {
   if (by_clock()) return pass_by_clock(cadence_->every_seconds, evaluation_count_, here.seconds, 1);
   const double due = next(), now = std::max(due, here.normalised_time);
-  const auto skipped = [&](double every, std::int64_t& count) {
-    const bool taken = std::abs(moment(every, count) - due) <= rounding(due);
-    return move_on(every, count, now, workers).places - (taken ? 1 : 0);
-  };
-  return {skipped(cadence_->consensus_every, consensus_count_),
-          skipped(cadence_->evaluate_every, evaluation_count_)};
+  return move_both(now, workers, [due](double next, const Passed& passed) {
+    const bool taken = std::abs(next - due) <= rounding(due);
+    return passed.places - (taken ? 1 : 0);
+  });
 }
 
 SkippedSamples SampleTimes::end(const Position& here, int workers) {
   if (by_clock()) return pass_by_clock(cadence_->every_seconds, evaluation_count_, here.seconds, 0);
-  const auto skipped = [&](double every, std::int64_t& count) {
-    const Passed passed = move_on(every, count, here.normalised_time, workers);
+  return move_both(here.normalised_time, workers, [](double, const Passed& passed) {
     return passed.places - (passed.now ? 1 : 0);
-  };
-  return {skipped(cadence_->consensus_every, consensus_count_),
-          skipped(cadence_->evaluate_every, evaluation_count_)};
+  });
 }
 
 }  // namespace acid

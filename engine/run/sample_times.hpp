@@ -6,8 +6,8 @@
 
 namespace acid {
 
-/// When samples are due: at the multiples of a cadence, from 0 on, or, in a repeated run, where
-/// they were. A plain value; every operation takes constant time for any cadence.
+/// When samples are due: as the cadence says, from 0 on, or, in a repeated run, where they were. A
+/// plain value; every operation takes constant time for any cadence.
 class SampleTimes {
  public:
   /// `cadence` outlives it.
@@ -37,16 +37,20 @@ class SampleTimes {
   }
 
  private:
-  /// The multiples that were passed: at how many numbers of gradients, and whether the last is now.
+  /// The moments that were passed: at how many numbers of gradients, and whether the last is now.
   struct Passed {
     std::int64_t places = 0;
     bool now = false;
   };
-  static Passed move_on(double every, std::int64_t& count, double now, int workers);
+  template <class Moments>
+  static Passed move_on(const Moments& moment, std::int64_t& count, double now, int workers);
+  template <class Skipped>
+  SkippedSamples move_both(double now, int workers, const Skipped& skipped);
+  double next_of_consensus() const;
   bool by_clock() const { return cadence_->every_seconds < kNever; }
 
   const Cadence* cadence_;
-  std::int64_t consensus_count_ = 0, evaluation_count_ = 0;  // multiples passed of each cadence
+  std::int64_t consensus_count_ = 0, evaluation_count_ = 0;  // moments passed of each
 };
 
 }  // namespace acid

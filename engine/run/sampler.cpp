@@ -104,7 +104,7 @@ void Sampler::count_staleness(std::int64_t staleness) {
 void Sampler::look_for_blow_up(const MeanModel& mean) {
   if (spec_.method.has_server() || spec_.workers == 1) return;
   const double known = kKnownOfMean * std::sqrt(mean.consensus_distance);
-  const double length = euclidean_norm(mean.x);
+  const double length = mean.length;
   if (!(known > length)) return;
   std::vector<float> x(objective_.dimension()), buffers(objective_.buffer_size());
   objective_.start(0, x, buffers);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/error.hpp"
+#include "engine/base/every_processor.hpp"
 #include "engine/worker/passes.hpp"
 #include "engine/worker/worker_settings.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 constexpr int kNewtonSchulzSteps = 5;
 
 template <class T>
-double norm_of(std::span<const T> values) {
+[[gnu::always_inline]] inline double norm_of(std::span<const T> values) {
   constexpr std::size_t kLanes = 8;
   std::array<double, kLanes> sums{};
   const std::size_t whole = values.size() / kLanes * kLanes;
@@ -84,7 +85,9 @@ void make_muon_direction(const WorkerView<T>& worker, T* direction) {
 
 }  // namespace
 
+ACID_EVERY_PROCESSOR
 double euclidean_norm(std::span<const float> values) { return norm_of(values); }
+ACID_EVERY_PROCESSOR
 double euclidean_norm(std::span<const double> values) { return norm_of(values); }
 
 template <class T>

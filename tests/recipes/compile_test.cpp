@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "engine/methods/method.hpp"
@@ -35,7 +37,7 @@ TEST_CASE("a small recipe resolves to settings with nothing left to default") {
   CHECK(s["execution"]["virtual"]["compute"]["kind"] == "constant");
   CHECK(s["execution"]["virtual"]["network"]["bandwidth_bytes_per_second"].is_null());
   CHECK(s["execution"]["threads"]["exchange_threads"].is_null());
-  CHECK(s["evaluation"]["every_time"] == Approx(100.0 / 4 / 20));
+  CHECK(s["evaluation"]["every_time"] == 100.0 / 4 / 4);
   CHECK(s["evaluation"]["consensus_every_time"] == 1.0);
   CHECK(s["evaluation"]["workers"] == "end");
   CHECK(s["execution"]["max_restarts"] == 3);
@@ -240,9 +242,43 @@ TEST_CASE("cadences become normalised time") {
   CHECK(by_clock["consensus_every_time"].is_null());
   CHECK_FALSE(by_time.contains("every_seconds"));  // nor in the digests that stores hold
   CHECK(evaluation("[checkpoint]\nevery_epochs = 1")["checkpoint"]["every_time"] == 25.0);
-  CHECK(compiled("[budget]\nnormalised_time = 8000")
-            .runs[0]
-            .settings["evaluation"]["consensus_every_time"] == 4.0);
+}
+
+TEST_CASE("by default samples are as many as a chart shows, and evaluations cost little") {
+  const auto planned = [](const std::string& rest) { return compiled(rest).runs.at(0); };
+  const PlannedRun brief = planned("[budget]\nnormalised_time = 200");
+  CHECK(brief.settings["evaluation"]["consensus_every_time"] == 1.0);
+  CHECK_FALSE(brief.settings["evaluation"].contains("consensus_samples"));
+  const PlannedRun lasting = planned("[budget]\nnormalised_time = 8000");
+  CHECK(lasting.settings["evaluation"]["consensus_every_time"].is_null());
+  CHECK(lasting.settings["evaluation"]["consensus_samples"] == 200);
+  CHECK(lasting.samples->consensus == 200);
+  const PlannedRun chosen =
+      planned("[budget]\nnormalised_time = 8000\n[evaluation]\nconsensus_samples = 10");
+  CHECK(chosen.settings["evaluation"]["consensus_samples"] == 10);
+  CHECK(chosen.samples->consensus == 10);
+
+  // 200 examples to test on, 1,000 to train on and the 4 workers' own 800 at the end: in gradients
+  // of 8 examples, 50 for each evaluation and 33 at the end.
+  const auto evaluations = [&](int gradients, const std::string& more = "") {
+    return *planned(fmt::format("[task]\ndataset = {{ kind = \"gaussian-mixture\", train = 4000, "
+                                "test = 200 }}\nmodel = \"linear\"\nbatch_size = 8\n[budget]\n"
+                                "gradients = {}\n[evaluation]\n{}",
+                                gradients, more))
+                .samples;
+  };
+  const double of_one = 1200.0 / 24, of_workers = 800.0 / 24;
+  CHECK(evaluations(1000).evaluations == 4);
+  CHECK(*evaluations(1000).share == Approx((5 * of_one + of_workers) / 1000));
+  CHECK(evaluations(10'100).evaluations == 8);
+  CHECK(*evaluations(10'100).share <= 0.05);
+  CHECK(evaluations(10'100, "workers = \"always\"").evaluations == 5);
+  CHECK(evaluations(10'100, "workers = \"never\"").evaluations == 9);
+  CHECK(evaluations(1'000'000).evaluations == 20);
+  CHECK(evaluations(1000, "every_gradients = 300").evaluations == 4);
+  const PlannedRun formula = planned("[task]\ndataset = \"quadratic\"");
+  CHECK(formula.samples->evaluations == 20);
+  CHECK_FALSE(formula.samples->share);
 }
 
 TEST_CASE("an algorithm's set changes that algorithm only") {

@@ -47,9 +47,7 @@ class Evaluator {
   virtual std::int64_t exchanges(const Gathered& gathered) const = 0;
   /// Checks what no message reports. Returns for how many seconds to wait for the next mark.
   virtual double look() { return kLookSeconds; }
-  virtual MeanModel mean(const Gathered& gathered) {
-    return gathered.mean(spec_, shell_.sampler.sample_times().evaluates_workers());
-  }
+  virtual MeanModel mean(const Gathered& gathered) { return gathered.mean(spec_, shell_.look()); }
   virtual void sampled() {}
   /// Saves the state of shell_.ensemble, which is at that mark.
   virtual void save(const Gathered& gathered, const Position& here) = 0;

@@ -121,7 +121,7 @@ GradientRecords Gathered::take_notes() {
   return notes;
 }
 
-MeanModel Gathered::mean(const RunSpec& spec, bool with_workers) const {
+MeanModel Gathered::mean(const RunSpec& spec, const Look& look) const {
   std::vector<std::span<const float>> x, buffers;
   std::vector<std::int64_t> committed;
   std::vector<int> members;
@@ -132,7 +132,7 @@ MeanModel Gathered::mean(const RunSpec& spec, bool with_workers) const {
     buffers.emplace_back(vectors[w][1]);
     committed.push_back(worker_gradients[w]);
   }
-  MeanModel mean = mean_of(x, buffers, committed, spec.average_buffers, with_workers);
+  MeanModel mean = mean_of(x, buffers, committed, spec.average_buffers, look);
   if (!complete()) mean.name_members(members);
   return mean;
 }

@@ -106,8 +106,8 @@ struct Gathered {
   void tell_times(Outcome& outcome) const;
   /// Takes out the notes of all workers, in commit order.
   GradientRecords take_notes();
-  /// The mean at a measured mark over the present workers; `with_workers`: Look::workers.
-  MeanModel mean(const RunSpec& spec, bool with_workers) const;
+  /// The mean at a measured mark over the present workers.
+  MeanModel mean(const RunSpec& spec, const Look& look) const;
   /// Puts the state of present workers at any other mark into `ensemble`.
   void restore(Ensemble& ensemble) const;
 };
