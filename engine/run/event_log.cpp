@@ -51,9 +51,13 @@ void EventLog::end(int index, double time, std::uint64_t missed) {
 }
 
 void EventLog::mark(int index, EventKind kind, double time, const Worker& worker) {
-  if (!kept_) return;
-  workers_[static_cast<std::size_t>(index)].pending.push_back(
-      {kind, time, 0, full_fingerprint(HostView(worker.backend(), worker.x()).values())});
+  if (kept_)
+    mark(index, kind, time, full_fingerprint(HostView(worker.backend(), worker.x()).values()));
+}
+
+void EventLog::mark(int index, EventKind kind, double time, std::uint32_t fingerprint_of_x) {
+  if (kept_)
+    workers_[static_cast<std::size_t>(index)].pending.push_back({kind, time, 0, fingerprint_of_x});
 }
 
 void EventLog::flush() {

@@ -48,6 +48,7 @@ class EventLog {
   void end(int index, double time, std::uint64_t missed);
   /// The mark in the log of one worker.
   void mark(int index, EventKind kind, double time, const Worker& worker);
+  void mark(int index, EventKind kind, double time, std::uint32_t fingerprint_of_x);
   /// Hands everything to the recorder.
   void flush();
 

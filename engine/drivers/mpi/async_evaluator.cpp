@@ -77,19 +77,19 @@ Position AsyncEvaluator::position(const Gathered& gathered) const {
       gathered.kind == MarkKind::end ? std::llround(gathered.time * spec_.workers) : 0;
   return {.gradients = std::max(gathered.gradients, end),
           .normalised_time = gathered.time,
-          .seconds = run_.clock.seconds() - started_seconds_,
+          .seconds = gathered.seconds - started_seconds_,
           .bytes = spec_.bytes_per_exchange(shell_.ensemble.dimension()) * gathered.exchanges() +
                    gathered.extra_bytes() +
-                   (gathered.kind == MarkKind::measured ? bytes_of_visits_
+                   (gathered.kind == MarkKind::measured ? gathered.bytes_of_visits
                                                         : shell_.ensemble.bytes_of_visits())};
 }
 
-MeanModel AsyncEvaluator::mean(const Gathered& gathered) {
-  MeanModel mean = Evaluator::mean(gathered);
+MeanModel AsyncEvaluator::mean(Gathered& gathered, const Look& look) {
+  MeanModel mean = Evaluator::mean(gathered, look);
   if (!server_) return mean;
   MpiServer::AtMark mark = server_->take_mark();
-  mean.x = std::move(mark.model);
-  bytes_of_visits_ = mark.bytes_of_visits;
+  if (look.mean) mean.x = std::move(mark.model);
+  gathered.bytes_of_visits = mark.bytes_of_visits;
   return mean;
 }
 

@@ -29,7 +29,7 @@ class AsyncEvaluator final : public Evaluator {
 
  private:
   double look() override;
-  MeanModel mean(const Gathered& gathered) override;
+  MeanModel mean(Gathered& gathered, const Look& look) override;
   void sampled() override;
   void save(const Gathered& gathered, const Position& here) override;
   void saved() override;
@@ -42,9 +42,8 @@ class AsyncEvaluator final : public Evaluator {
 
   AsyncCoordinator coordinator_;
   double started_seconds_ = 0;
-  std::optional<MpiServer> server_;   // uses the servers of shell_.ensemble
-  std::int64_t bytes_of_visits_ = 0;  // of hubs, at the last measured mark
-  bool cut_requested_ = false;        // and not gathered yet
+  std::optional<MpiServer> server_;  // uses the servers of shell_.ensemble
+  bool cut_requested_ = false;       // and not gathered yet
 
   /// What is kept of a cut besides workers and sample times.
   struct Kept {

@@ -22,6 +22,7 @@ class AsyncProcess final : public Process {
                Collector* collector);
 
  private:
+  Window& window() override { return worker_.window(); }
   void train() override { gradients_.train(); }
   void deliver_own(const Mail& mail) override;
   double act() override;

@@ -12,14 +12,15 @@ constexpr int kMostMarks = 4;  // of each worker, that rank 0 has not handled
 
 }  // namespace
 
-Collector::Collector(const RunSpec& spec, Recorder& recorder, Post& post)
-    : recorder_(recorder),
+Collector::Collector(const Run& run, Post& post)
+    : recorder_(run.recorder),
       post_(post),
-      keeps_events_(spec.keep_events),
-      seen_(static_cast<std::size_t>(spec.workers)),
-      queues_(static_cast<std::size_t>(spec.workers)),
-      notes_(static_cast<std::size_t>(spec.workers)),
-      open_(static_cast<std::size_t>(spec.workers)) {}
+      window_(run.spec, worker_settings(run.spec, run.objective)),
+      keeps_events_(run.spec.keep_events),
+      seen_(static_cast<std::size_t>(run.spec.workers)),
+      queues_(seen_.size()),
+      notes_(seen_.size()),
+      open_(seen_.size()) {}
 
 void Collector::deliver(const Mail& mail) {
   MailReader reader(mail);
@@ -36,7 +37,11 @@ void Collector::deliver(const Mail& mail) {
       return read_notes(reader, notes_[w]);
     case MailKind::mark: {
       auto mark = std::make_shared<WorkerMark>();
-      reader(mark->kind, mark->time, mark->gradients, mark->report, mark->numbers, mark->expected);
+      int place = 0;
+      reader(mark->kind, mark->time, mark->gradients, mark->report, mark->numbers, mark->expected,
+             place);
+      if (place != kNoPlace)
+        mark->place.emplace(window_, post_.window(mail.from, window_.size()), place);
       mark->report.notes = std::move(notes_[w]);
       notes_[w].clear();
       ++marks_;
@@ -174,6 +179,7 @@ Gathered Collector::take_mark() {
       report.extra_bytes = progress.extra_bytes;
       gathered.numbers.emplace_back();
       gathered.vectors.emplace_back();
+      gathered.measured.emplace_back();
       continue;
     }
     WorkerMark& mark = *queues_[w].front().mark;
@@ -184,7 +190,11 @@ Gathered Collector::take_mark() {
     gathered.worker_gradients.push_back(mark.gradients);
     gathered.reports.push_back(std::move(mark.report));
     gathered.numbers.push_back(std::move(mark.numbers));
-    gathered.vectors.push_back(std::move(mark.vectors));
+    if (mark.kind != MarkKind::measured)
+      gathered.vectors.push_back(std::move(mark.vectors));
+    else
+      gathered.measured.push_back(mark.place ? std::move(*mark.place)
+                                             : Measured(std::move(mark.vectors)));
     queues_[w].pop_front();
   }
   return gathered;

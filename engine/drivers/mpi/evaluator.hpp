@@ -1,7 +1,10 @@
 #pragma once
 
+#include <deque>
 #include <functional>
+#include <optional>
 
+#include "engine/base/mutex.hpp"
 #include "engine/drivers/mpi/post.hpp"
 #include "engine/drivers/mpi/report.hpp"
 #include "engine/drivers/shared/run_shell.hpp"
@@ -21,8 +24,9 @@ class Coordinator {
   virtual bool was_stopped() = 0;
 };
 
-/// Rank 0's work besides training and talking: measures, evaluates and saves what was collected.
-/// Belongs to the calling thread.
+/// Rank 0's work besides training and talking: measures, evaluates and saves what was collected. A
+/// thread of its own measures, so that copies of workers are given back at once and no worker waits
+/// for an evaluation. The rest belongs to the calling thread.
 class Evaluator {
  public:
   Evaluator(const Run& run, Post& post, Collector& collector)
@@ -40,6 +44,8 @@ class Evaluator {
   virtual Coordinator& coordinator() = 0;
   /// Returns when the run has ended, or `failed` says that it cannot go on.
   Outcome run_to_end(const std::function<bool()>& failed);
+  /// Ends its waits; any thread.
+  void wake() EXCLUDES_LOCK(mutex_);
 
  protected:
   /// The run's position at a mark.
@@ -47,7 +53,10 @@ class Evaluator {
   virtual std::int64_t exchanges(const Gathered& gathered) const = 0;
   /// Checks what no message reports. Returns for how many seconds to wait for the next mark.
   virtual double look() { return kLookSeconds; }
-  virtual MeanModel mean(const Gathered& gathered) { return gathered.mean(spec_, shell_.look()); }
+  /// The measuring thread's.
+  virtual MeanModel mean(Gathered& gathered, const Look& look) {
+    return gathered.mean(spec_, look);
+  }
   virtual void sampled() {}
   /// Saves the state of shell_.ensemble, which is at that mark.
   virtual void save(const Gathered& gathered, const Position& here) = 0;
@@ -63,12 +72,27 @@ class Evaluator {
   RunShell shell_;  // all workers, as of the last mark that was not only measured
 
  private:
-  void take_sample(Gathered& gathered);
+  /// A mark, and the mean at a measured one, whose copies are given back.
+  struct Looked {
+    Gathered gathered;
+    std::optional<MeanModel> mean;
+  };
+  Outcome record(const std::function<bool()>& failed) EXCLUDES_LOCK(mutex_);
+  void measure() EXCLUDES_LOCK(mutex_);
+  bool hand_over(Looked looked) EXCLUDES_LOCK(mutex_);
+  std::optional<Looked> next(double seconds) EXCLUDES_LOCK(mutex_);
+  void take_sample(Looked& looked);
   void save_cut(const Gathered& gathered);
   Outcome end(Gathered& gathered);
   Totals totals(const Gathered& gathered) const {
     return shell_.totals(position(gathered), exchanges(gathered), gathered.idle_seconds());
   }
+
+  Mutex mutex_;
+  Condition changed_;
+  std::deque<Looked> looked_ GUARDED_BY(mutex_);
+  int models_ GUARDED_BY(mutex_) = 0;  // in looked_, to be evaluated
+  bool over_ GUARDED_BY(mutex_) = false, woken_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace acid

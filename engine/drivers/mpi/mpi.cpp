@@ -16,7 +16,7 @@ Outcome run_process(const Run& run, const MpiOptions& options) {
   std::optional<Collector> collector;
   std::optional<OwnEvaluator> evaluator;
   if (post.rank() == 0) {
-    collector.emplace(run.spec, run.recorder, post);
+    collector.emplace(run, post);
     post.run_with_heartbeats([&] { evaluator.emplace(run, post, *collector); });
     evaluator->begin();
   }

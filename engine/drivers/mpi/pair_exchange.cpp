@@ -63,7 +63,8 @@ std::span<float> PairExchange::partners_memory() {
   // A partner that dies in the middle would leave both half changed.
   const bool in_place = run_.spec.method.rules.floats->meets_in_place();
   if (!in_place || !run_.spec.backend->is_host_memory() || options_.goes_on) return {};
-  return post_.window(partner(), worker_.shared_size());
+  const Window& window = worker_.window();
+  return window.worker(post_.window(partner(), window.size()));
 }
 
 void PairExchange::deliver(const Mail& mail) {

@@ -23,6 +23,9 @@ enum class MailKind : std::uint8_t {
   notes,
   mark,
   state_vector,
+  // From every process to rank 0, and back: its window is open, and rank 0 reads it.
+  window_opened,
+  window_read,
   // Rank 0 to all, at the start.
   start,
   start_notes,

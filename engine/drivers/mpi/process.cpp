@@ -12,7 +12,7 @@ Outcome Process::execute() {
   ThreadGroup crew([&] {
     failed.store(true);
     abandon();
-    if (collector_ != nullptr) collector_->wake();
+    if (evaluator_ != nullptr) evaluator_->wake();
   });
   crew.start([this] { train(); });
   crew.start([this] { communicate(); });
@@ -31,6 +31,7 @@ Outcome Process::execute() {
 void Process::communicate() {
   std::stop_callback wake_up(run_.stop, [this] { post_.wake(); });
   double patience = 0;
+  post_.send(0, mail_header(MailKind::window_opened));
   while (!abandoned_.load() && !(over_ && may_leave())) {
     post_.pump(patience, [this](const Mail& mail) { deliver(mail); });
     patience = act();
@@ -45,9 +46,20 @@ void Process::communicate() {
 }
 
 void Process::deliver(const Mail& mail) {
-  if (!mail.lost.empty() || MailReader(mail).kind() != MailKind::shut_down)
-    return deliver_own(mail);
-  over_ = true;
+  if (!mail.lost.empty()) return deliver_own(mail);
+  switch (MailReader(mail).kind()) {
+    case MailKind::window_opened:
+      if (collector_->reads_window(mail.from))
+        post_.send(mail.from, mail_header(MailKind::window_read));
+      return;
+    case MailKind::window_read:
+      return window().is_read();
+    case MailKind::shut_down:
+      over_ = true;
+      return;
+    default:
+      return deliver_own(mail);
+  }
 }
 
 void Process::deliver_to_rank_zero(const Mail& mail) {

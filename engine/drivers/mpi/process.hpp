@@ -32,6 +32,8 @@ class Process {
  protected:
   /// The training thread's body, from the start of the run to its end.
   virtual void train() = 0;
+  /// Of this process.
+  virtual Window& window() = 0;
   /// Takes a message of a kind of this calendar.
   virtual void deliver_own(const Mail& mail) = 0;
   /// Does the other work between messages. Returns for how many seconds there is none.

@@ -25,14 +25,6 @@ std::vector<std::vector<float>> whole_state(Worker& worker) {
   return copies;
 }
 
-std::vector<std::vector<float>> measured_state(double time, const Worker& worker) {
-  std::vector<std::vector<float>> copies(2);
-  copies[0].resize(worker.x().size());
-  worker.read_at(time, 0, copies[0]);
-  copies[1].assign(worker.buffers().begin(), worker.buffers().end());
-  return copies;
-}
-
 // The size of a header is limited.
 void send_notes(const std::function<void(std::vector<std::byte>)>& send, MailKind kind,
                 GradientRecords& notes) {
@@ -53,10 +45,22 @@ void read_notes(MailReader& reader, GradientRecords& notes) {
   notes.insert(notes.end(), portion.begin(), portion.end());
 }
 
-Reporter::Reporter(const Run& run, Post& post, const Worker& worker)
+void Measured::swap(Measured& other) noexcept {
+  std::swap(copies_, other.copies_);  // spans stay with their memory
+  std::swap(form_, other.form_);
+  std::swap(window_, other.window_);
+  std::swap(place_, other.place_);
+  std::swap(x_, other.x_);
+  std::swap(buffers_, other.buffers_);
+}
+
+Reporter::Reporter(const Run& run, Post& post, const Worker& worker, const Window& window,
+                   std::span<float> memory)
     : run_(run),
       rank_(post.rank()),
       post_(post),
+      window_(window),
+      memory_(memory),
       forward_(post, worker),
       log_(run.spec.workers, run.spec.keep_events, forward_) {}
 
@@ -65,22 +69,51 @@ void Reporter::Forward::events(int, std::int64_t first, std::span<const Event> e
                               std::vector<Event>(events.begin(), events.end())));
 }
 
+// The fingerprint of x and the copy are made in one pass.
+void Reporter::leave_copy(double time, const Worker& worker, std::span<float> x,
+                          std::span<float> buffers) {
+  constexpr std::size_t kBlock = std::size_t{1} << 12;
+  const std::span<const float> own = worker.x();
+  const bool in_blocks = worker.backend().is_host_memory() && run_.spec.keep_events;
+  FullFingerprint fingerprint(own.size());
+  if (in_blocks)
+    for (std::size_t first = 0; first < own.size(); first += kBlock) {
+      const std::size_t size = std::min(kBlock, own.size() - first);
+      fingerprint.add(own.subspan(first, size));
+      worker.read_at(time, first, x.subspan(first, size));
+    }
+  else
+    worker.read_at(time, 0, x);
+  std::ranges::copy(worker.buffers(), buffers.begin());
+  if (in_blocks)
+    log_.mark(rank_, EventKind::measured, time, fingerprint.value());
+  else
+    log_.mark(rank_, EventKind::measured, time, worker);
+}
+
 void Reporter::mark(MarkKind kind, double time, Worker& worker, WorkerReport report) {
   if (kind != MarkKind::measured && run_.checkpointing.look_first) run_.checkpointing.look_first();
-  if (kind != MarkKind::end)
-    log_.mark(rank_, kind == MarkKind::measured ? EventKind::measured : EventKind::checkpoint, time,
-              worker);
+  std::vector<std::vector<float>> vectors;
+  const std::optional<int> place =
+      kind == MarkKind::measured ? window_.take(memory_) : std::nullopt;
+  if (place) {
+    leave_copy(time, worker, window_.x(memory_, *place), window_.buffers(memory_, *place));
+  } else if (kind == MarkKind::measured) {
+    vectors = {std::vector<float>(worker.x().size()), std::vector<float>(worker.buffers().size())};
+    leave_copy(time, worker, vectors[0], vectors[1]);
+  } else {
+    vectors = whole_state(worker);
+    if (kind != MarkKind::end) log_.mark(rank_, EventKind::checkpoint, time, worker);
+  }
   log_.flush();  // so that the log of a lost worker has all its marks
   report.events = log_.handed_over(rank_);
   report.extra_bytes = worker.extra_bytes();
-  std::vector<std::vector<float>> vectors =
-      kind == MarkKind::measured ? measured_state(time, worker) : whole_state(worker);
   ArchiveWriter numbers;
   numbers(worker);
   send_notes([this](std::vector<std::byte> header) { post_.submit(0, std::move(header)); },
              MailKind::notes, report.notes);
   post_.submit(0, mail_header(MailKind::mark, kind, time, worker.gradients(), report,
-                              numbers.take(), vectors.size()));
+                              numbers.take(), vectors.size(), place.value_or(kNoPlace)));
   for (std::uint64_t k = 0; k < vectors.size(); ++k)
     post_.submit(0, mail_header(MailKind::state_vector, k), std::move(vectors[k]));
 }
@@ -125,11 +158,11 @@ MeanModel Gathered::mean(const RunSpec& spec, const Look& look) const {
   std::vector<std::span<const float>> x, buffers;
   std::vector<std::int64_t> committed;
   std::vector<int> members;
-  for (std::size_t w = 0; w < vectors.size(); ++w) {
+  for (std::size_t w = 0; w < measured.size(); ++w) {
     if (absent[w]) continue;
     members.push_back(static_cast<int>(w));
-    x.emplace_back(vectors[w][0]);
-    buffers.emplace_back(vectors[w][1]);
+    x.push_back(measured[w].x());
+    buffers.push_back(measured[w].buffers());
     committed.push_back(worker_gradients[w]);
   }
   MeanModel mean = mean_of(x, buffers, committed, spec.average_buffers, look);

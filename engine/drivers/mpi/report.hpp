@@ -10,6 +10,7 @@
 
 #include "engine/base/mutex.hpp"
 #include "engine/drivers/mpi/post.hpp"
+#include "engine/drivers/mpi/window.hpp"
 #include "engine/recorder/null_recorder.hpp"
 #include "engine/run/ensemble.hpp"
 #include "engine/run/event_log.hpp"
@@ -46,6 +47,9 @@ struct WorkerReport {
   }
 };
 
+/// In a mark's message: the vectors follow as messages.
+constexpr int kNoPlace = -1;
+
 /// A worker's progress, as rank 0 knows it.
 struct WorkerProgress {
   std::int64_t gradients = 0, exchanges = 0, extra_bytes = 0;  // as WorkerReport
@@ -59,8 +63,9 @@ void read_notes(MailReader& reader, GradientRecords& notes);
 /// by two at once.
 class Reporter {
  public:
-  /// The arguments outlive this; `worker` is this process's.
-  Reporter(const Run& run, Post& post, const Worker& worker);
+  /// The arguments outlive this; `worker` is this process's, and so is `memory`, its window's.
+  Reporter(const Run& run, Post& post, const Worker& worker, const Window& window,
+           std::span<float> memory);
 
   /// Takes this worker's events.
   EventLog& log() { return log_; }
@@ -79,11 +84,49 @@ class Reporter {
     const Worker& worker_;
   };
 
+  void leave_copy(double time, const Worker& worker, std::span<float> x, std::span<float> buffers);
+
   const Run& run_;
   const int rank_;
   Post& post_;
+  const Window& window_;
+  const std::span<float> memory_;
   Forward forward_;
   EventLog log_;
+};
+
+/// What a worker left at a measured mark: copies that have come to rank 0, or a place in the
+/// worker's window, which is free again when this is gone.
+class Measured {
+ public:
+  Measured() = default;
+  explicit Measured(std::vector<std::vector<float>> copies)
+      : copies_(std::move(copies)), x_(copies_.at(0)), buffers_(copies_.at(1)) {}
+  Measured(const Window& form, std::span<float> window, int place)
+      : form_(&form),
+        window_(window),
+        place_(place),
+        x_(form.x(window, place)),
+        buffers_(form.buffers(window, place)) {}
+  Measured(Measured&& other) noexcept { swap(other); }
+  Measured& operator=(Measured&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Measured() {
+    if (form_ != nullptr) form_->free(window_, place_);
+  }
+  std::span<const float> x() const { return x_; }
+  std::span<const float> buffers() const { return buffers_; }
+
+ private:
+  void swap(Measured& other) noexcept;
+
+  std::vector<std::vector<float>> copies_;
+  const Window* form_ = nullptr;
+  std::span<float> window_;
+  int place_ = 0;
+  std::span<const float> x_, buffers_;
 };
 
 /// All workers at one mark, except workers that were lost before it.
@@ -93,8 +136,11 @@ struct Gathered {
   std::vector<bool> absent;           // by worker: lost; the lists below are by worker too
   std::vector<WorkerReport> reports;  // for absent workers only what WorkerProgress has
   std::vector<std::vector<std::byte>> numbers;  // from Worker::persist
-  /// In the order of Worker::for_each_vector, no empty ones; at a measured mark x and buffers.
+  std::vector<Measured> measured;               // at a measured mark
+  /// At any other: in the order of Worker::for_each_vector, no empty ones.
   std::vector<std::vector<std::vector<float>>> vectors;
+  double seconds = 0;                // on the run's clock, when rank 0 looked at it
+  std::int64_t bytes_of_visits = 0;  // of hubs until a measured mark
 
   std::vector<std::int64_t> worker_gradients;  // committed before the mark
   std::int64_t gradients = 0;                  // their sum
@@ -122,7 +168,7 @@ constexpr double kLookSeconds = 0.2;
 /// deliver() belongs to the communication thread, the rest to the calling thread.
 class Collector {
  public:
-  Collector(const RunSpec& spec, Recorder& recorder, Post& post);
+  explicit Collector(const Run& run, Post& post);
 
   /// Begins or resumes the run: the progress of every worker, and how many events it has logged,
   /// the last of them at `time`. Called before any event or mark.
@@ -133,6 +179,9 @@ class Collector {
   /// were at the end before. The communication thread's.
   std::optional<WorkerProgress> lose(int worker, WorkerProgress known) EXCLUDES_LOCK(mutex_);
 
+  /// Whether rank 0 can read the window of a process, which has said that it is open. The
+  /// communication thread's.
+  bool reads_window(int worker) { return !post_.window(worker, window_.size()).empty(); }
   /// Takes a message of the kinds events, mark and state_vector.
   void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
   /// The next mark that all have reached; waits at most this long for it. Marks come in order, and
@@ -157,6 +206,7 @@ class Collector {
     WorkerReport report;
     std::vector<std::byte> numbers;
     std::vector<std::vector<float>> vectors;
+    std::optional<Measured> place;          // in place of vectors
     std::size_t expected = 0, arrived = 0;  // vectors
   };
   /// One worker's events and marks, in order.
@@ -184,6 +234,7 @@ class Collector {
 
   Recorder& recorder_;
   Post& post_;
+  const Window window_;
   Mutex mutex_;
   Condition changed_;
   const bool keeps_events_;

@@ -31,8 +31,8 @@ RoundCoordinator::RoundCoordinator(const Run& run, Post& post, const Sampler& sa
   directive_.allowed = round;
 }
 
-Position RoundCoordinator::position(std::int64_t legs) const {
-  return peers_.after_legs(legs, run_.clock.seconds() - started_seconds_);
+Position RoundCoordinator::position(std::int64_t legs, double clock_seconds) const {
+  return peers_.after_legs(legs, clock_seconds - started_seconds_);
 }
 
 void RoundCoordinator::deliver(const Mail& mail) {
@@ -62,7 +62,7 @@ void RoundCoordinator::progress(MailReader& reader) {
   whole_ = committed;
   extra_bytes_ = extra_bytes_of_all;
   reached_.erase(committed);
-  Position here = position(whole_);
+  Position here = position(whole_, run_.clock.seconds());
   here.bytes += extra_bytes_;
   run_.recorder.progress(here);
 }
@@ -88,19 +88,26 @@ std::int64_t RoundCoordinator::rounds_ahead() const {
       1, static_cast<std::int64_t>(std::min(kMostRoundsAhead, kAheadSeconds / each)));
 }
 
+// Samples take memory until they are recorded.
+bool RoundCoordinator::may_order_sample() const {
+  constexpr std::size_t kMost = 64;
+  constexpr std::ptrdiff_t kMostModels = 3;
+  return ordered_.size() < kMost && std::ranges::count(ordered_, true) < kMostModels;
+}
+
 // Decides about the first round that no worker may commit yet. Returns whether it did.
 bool RoundCoordinator::decide() {
   const std::int64_t round = directive_.allowed;
-  Position here = position(round);
+  Position here = position(round, run_.clock.seconds());
   here.bytes += extra_bytes_;
   // A sample by the clock does not wait for the evaluation of the one before.
   const bool by_clock = spec_.cadence.every_seconds < kNever;
-  const bool sample = sample_times_.sample_times().due(here) && !(by_clock && evaluating_);
+  const bool sample = sample_times_.sample_times().due(here) && !(by_clock && !ordered_.empty());
   if (directive_.end >= 0 || cutting_ || round >= whole_ + (sample ? 1 : rounds_ahead()))
     return false;
   const bool over = must_end(here);
   const bool open = spec_.method.round.is_open(round);  // messages on their way are not saved
-  if (over || (stop_ && !open && !evaluating_)) {
+  if (over || (stop_ && !open && ordered_.empty())) {
     end(over);
     return true;
   }
@@ -109,7 +116,7 @@ bool RoundCoordinator::decide() {
     asked_ = round;
     cut_due_ = checkpoints_->due(round, here);
   }
-  if (evaluating_ && (sample || cut_due_)) return false;
+  if ((cut_due_ && !ordered_.empty()) || (sample && !may_order_sample())) return false;
   if (cut_due_) {
     cut_due_ = false;
     cutting_ = true;
@@ -117,8 +124,8 @@ bool RoundCoordinator::decide() {
     return true;
   }
   if (sample) {
+    ordered_.push_back(sample_times_.sample_times().evaluates());
     sample_times_.pass(here, 0);
-    evaluating_ = true;
     directive_.sample = round;
   }
   ++directive_.allowed;
@@ -134,7 +141,7 @@ void RoundCoordinator::end(bool over) {
 void RoundCoordinator::sampled(bool enough) {
   {
     MutexLock lock(mutex_);
-    evaluating_ = false;
+    ordered_.pop_front();
     if (enough) enough_ = true;
   }
   post_.wake();

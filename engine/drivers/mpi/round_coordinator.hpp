@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <utility>
@@ -30,7 +31,7 @@ struct Directive {
 /// Rank 0 decides, round by round and in the order in which threads would, whether a round's
 /// gradients are committed and what comes before. Its decisions are a few rounds ahead of the
 /// slowest worker, so that no worker waits for them, but never past a sample: a sample is taken
-/// only when all losses before it are known to be finite, and the sample before it is evaluated.
+/// only when all losses before it are known to be finite. A few samples can wait to be evaluated.
 class RoundCoordinator final : public Coordinator {
  public:
   /// `sampler`: at the run's beginning; it only counts. The run began at `round`, at
@@ -42,11 +43,11 @@ class RoundCoordinator final : public Coordinator {
   void deliver(const Mail& mail) override EXCLUDES_LOCK(mutex_);
   /// Decides what can be decided now.
   double act() override EXCLUDES_LOCK(mutex_);
-  /// The position of a run now, after so many legs; without extra bytes.
-  Position position(std::int64_t legs) const;
+  /// The position after so many legs, at that time on the clock; without extra bytes.
+  Position position(std::int64_t legs, double clock_seconds) const;
 
   // The calling thread calls these.
-  /// The last ordered sample is evaluated; `enough`: the run need not go on.
+  /// The first ordered sample that was not is recorded; `enough`: the run need not go on.
   void sampled(bool enough) EXCLUDES_LOCK(mutex_);
   /// The last ordered cut is saved, or no longer needed.
   void saved() EXCLUDES_LOCK(mutex_);
@@ -58,6 +59,7 @@ class RoundCoordinator final : public Coordinator {
   void end(bool over) REQUIRES_LOCK(mutex_);
   bool must_end(const Position& here) const REQUIRES_LOCK(mutex_);
   std::int64_t rounds_ahead() const REQUIRES_LOCK(mutex_);
+  bool may_order_sample() const REQUIRES_LOCK(mutex_);
 
   const Run& run_;
   const RunSpec& spec_;
@@ -77,7 +79,8 @@ class RoundCoordinator final : public Coordinator {
   std::int64_t extra_bytes_ GUARDED_BY(mutex_) = 0;  // of these rounds
   std::int64_t asked_ GUARDED_BY(mutex_) = -1;       // last round for which a cut was considered
   bool cut_due_ GUARDED_BY(mutex_) = false;          // before the considered round
-  bool cutting_ GUARDED_BY(mutex_) = false, evaluating_ GUARDED_BY(mutex_) = false;
+  bool cutting_ GUARDED_BY(mutex_) = false;
+  std::deque<bool> ordered_ GUARDED_BY(mutex_);  // samples not recorded yet: whether each evaluates
   bool stop_ GUARDED_BY(mutex_) = false, enough_ GUARDED_BY(mutex_) = false;
   bool diverged_ GUARDED_BY(mutex_) = false, stopped_ GUARDED_BY(mutex_) = false;
 };

@@ -29,7 +29,7 @@ void RoundEvaluator::begin() {
 }
 
 Position RoundEvaluator::position(const Gathered& gathered) const {
-  Position here = coordinator_.position(std::llround(gathered.time));
+  Position here = coordinator_.position(std::llround(gathered.time), gathered.seconds);
   here.bytes += gathered.extra_bytes();
   return here;
 }

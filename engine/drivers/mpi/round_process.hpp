@@ -21,6 +21,7 @@ class RoundProcess final : public Process {
         }) {}
 
  private:
+  Window& window() override { return worker_.window(); }
   void train() override { worker_.train(); }
   void deliver_own(const Mail& mail) override;
   double act() override {

@@ -30,7 +30,8 @@ RoundWorker::RoundWorker(const Run& run, const MpiOptions& options, Post& post,
       memory_(settings_, 1),
       worker_(settings_, memory_, 0, static_cast<std::uint32_t>(rank_)),
       messages_(run, options, post, peers_, worker_.gradient()),
-      reporter_(run, post, worker_),
+      window_(run.spec, settings_),
+      reporter_(run, post, worker_, window_, post.open_window(window_.size())),
       started_seconds_(run.clock.seconds()) {
   std::vector<float> x0(settings_.dimension), buffers(settings_.buffer_size);
   run.objective.start(rank_, x0, buffers);

@@ -26,6 +26,7 @@ class RoundWorker {
 
   // For the communication thread, before RoundDirectives::begin().
   Worker& state() { return worker_; }
+  Window& window() { return window_; }
   void start(Start& start);
 
   RoundMessages& messages() { return messages_; }
@@ -51,6 +52,7 @@ class RoundWorker {
   WorkerMemory<float> memory_;
   Worker worker_;
   RoundMessages messages_;
+  Window window_;
   Reporter reporter_;
   WorkerReport report_;
   Timeline timeline_{1};  // of this worker alone, as number 0

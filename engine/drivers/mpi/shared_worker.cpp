@@ -9,11 +9,11 @@ SharedWorker::SharedWorker(const Run& run, Post& post)
       rank_(post.rank()),
       backlog_limit_(run.spec.backlog_limit(rank_)),
       settings_(worker_settings(run.spec, run.objective)),
-      memory_(settings_, 1,
-              run.spec.backend->is_host_memory() ? post.open_window(Worker::shared_size(settings_))
-                                                 : std::span<float>{}),
+      window_(run.spec, settings_),
+      shared_(post.open_window(window_.size())),
+      memory_(settings_, 1, window_.worker(shared_)),
       worker_(settings_, memory_, 0, static_cast<std::uint32_t>(rank_)),
-      reporter_(run, post, worker_),
+      reporter_(run, post, worker_, window_, shared_),
       time_(run.spec.workers),
       edges_(run.spec, rank_) {
   std::vector<float> x0(settings_.dimension), buffers(settings_.buffer_size);

@@ -7,6 +7,7 @@
 #include "engine/drivers/mpi/clock.hpp"
 #include "engine/drivers/mpi/due_edges.hpp"
 #include "engine/drivers/mpi/report.hpp"
+#include "engine/drivers/mpi/window.hpp"
 #include "engine/run/commit.hpp"
 #include "engine/run/run.hpp"
 
@@ -28,7 +29,8 @@ class SharedWorker {
 
   /// For the StartReceiver, before anything happens.
   Worker& state() { return worker_; }
-  std::size_t shared_size() const { return Worker::shared_size(settings_); }
+  /// What lies in this process's window, and in every other's.
+  Window& window() { return window_; }
   /// Begins the run, so many seconds into it; a resumed run has the clock at `count` and `known`
   /// gradients of all workers.
   void start(Start& start, double seconds, std::int64_t count, std::int64_t known)
@@ -87,6 +89,8 @@ class SharedWorker {
   const int rank_;
   const double backlog_limit_;
   const WorkerSettings settings_;
+  Window window_;
+  const std::span<float> shared_;  // the window's memory
   WorkerMemory<float> memory_;
   Worker worker_;  // guarded by mutex, as above
   Reporter reporter_ GUARDED_BY(mutex);
