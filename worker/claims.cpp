@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/models/blas_core.hpp"
 #include "recipes/digest.hpp"
 #include "recipes/path_fields.hpp"
 
@@ -105,6 +106,12 @@ RunSettings stored_settings(const RunDetail& run) {
     refuse_altered_settings(run);
     throw;
   }
+}
+
+void keep_blas_core(const RunDetail& run) {
+  if (run.attempts.empty()) return;
+  const nlohmann::json::json_pointer core("/model_runtime/blas_core");
+  prefer_blas_core(run.attempts.back().environment.value(core, std::string()));
 }
 
 std::unique_ptr<ComposedRun> compose_stored(const RunDetail& run, const RunSettings& settings,

@@ -16,6 +16,10 @@ bool settings_have_their_digest(const RunDetail& run);
 /// files: then the settings were altered.
 void refuse_altered_settings(const RunDetail& run);
 
+/// Matrix products get the kernels that the run's last attempt had, so that its bits stay. Before
+/// LibTorch is loaded.
+void keep_blas_core(const RunDetail& run);
+
 /// A run's stored settings, after compose() has accepted them. Where compose() fails and altered
 /// settings explain it, the StoreError says so.
 RunSettings stored_settings(const RunDetail& run);

@@ -33,6 +33,7 @@ Exit execute_run(const ExecuteOptions& options, std::stop_token stop) {
       throw UsageError(
           fmt::format("run {} has one process per worker: 'acid run' starts them", options.run_id));
     refuse_altered_settings(run);
+    if (!options.fresh) keep_blas_core(run);
     const auto composed = compose_stored(run, settings, usable_cores());
     options.begins();
     std::optional<Attempt> attempt;

@@ -340,6 +340,7 @@ Exit verify_run(const VerifyOptions& options, std::stop_token stop) {
     recording = read_recording(store, options.run_id);
   }
   refuse_what_cannot_be_verified(recording, options.from);
+  keep_blas_core(recording.run);
   const auto run = compose_stored(recording.run, recording.settings, usable_cores());
   refuse_library_sums(*run, options.run_id);
   refuse_unrepeatable(recording, *run);

@@ -2,35 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cctype>
 #include <string_view>
+
+#include "engine/models/blas_core.hpp"
 
 namespace acid {
 namespace {
 
 using nlohmann::json;
 
-/// Vector instructions, worst first.
-enum class Vectors { other, avx2, avx512 };
-
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
-}
-
-Vectors vectors_of_processor(const std::string& features) {
-  if (contains(features, "avx512f")) return Vectors::avx512;
-  return contains(features, "avx2") ? Vectors::avx2 : Vectors::other;
-}
-
-/// The instructions of the routines that OpenBLAS selects for a core type.
-Vectors vectors_of_core(std::string core) {
-  std::ranges::transform(core, core.begin(), [](unsigned char c) { return std::tolower(c); });
-  constexpr std::array<std::string_view, 3> kAvx512{"skylakex", "cooperlake", "sapphirerapids"};
-  constexpr std::array<std::string_view, 3> kAvx2{"haswell", "zen", "excavator"};
-  if (std::ranges::find(kAvx512, core) != kAvx512.end()) return Vectors::avx512;
-  return std::ranges::find(kAvx2, core) != kAvx2.end() ? Vectors::avx2 : Vectors::other;
 }
 
 /// Why OpenBLAS is slower than this processor allows; empty: it is not, or this is unknown.

@@ -1,4 +1,5 @@
 #include "engine/base/module.hpp"
+#include "engine/models/blas_core.hpp"
 #include "engine/models/model.hpp"
 
 namespace acid {
@@ -14,7 +15,10 @@ const Module& model_module() {
 }
 
 ModelRuntime& load_model_runtime() {
-  static ModelRuntime& runtime = *load_module<ModelRuntime*()>(model_module())();
+  static ModelRuntime& runtime = [&]() -> ModelRuntime& {
+    choose_blas_core();
+    return *load_module<ModelRuntime*()>(model_module())();
+  }();
   return runtime;
 }
 

@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "engine/base/error.hpp"
+#include "engine/models/blas_core.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/fixtures.hpp"
 #include "tests/scratch.hpp"
@@ -225,4 +226,31 @@ TEST_CASE("a GPU that is not there is an error that says what to do") {
     CHECK_THROWS_WITH(runtime.make(model_options("linear"), kImage, "cuda"),
                       ContainsSubstring("no CUDA") && ContainsSubstring("execution.device"));
   }
+}
+
+TEST_CASE("OpenBLAS uses this processor's vectors, unless an earlier attempt had other kernels") {
+  const std::string core = load_model_runtime().environment()["blas_core"];
+#if defined(__x86_64__)
+  if (!core.empty() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    CHECK(vectors_of_core(core) != Vectors::other);
+#endif
+
+  const char* const kVariable = "OPENBLAS_CORETYPE";
+  const char* const given = std::getenv(kVariable);
+  const std::string kept = given == nullptr ? "" : given;
+  unsetenv(kVariable);
+  prefer_blas_core("");
+  CHECK(std::getenv(kVariable) == nullptr);
+  prefer_blas_core("Prescott");
+  CHECK(std::string(std::getenv(kVariable)) == "Prescott");
+  prefer_blas_core("Nehalem");
+  choose_blas_core();
+  CHECK(std::string(std::getenv(kVariable)) == "Prescott");  // what is set stays
+  unsetenv(kVariable);
+  choose_blas_core();  // the library is loaded: too late
+  CHECK(std::getenv(kVariable) == nullptr);
+  if (given != nullptr) setenv(kVariable, kept.c_str(), 1);
+  CHECK(vectors_of_core("SkylakeX") == Vectors::avx512);
+  CHECK(vectors_of_core("Zen") == Vectors::avx2);
+  CHECK(vectors_of_core("Prescott") == Vectors::other);
 }
