@@ -39,6 +39,7 @@ Measure prepare_virtual(CLI::App& app);
 Measure prepare_consensus(CLI::App& app);
 Measure prepare_mpi(CLI::App& app);
 Measure prepare_exchange(CLI::App& app);
+Measure prepare_observation(CLI::App& app);
 Measure prepare_recording(CLI::App& app);
 Measure prepare_store(CLI::App& app);
 Measure prepare_startup(CLI::App& app);

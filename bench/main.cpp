@@ -35,6 +35,8 @@ std::span<const Command> commands() {
       Command{"mpi", "the mpi driver with exchanges and without", prepare_mpi},
       Command{"exchange", "one exchange beside MPI's own, and a process that waits",
               prepare_exchange},
+      Command{"observation", "a run with the default samples and with those of its ends",
+              prepare_observation},
       Command{"recording", "a run recorded and not recorded", prepare_recording},
       Command{"cuda", "kernels and workers on a GPU", prepare_cuda, true},
       Command{"store", "metric points and events that the store takes in a second", prepare_store},

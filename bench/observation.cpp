@@ -1,0 +1,88 @@
+// What observing a run costs: whole commands with the recipe's defaults beside such that look at
+// the start and the end only.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/commands.hpp"
+#include "bench/programs.hpp"
+#include "bench/scratch.hpp"
+#include "store/queries.hpp"
+
+namespace acid::bench {
+namespace {
+
+const std::vector<std::string> kEndsOnly{"evaluation.every_time=1e9"};
+const std::vector<std::string> kEveryUnit{"evaluation.every_time=1e9",
+                                          "evaluation.consensus_every_time=1"};
+
+struct Case {
+  const char* driver;
+  int workers;
+  std::vector<std::string> settings;
+};
+
+// Gradients in a second of the run; where seconds are simulated, of processor time of all threads.
+double speed_of(const Case& one, int gradients) {
+  const Scratch folder;
+  std::ofstream(folder.path("observation.toml")) << fmt::format(
+      "[task]\n"
+      "dataset = {{ kind = \"glyphs\", train = 60000, test = 10000 }}\n"
+      "model = {{ kind = \"mlp\", hidden = [512, 512] }}\n"
+      "batch_size = 128\n"
+      "[workers]\ncount = {}\n"
+      "[budget]\ngradients = {}\n"
+      "[execution]\ndriver = \"{}\"\n"
+      "[[algorithms]]\nkind = \"a2cid2\"\n",
+      one.workers, gradients, one.driver);
+  std::vector<std::string> words{acid_program(), "run", folder.path("observation.toml"), "--store",
+                                 folder.path("store")};
+  for (const std::string& setting : one.settings) words.insert(words.end(), {"--set", setting});
+  const double cpu_seconds = run_program(words);
+  const Store store(folder.path("store"), Store::Access::read);
+  const RunSummary run = list_runs(store).at(0);
+  const bool simulated = one.driver == std::string_view("virtual");
+  return gradients / (simulated ? cpu_seconds : run.progress.seconds);
+}
+
+void compare(Bench& bench, const std::string& what, const Case& measured, double bound,
+             int gradients) {
+  Case ends = measured;
+  ends.settings = kEndsOnly;
+  const auto side = [gradients](const Case& one) {
+    return [one, gradients]() -> Sample { return {speed_of(one, gradients), {}}; };
+  };
+  bench.compare(
+      {.what = fmt::format("{}, a2cid2, n = {}, {}", measured.driver, measured.workers, what),
+       .unit = "gradients/s",
+       .measured = {},
+       .peer = "samples at the end only",
+       .peers = {},
+       .wanted = ratio_at_least(bound),
+       .command = {}},
+      side(measured), side(ends));
+}
+
+void measure_observation(Bench& bench, int gradients) {
+  for (const auto& [driver, workers] : {std::pair{"threads", 2}, {"mpi", 2}, {"virtual", 16}})
+    compare(bench, "the recipe's defaults", {driver, workers, {}}, 0.95, gradients);
+  compare(bench, "a sample a unit of time", {"threads", 2, kEveryUnit}, 0.99, gradients);
+  compare(bench, "a sample a unit of time", {"mpi", 2, kEveryUnit}, 0.97, gradients);
+}
+
+}  // namespace
+
+Measure prepare_observation(CLI::App& app) {
+  const auto gradients = std::make_shared<int>(4000);
+  app.add_option("--gradients", *gradients, "Of a run")
+      ->capture_default_str()
+      ->check(CLI::Range(64, 1 << 30));
+  return [gradients](Bench& bench) { measure_observation(bench, *gradients); };
+}
+
+}  // namespace acid::bench
