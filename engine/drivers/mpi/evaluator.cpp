@@ -8,12 +8,10 @@ namespace acid {
 
 Outcome Evaluator::run_to_end(const std::function<bool()>& failed) {
   const auto stop_measuring = [this] {
-    MutexLock lock(mutex_);
-    over_ = true;
-    changed_.notify_all();
+    looked_.abandon();
     collector_.wake();
   };
-  ThreadGroup measuring([&] { stop_measuring(); });
+  ThreadGroup measuring(stop_measuring);
   measuring.start([this] { measure(); });
   Outcome outcome;
   try {
@@ -28,13 +26,9 @@ Outcome Evaluator::run_to_end(const std::function<bool()>& failed) {
 }
 
 Outcome Evaluator::record(const std::function<bool()>& failed) {
-  while (!failed()) {
-    auto looked = next(look());
-    if (!looked) {
-      MutexLock lock(mutex_);
-      if (over_) return {};  // the measuring thread failed, and join() says how
-      continue;
-    }
+  while (!failed() && !looked_.is_closed()) {
+    auto looked = looked_.next(look());
+    if (!looked) continue;
     Gathered& gathered = looked->gathered;
     switch (gathered.kind) {
       case MarkKind::measured:
@@ -49,6 +43,7 @@ Outcome Evaluator::record(const std::function<bool()>& failed) {
       case MarkKind::end:
         return end(gathered);
     }
+    looked_.recorded();
   }
   return {};
 }
@@ -56,57 +51,23 @@ Outcome Evaluator::record(const std::function<bool()>& failed) {
 // The times of samples follow from their marks, so this thread knows what each needs.
 void Evaluator::measure() {
   SampleTimes times = shell_.sampler.sample_times();
-  while (true) {
+  while (!looked_.is_closed()) {
     std::optional<Gathered> gathered = collector_.wait(kLookSeconds);
-    {
-      MutexLock lock(mutex_);
-      if (over_) return;
-    }
     if (!gathered) continue;
     Looked looked{std::move(*gathered), std::nullopt};
     looked.gathered.seconds = run_.clock.seconds();
-    if (looked.gathered.kind == MarkKind::measured) {
-      looked.mean =
-          mean(looked.gathered, {.mean = times.evaluates(), .workers = times.evaluates_workers()});
+    const bool is_sample = looked.gathered.kind == MarkKind::measured;
+    const Look wanted{.mean = times.evaluates(), .workers = times.evaluates_workers()};
+    if (is_sample) {
+      looked.mean = mean(looked.gathered, wanted);
       looked.gathered.measured.clear();
       Position here;
       here.normalised_time = looked.gathered.time;
       times.pass(here, spec_.workers);
     }
-    if (!hand_over(std::move(looked))) return;
+    // With many models this thread waits, then marks do, and then workers get no more gradients.
+    looked_.add(std::move(looked), is_sample && wanted.mean);
   }
-}
-
-// Models to be evaluated take memory: with many of them this thread waits, then marks wait for it,
-// and then workers get no more gradients.
-bool Evaluator::hand_over(Looked looked) {
-  constexpr int kMostModels = 3;
-  MutexLock lock(mutex_);
-  const int models = looked.mean && !looked.mean->x.empty() ? 1 : 0;
-  while (models > 0 && models_ >= kMostModels && !over_) changed_.wait(mutex_);
-  if (over_) return false;
-  models_ += models;
-  looked_.push_back(std::move(looked));
-  changed_.notify_all();
-  return true;
-}
-
-std::optional<Evaluator::Looked> Evaluator::next(double seconds) {
-  MutexLock lock(mutex_);
-  if (looked_.empty() && !over_ && !woken_) changed_.wait_for(mutex_, seconds);
-  woken_ = false;
-  if (looked_.empty()) return std::nullopt;
-  Looked looked = std::move(looked_.front());
-  looked_.pop_front();
-  if (looked.mean && !looked.mean->x.empty()) --models_;
-  changed_.notify_all();
-  return looked;
-}
-
-void Evaluator::wake() {
-  MutexLock lock(mutex_);
-  woken_ = true;
-  changed_.notify_all();
 }
 
 // A run that has diverged takes no other sample.

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <optional>
 
-#include "engine/base/mutex.hpp"
 #include "engine/drivers/mpi/post.hpp"
 #include "engine/drivers/mpi/report.hpp"
 #include "engine/drivers/shared/run_shell.hpp"
+#include "engine/drivers/shared/sample_queue.hpp"
 
 namespace acid {
 
@@ -45,7 +44,7 @@ class Evaluator {
   /// Returns when the run has ended, or `failed` says that it cannot go on.
   Outcome run_to_end(const std::function<bool()>& failed);
   /// Ends its waits; any thread.
-  void wake() EXCLUDES_LOCK(mutex_);
+  void wake() { looked_.wake(); }
 
  protected:
   /// The run's position at a mark.
@@ -77,10 +76,8 @@ class Evaluator {
     Gathered gathered;
     std::optional<MeanModel> mean;
   };
-  Outcome record(const std::function<bool()>& failed) EXCLUDES_LOCK(mutex_);
-  void measure() EXCLUDES_LOCK(mutex_);
-  bool hand_over(Looked looked) EXCLUDES_LOCK(mutex_);
-  std::optional<Looked> next(double seconds) EXCLUDES_LOCK(mutex_);
+  Outcome record(const std::function<bool()>& failed);
+  void measure();
   void take_sample(Looked& looked);
   void save_cut(const Gathered& gathered);
   Outcome end(Gathered& gathered);
@@ -88,11 +85,7 @@ class Evaluator {
     return shell_.totals(position(gathered), exchanges(gathered), gathered.idle_seconds());
   }
 
-  Mutex mutex_;
-  Condition changed_;
-  std::deque<Looked> looked_ GUARDED_BY(mutex_);
-  int models_ GUARDED_BY(mutex_) = 0;  // in looked_, to be evaluated
-  bool over_ GUARDED_BY(mutex_) = false, woken_ GUARDED_BY(mutex_) = false;
+  SampleQueue<Looked> looked_;
 };
 
 }  // namespace acid

@@ -14,9 +14,11 @@ ThreadsAsync::ThreadsAsync(const Run& run, const ThreadsOptions& options)
       start_line_(run.spec.workers),
       workers_(run),
       shell_(workers_.shell()),
-      exchanges_(run.spec, workers_, closing_, options.exchange_threads > 0) {
+      exchanges_(run.spec, workers_, closing_, options.exchange_threads > 0),
+      sample_times_(spec_.cadence) {
   if (spec_.method.has_server()) server_.emplace(spec_, workers_);
   shell_.resume(layout(spec_.method), *this);
+  sample_times_ = shell_.sampler.sample_times();
 }
 
 void ThreadsAsync::close() {
@@ -28,18 +30,23 @@ void ThreadsAsync::close() {
 void ThreadsAsync::fail() {
   start_line_.abort();
   exchanges_.end();
+  measured_.abandon();
   close();
 }
 
 Outcome ThreadsAsync::execute() {
-  if (run_.checkpointing.resume == nullptr) take_sample();
+  ThreadGroup recorder([this] { fail(); });
+  recorder.start([this] { record(); });
   ThreadGroup exchangers([this] { fail(); });
   for (int e = 0; e < options_.exchange_threads; ++e)
     exchangers.start([this] { exchanges_.execute_until_over(); });
   std::int64_t waiting = 0;
   bool stopped = false;
   try {
-    train();
+    if (run_.checkpointing.resume == nullptr) take_sample();
+    if (measured_.wait_until_recorded()) train();
+    measured_.close();
+    recorder.join();
     stopped = run_.stop.stop_requested() && workers_.commits() < spec_.budget.gradients &&
               !shell_.enough() && !diverged_.load();
     if (!stopped) waiting = exchanges_.drain();
@@ -93,6 +100,15 @@ void ThreadsAsync::work(int w) {
   }
 }
 
+void ThreadsAsync::record() {
+  while (const std::optional<Measured> sample = measured_.next()) {
+    if (!shell_.sampler.diverged())
+      shell_.sampler.take(sample->mean, sample->totals, sample->notes);
+    measured_.recorded();
+    if (shell_.enough()) close();
+  }
+}
+
 bool ThreadsAsync::begin_once_caught_up(int w) {
   for (bool held = false; !begin(w); held = true) {
     if (closing_.is_set() || server_) return false;
@@ -139,12 +155,11 @@ void ThreadsAsync::watch() {
     const Position here = workers_.position(workers_.commits());
     if (here.gradients >= budget.gradients) return slow_workers_.wake();
     if (run_.stop.stop_requested() || budget.spent(here)) return close();
-    if (shell_.cut_is_due(here.gradients, here)) save_cut();
-    const SampleTimes& sample_times = shell_.sampler.sample_times();
-    sleep_until(std::min(sample_times.next(), shell_.next_cut()), sample_times.next_seconds());
-    if (!sample_times.due(workers_.position(workers_.commits()))) continue;
-    take_sample();
-    if (shell_.enough()) close();
+    if (shell_.cut_is_due(here.gradients, here) && measured_.wait_until_recorded() &&
+        !closing_.is_set())
+      save_cut();
+    sleep_until(std::min(sample_times_.next(), shell_.next_cut()), sample_times_.next_seconds());
+    if (sample_times_.due(workers_.position(workers_.commits()))) take_sample();
   }
 }
 
@@ -160,19 +175,21 @@ void ThreadsAsync::sleep_until(double time, double until_seconds) {
 // With every mutex held no event is half done, so the copies are one consistent cut. After the last
 // commit it is too late: that sample is the final one, after the exchanges that are still due.
 void ThreadsAsync::take_sample() {
-  Totals totals;
-  MeanModel mean;
-  GradientRecords notes;
+  Measured sample;
+  const bool evaluates = sample_times_.evaluates();
   {
     const AllWorkersLocked locked(workers_);
     const Position here = workers_.position(workers_.commits());
     if (here.gradients >= spec_.budget.gradients) return;
-    totals = workers_.totals(here);
+    sample.totals = workers_.totals(here);
     sampled_seconds_ = here.seconds;
-    mean = shell_.measure(workers_.now());
-    notes = workers_.collect_notes();
+    sample.mean =
+        shell_.log.measure(workers_.now(), shell_.ensemble,
+                           {.mean = evaluates, .workers = sample_times_.evaluates_workers()});
+    sample.notes = workers_.collect_notes();
   }
-  shell_.sampler.take(mean, totals, notes);
+  sample_times_.pass(sample.totals.position, spec_.workers);
+  measured_.add(std::move(sample), evaluates);
 }
 
 // No exchange starts meanwhile, and those in flight end first. A worker that commits a gradient

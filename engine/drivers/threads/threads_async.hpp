@@ -6,6 +6,7 @@
 #include "engine/base/cyclic_barrier.hpp"
 #include "engine/base/stop_latch.hpp"
 #include "engine/base/thread_group.hpp"
+#include "engine/drivers/shared/sample_queue.hpp"
 #include "engine/drivers/threads/due_exchanges.hpp"
 #include "engine/drivers/threads/locked_workers.hpp"
 #include "engine/drivers/threads/slow_workers.hpp"
@@ -14,9 +15,10 @@
 namespace acid {
 
 /// One asynchronous run on threads: a thread per worker computes its gradients, optional threads
-/// execute exchanges, and the calling thread takes samples and cuts when they are due and sees the
-/// ends that no worker sees. With a server no exchange is ever due; the workers' threads visit the
-/// server instead. Order of locks: the workers', then that of the due exchanges or the server's.
+/// execute exchanges, the calling thread measures samples and takes cuts when they are due and sees
+/// the ends that no worker sees, and another one evaluates what was measured. With a server no
+/// exchange is ever due; the workers' threads visit the server instead. Order of locks: the
+/// workers', then that of the due exchanges or the server's.
 class ThreadsAsync {
  public:
   ThreadsAsync(const Run& run, const ThreadsOptions& options);
@@ -46,6 +48,9 @@ class ThreadsAsync {
   /// Calls begin() until the throttle lets it. Returns false if the run is closing.
   bool begin_once_caught_up(int w);
 
+  /// Evaluates and records samples; a thread of its own.
+  void record();
+
   // The calling thread calls these.
   void train();
   void watch();
@@ -67,9 +72,16 @@ class ThreadsAsync {
   StopLatch closing_;  // no gradient commits any more
   std::atomic<bool> diverged_{false};
   LockedWorkers workers_;
-  RunShell& shell_;  // part of workers_; the sampler belongs to the calling thread
+  RunShell& shell_;  // part of workers_; the sampler is record()'s while samples are on their way
   DueExchanges exchanges_;
   std::optional<ThreadsServer> server_;
+  struct Measured {
+    MeanModel mean;
+    Totals totals;
+    GradientRecords notes;
+  };
+  SampleQueue<Measured> measured_;
+  SampleTimes sample_times_;    // calling thread only
   double sampled_seconds_ = 0;  // of the latest sample; calling thread only
 };
 
