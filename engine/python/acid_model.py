@@ -1,5 +1,6 @@
 """The process in which acid lets a Python file compute gradients: `acid_model.py SOCKET MEMORY
-LIFELINE WORDS`, four file descriptors that acid hands over. It is started by acid alone.
+LIFELINE WORDS`, four file descriptors that acid hands over, and a fifth argument, the path of a
+socket, for a process that is to be a template of others. It is started by acid alone.
 
 docs/GRADIENT_PROCESS.md says what the user's file may define and what is said over the socket; a
 process in another language can take this one's place. Python 3.9 or newer, the standard library,
@@ -1075,10 +1076,11 @@ class ArrayModel:
 
 
 class Host:
-    def __init__(self, connection, memory_descriptor, spare=None):
+    def __init__(self, connection, memory_descriptor, spare=None, address=None):
         self.connection = connection
         self.memory_descriptor = memory_descriptor
         self.spare = spare  # what is written to it ends the keepers' watch over acid
+        self.address = address  # of a template
         self.encoder = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
         self.process = os.getpid()
         self.user = self.batch = None
@@ -1098,8 +1100,6 @@ class Host:
                 os._exit(0)
             sys.stdout.flush()
             self._send(answer)
-            if self.template is not None:
-                self.template.serve()
 
     # Nothing comes after a request before it is answered.
     def _receive(self):
@@ -1170,11 +1170,16 @@ class Host:
                              "nor gradient(x, batch, seed)")
         return {"interface": self.model.interface, **self.model.layout()}
 
-    def do_template(self, request):
+    def do_listen(self, request):
         global THREADS
         THREADS = request["threads"]
-        self.template = Template(self, request["file"], request["address"])
+        self.template = Template(self, request["file"])
         return {}
+
+    def do_execute(self, request):
+        """Is answered only if the process cannot be forked, and then ends."""
+        self._send({"hindrance": self.template.execute()})
+        os._exit(0)
 
     def do_begin(self, request):
         self.model.write_start(request["x"], request["buffers"])
@@ -1243,38 +1248,40 @@ def shared_maps():
 
 class Template:
     """A process that executes a user's file and then is forked for each process of a run that asks
-    for one at `address`, a socket in a folder that only this user can enter. The forks have keepers
-    of their own. It ends when acid has ended, and its forks."""
+    for one at its address, a socket in a folder that only this user can enter. The forks have
+    keepers of their own. It ends when acid has ended, and its forks."""
 
-    def __init__(self, host, file, address):
-        self.host, self.file, self.address = host, file, address
+    def __init__(self, host, file):
+        self.host, self.file = host, file
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.listener.bind(address)
+        self.listener.bind(host.address)
         self.listener.listen(1 << 12)
-        words = open(address + ".words", "w")  # where acid looks for the line of a slow import
+        words = open(host.address + ".words", "w")  # where acid looks for a slow import's line
         faulthandler.register(signal.SIGQUIT, file=words, all_threads=False)
         self.own = open_descriptors()
 
-    def serve(self):
+    def execute(self):
+        """Executes the file, and serves until acid has ended. Returns what hinders a fork; "" when
+        acid hears of it from the process that executes the file for it."""
         try:
-            hindrance = self._execute()
-        except BaseException:  # another process does the same for acid, and says what went wrong
+            hindrance = self._hindrance()
+        except BaseException:
             hindrance = ""
         if hindrance is None:
             self.handlers = {number: signal.getsignal(number)
                              for number in (*STOPS, signal.SIGCHLD)}
             os.write(self.host.spare, b"!")
             self._fork_on_demand()
-        os.unlink(self.address)
         self.listener.close()
-        if hindrance:
-            self.host._send({"hindrance": f"{self.file}: {hindrance}, so it is imported by each "
-                             "process of a run anew, which takes time. Do this in model(), "
-                             "parameters() or dataset(): then it is imported once"})
-        os._exit(0)
+        if not hindrance:
+            return ""
+        advice = ("" if THREADS > 1 else "; done in model(), parameters() or dataset() instead, it "
+                  "would be imported once")
+        return (f"{self.file}: {hindrance}, so each process of a run imports it anew, which takes "
+                f"time{advice}")
 
-    def _execute(self):
-        """What hinders a fork, as part of a sentence, or "" when it only fails; None: nothing."""
+    def _hindrance(self):
+        """Executes the file. Returns part of a sentence, or None: there is none."""
         global executed
         before, began = shared_maps(), time.time()
         executed = UserFile(self.file)
@@ -1291,8 +1298,9 @@ class Template:
             return "it uses the GPU while it is imported"
         threads = len(os.listdir("/proc/self/task")) - 1
         if threads > 0:
-            return (f"its import starts {threads} thread{'s' if threads > 1 else ''}, which a copy "
-                    "of the process would lack")
+            cause = f"with threads_per_worker = {THREADS} " if THREADS > 1 else ""
+            return (f"{cause}its import starts {threads} thread{'s' if threads > 1 else ''}, which "
+                    "a copy of the process would lack")
         if children() or children(os.getppid()) != [os.getpid()]:
             return "its import starts processes"
         opened = {what for number, what in open_descriptors().items()
@@ -1313,12 +1321,6 @@ class Template:
                 self._hear()
             self._bury()
         self.listener.close()
-        for path in (self.address, self.address + ".words"):
-            os.unlink(path)
-        try:
-            os.rmdir(os.path.dirname(self.address))
-        except OSError:
-            pass  # another template is there
         while self._bury():
             time.sleep(0.005)
         os._exit(0)
@@ -1365,7 +1367,7 @@ class Template:
                 if name.startswith(tuple(request["own_variables"])):
                     del os.environ[name]
             os.environ.update(request["variables"])
-            begin(*given[:4], self, asker)
+            begin(*given[:4], template=self, asker=asker)
         finally:
             os._exit(1)
 
@@ -1463,12 +1465,23 @@ def end_as(status):
     os._exit(os.WEXITSTATUS(status))
 
 
-def keep(lifeline, descriptors, spared, asker=None):
+def forget(address):
+    """Removes what a template had at its address."""
+    try:
+        os.unlink(address)
+        os.unlink(address + ".words")
+        os.rmdir(os.path.dirname(address))
+    except OSError:
+        pass  # it has not listened, or another template is there
+
+
+def keep(lifeline, descriptors, spared, asker=None, address=None):
     """Forks a child, in which it returns the reading end of a pipe that hangs up when this process
     ends, however it does. This process keeps the child: when it ends, or `lifeline` hangs up, all
     of its descendants are ended, too, in any group or session. `descriptors` are the child's. Once
     there is something to read from `spared`, only the child's own end counts. `asker`: the socket
-    on which acid waits for the child's status, for a process that is no child of acid's."""
+    on which acid waits for the child's status, for a process that is no child of acid's. `address`:
+    the child's, for a template."""
     heard, bell = os.pipe()
     os.set_blocking(heard, False)
     os.set_blocking(bell, False)
@@ -1519,6 +1532,8 @@ def keep(lifeline, descriptors, spared, asker=None):
     end_children(child)
     if asker is not None:
         tell(asker, status or 0)
+    if address is not None:
+        forget(address)
     end_as(status or 0)
 
 
@@ -1544,19 +1559,19 @@ def tell(asker, number):
         pass  # it is gone
 
 
-def begin(connection, memory, lifeline, words, template=None, asker=None):
-    """Serves acid over `connection`, in a child of this process that is kept. `asker`: the socket
-    on which acid asked `template` for it."""
+def begin(connection, memory, lifeline, words, address=None, template=None, asker=None):
+    """Serves acid over `connection`, in a child of this process that is kept. `address`: for a
+    template. `asker`: the socket on which acid asked `template` for it."""
     os.write(words, b"acid_model.py\n")  # so far so good
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD, signal.SIGQUIT})
     if asker:
         tell(asker, os.getpid())
     spared, spare = os.pipe()
     # There are two keepers: when one is killed, the other ends everything.
-    for _ in range(2):
+    for outer in (True, False):
         parent = os.getpid()
-        lifeline = keep(lifeline, (connection, memory, words, spare), spared, asker)
-        asker = None
+        lifeline = keep(lifeline, (connection, memory, words, spare), spared,
+                        asker if outer else None, address if outer else None)
     os.close(lifeline)
     os.close(spared)
     die_with_parent(parent)
@@ -1567,14 +1582,14 @@ def begin(connection, memory, lifeline, words, template=None, asker=None):
     faulthandler.register(signal.SIGQUIT, file=words, all_threads=False)  # acid asks where it is
     if template:
         template.restore()
-    Host(socket.socket(fileno=connection), memory, spare).serve()
+    Host(socket.socket(fileno=connection), memory, spare, address).serve()
 
 
 def main():
-    descriptors = [int(argument) for argument in sys.argv[1:5]]
+    descriptors, address = [int(argument) for argument in sys.argv[1:5]], sys.argv[5:6]
     sys.argv = sys.argv[:1]
     sys.path.pop(0)  # acid's own folder is nothing to import from
-    begin(*descriptors)
+    begin(*descriptors, *address)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <regex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/base/error.hpp"
@@ -110,13 +111,13 @@ std::string words_for(const json& request) {
 }  // namespace
 
 ModelProcess::ModelProcess(const json& options, const SharedMemory& memory, int threads,
-                           Origin origin)
+                           std::string address)
     : file_(text(options, "file")),
       interpreter_(text(options, "interpreter")),
       timeout_seconds_(number(options, "timeout_seconds")),
       memory_(memory),
       threads_(threads),
-      origin_(origin),
+      address_(std::move(address)),
       words_(::memfd_create("acid words", MFD_CLOEXEC)) {
   start(options);
 }
@@ -144,7 +145,7 @@ void ModelProcess::start(const json& options) {
     throw Error(fmt::format("cannot make a pipe for a model's process: {}", std::strerror(errno)));
   far_lifeline_ = Descriptor(pipe[0]);
   lifeline_ = Descriptor(pipe[1]);
-  if (origin_ == Origin::any) {
+  if (address_.empty()) {
     ModelTemplates::prepare(options, threads_);
     fork_ = ask_for_fork(options, threads_,
                          {far_socket_.get(), memory_.descriptor(), far_lifeline_.get(),
@@ -161,8 +162,7 @@ void ModelProcess::spawn() {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  const Descriptor kept(origin_ == Origin::as_template ? ::memfd_create("acid output", MFD_CLOEXEC)
-                                                       : -1);
+  const Descriptor kept(address_.empty() ? -1 : ::memfd_create("acid output", MFD_CLOEXEC));
   if (kept) posix_spawn_file_actions_adddup2(&actions, kept.get(), STDERR_FILENO);
   // Standard output goes to standard error: it is for the user.
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
@@ -171,6 +171,7 @@ void ModelProcess::spawn() {
     posix_spawn_file_actions_adddup2(&actions, each, each);  // so that it stays open there
     command.push_back(std::to_string(each));
   }
+  if (!address_.empty()) command.push_back(address_);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   // A session of its own: a terminal's Ctrl-C is for acid, which finishes the gradient in hand.
@@ -361,6 +362,7 @@ int ModelProcess::end(double patience_seconds) {
   }
   std::optional<int> status = status_within(patience_seconds);
   lifeline_.close();
+  socket_.close();
   if (!status) status = status_within(kSecondsToClear);
   if (!status) {  // not a program of acid's, or a stopped one
     ::kill(-pid_, SIGKILL);

@@ -49,14 +49,12 @@ class ModelValuesError : public Error {
 /// at a time.
 class ModelProcess {
  public:
-  enum class Origin {
-    any,          // a fork of a template (ModelTemplates) that has executed the file, or started
-    as_template,  // started, to become a template: its output is kept for its forks
-  };
-  /// Starts the process and does not wait. `options` have the fields above; libraries that it loads
-  /// may use `threads` threads. Throws Error when the interpreter cannot be started.
+  /// Has a template (ModelTemplates) fork the process, or starts it, and does not wait. `options`
+  /// have the fields above; libraries that it loads may use `threads` threads. With an `address` it
+  /// is started to become the template there, and its output is kept for its forks. Throws Error
+  /// when the interpreter cannot be started.
   ModelProcess(const nlohmann::json& options, const SharedMemory& memory, int threads,
-               Origin origin = Origin::any);
+               std::string address = {});
   ~ModelProcess();
   ModelProcess(const ModelProcess&) = delete;
   ModelProcess& operator=(const ModelProcess&) = delete;
@@ -103,7 +101,7 @@ class ModelProcess {
   const double timeout_seconds_;
   const SharedMemory& memory_;
   const int threads_;
-  const Origin origin_;
+  const std::string address_;  // of a template
   Descriptor socket_, lifeline_, words_, has_ended_;
   Descriptor far_socket_, far_lifeline_;  // the process's, until it has them
   ForkRequest fork_;                      // of a template; none: the process is a child of ours

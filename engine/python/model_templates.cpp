@@ -137,18 +137,16 @@ void ModelTemplates::begin(const json& options, int threads) {
     folder_ = name;
     ::setenv(kVariable, name.c_str(), 1);
   }
+  ::mkdir(folder_.c_str(), S_IRWXU);  // a template that ends removes what is empty
   const std::string address = address_in(folder_, options, threads);
   const auto [slot, is_new] = templates_.emplace(address, nullptr);
   if (!is_new) return;
   try {
     json of_template = options;
     of_template["timeout_seconds"] = std::min(number(options, "timeout_seconds"), kSecondsToBegin);
-    auto process = std::make_unique<ModelProcess>(of_template, memory_, threads,
-                                                  ModelProcess::Origin::as_template);
-    process->ask({{"do", "template"},
-                  {"threads", threads},
-                  {"file", options.at("file")},
-                  {"address", address}});
+    auto process = std::make_unique<ModelProcess>(of_template, memory_, threads, address);
+    process->ask({{"do", "listen"}, {"threads", threads}, {"file", options.at("file")}});
+    process->send({{"do", "execute"}});
     slot->second = std::move(process);
   } catch (const Error&) {
     // The processes that execute the file themselves say what is wrong.
@@ -159,7 +157,8 @@ void ModelTemplates::say_hindrances() {
   for (auto& [address, process] : templates_) {
     if (process == nullptr || !process->has_message()) continue;
     try {
-      say_(process->receive().at("hindrance"));
+      const std::string hindrance = process->receive().at("hindrance");
+      if (!hindrance.empty()) say_(hindrance);
     } catch (const std::exception&) {
       // It has ended without a word.
     }
