@@ -138,6 +138,7 @@ void ModelTemplates::begin(const json& options, int threads) {
     ::setenv(kVariable, name.c_str(), 1);
   }
   ::mkdir(folder_.c_str(), S_IRWXU);  // a template that ends removes what is empty
+  if (!belongs_to_this_user_alone(folder_.c_str())) return;
   const std::string address = address_in(folder_, options, threads);
   const auto [slot, is_new] = templates_.emplace(address, nullptr);
   if (!is_new) return;
