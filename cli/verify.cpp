@@ -44,9 +44,13 @@ Verified verify_run(Supervisor& supervisor, const Session& session, const Verify
     arguments.push_back(fmt::format("{}", *options.from));
   }
   if (options.format.json) arguments.push_back("--json");
-  const Store store(session.store_folder, Store::Access::read);
-  const RunSettings settings = settings_from(run_settings(store, {id}).front());
-  ModelTemplates::prepare(settings.task.model, settings.execution.threads_per_worker);
+  try {
+    const Store store(session.store_folder, Store::Access::read);
+    const RunSettings settings = settings_from(run_settings(store, {id}).front());
+    ModelTemplates::prepare(settings.task.model, settings.execution.threads_per_worker);
+  } catch (const Error&) {
+    // The worker says what is wrong with the settings.
+  }
   supervisor.start(id, arguments,
                    options.format.json ? Child::Output::data : Child::Output::passed_on);
   std::vector<Supervisor::Ending> ended;

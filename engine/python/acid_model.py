@@ -1291,7 +1291,7 @@ class Template:
         sys.stderr.flush()
         self.said = os.pread(1, os.fstat(1).st_size, 0)
         digests_at_import.update(local_files(self.file))
-        if any(os.stat(path).st_mtime > began for path in digests_at_import):
+        if any(os.stat(path).st_ctime > began for path in digests_at_import):
             return ""  # changed meanwhile
         torch = sys.modules.get("torch")
         if torch is not None and torch.cuda.is_initialized():
