@@ -18,6 +18,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
 #include "engine/environment/build_info.hpp"
+#include "engine/python/model_templates.hpp"
 #include "recipes/plan.hpp"
 
 namespace acid {
@@ -157,7 +158,10 @@ Exit run_command_line(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return bad_usage(app, error);
   }
-  if (session.action) return session.action();
+  if (session.action) {
+    const ModelTemplates templates(say);
+    return session.action();
+  }
   say_raw(app.help());
   return Exit::usage;
 }

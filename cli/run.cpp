@@ -19,6 +19,7 @@
 #include "engine/base/module.hpp"
 #include "engine/base/names.hpp"
 #include "engine/models/model.hpp"
+#include "engine/python/model_templates.hpp"
 #include "reports/compare.hpp"
 #include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
@@ -71,6 +72,7 @@ bool is_awaited(const std::vector<RunSettings>& runs, const std::string& worker)
   std::vector<std::string> words{worker, "--mpi"};
   const auto more = start_words(*mpi);
   words.insert(words.end(), more.begin(), more.end());
+  ModelTemplates::end();
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

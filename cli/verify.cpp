@@ -13,7 +13,9 @@
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/progress.hpp"
 #include "engine/base/clock.hpp"
+#include "engine/python/model_templates.hpp"
 #include "reports/numbers.hpp"
+#include "settings/run_settings.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -42,6 +44,13 @@ Verified verify_run(Supervisor& supervisor, const Session& session, const Verify
     arguments.push_back(fmt::format("{}", *options.from));
   }
   if (options.format.json) arguments.push_back("--json");
+  try {
+    const Store store(session.store_folder, Store::Access::read);
+    const RunSettings settings = settings_from(run_settings(store, {id}).front());
+    ModelTemplates::prepare(settings.task.model, settings.execution.threads_per_worker);
+  } catch (const Error&) {
+    // The worker says what is wrong with the settings.
+  }
   supervisor.start(id, arguments,
                    options.format.json ? Child::Output::data : Child::Output::passed_on);
   std::vector<Supervisor::Ending> ended;

@@ -24,6 +24,7 @@
 #include "cli/terminal/session.hpp"
 #include "engine/base/names.hpp"
 #include "engine/base/signals.hpp"
+#include "engine/python/model_templates.hpp"
 #include "reports/run_names.hpp"
 #include "store/existing_store.hpp"
 
@@ -182,6 +183,7 @@ class Executor {
     if (options_.allow_changed) arguments.push_back("--allow-changed");
     try {
       const RunSettings settings = settings_from(detail.settings);
+      ModelTemplates::prepare(settings.task.model, settings.execution.threads_per_worker);
       started.launched = settings.execution.mpi.has_value();
       started.max_restarts = max_restarts(settings.execution);
       if (started.launched) started.begins_by = clock_.seconds() + seconds_to_begin(settings);

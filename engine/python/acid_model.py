@@ -1,5 +1,6 @@
 """The process in which acid lets a Python file compute gradients: `acid_model.py SOCKET MEMORY
-LIFELINE WORDS`, four file descriptors that acid hands over. It is started by acid alone.
+LIFELINE WORDS`, four file descriptors that acid hands over, and a fifth argument, the path of a
+socket, for a process that is to be a template of others. It is started by acid alone.
 
 docs/GRADIENT_PROCESS.md says what the user's file may define and what is said over the socket; a
 process in another language can take this one's place. Python 3.9 or newer, the standard library,
@@ -230,6 +231,19 @@ class UserFile:
         return getattr(self.module, name, None)
 
 
+executed = None  # the file that a template executed
+digests_at_import = {}  # of it and the local modules that it imported, by path
+
+
+def user_file(path):
+    return executed if executed is not None and executed.path == path else UserFile(path)
+
+
+def digest_of(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
 def local_files(main):
     """Path and SHA-256 of the user's file and of the local modules that were imported, by path."""
     paths = {main}
@@ -237,11 +251,8 @@ def local_files(main):
         path = getattr(module, "__file__", None)
         if name not in AT_START and isinstance(path, str) and is_local(path):
             paths.add(os.path.realpath(path))
-    digests = []
-    for path in [main] + sorted(paths - {main, os.path.realpath(main)}):
-        with open(path, "rb") as file:
-            digests.append([path, hashlib.sha256(file.read()).hexdigest()])
-    return digests
+    return [[path, digests_at_import.get(path) or digest_of(path)]
+            for path in [main] + sorted(paths - {main, os.path.realpath(main)})]
 
 
 # ---- determinism --------------------------------------------------------------------------------
@@ -1065,13 +1076,15 @@ class ArrayModel:
 
 
 class Host:
-    def __init__(self, connection, memory_descriptor):
+    def __init__(self, connection, memory_descriptor, spare=None, address=None):
         self.connection = connection
         self.memory_descriptor = memory_descriptor
+        self.spare = spare  # what is written to it ends the keepers' watch over acid
+        self.address = address  # of a template
         self.encoder = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
         self.process = os.getpid()
         self.user = self.batch = None
-        self.model = self.sets = self.kit = None
+        self.model = self.sets = self.kit = self.template = None
         self.labels_each = 1  # of an example
         self.path = ""
 
@@ -1125,7 +1138,7 @@ class Host:
         if data.get("file"):
             self.path = data["file"]
             same = self.user is not None and self.user.path == data["file"]
-            user = self.user if same else UserFile(data["file"])
+            user = self.user if same else user_file(data["file"])
             main = main or data["file"]
             if self.kit is None:
                 self.kit = TorchArrays(memory) if "torch" in sys.modules else NumpyArrays(memory)
@@ -1144,7 +1157,7 @@ class Host:
         return answer
 
     def _open_model(self, request, memory):
-        user = self.user = UserFile(request["file"])
+        user = self.user = user_file(request["file"])
         if user.find("model") is not None:
             prepare_torch()
             self.kit = TorchArrays(memory)
@@ -1156,6 +1169,17 @@ class Host:
             raise ModelError("it defines neither model(**options), which gives a torch.nn.Module, "
                              "nor gradient(x, batch, seed)")
         return {"interface": self.model.interface, **self.model.layout()}
+
+    def do_listen(self, request):
+        global THREADS
+        THREADS = request["threads"]
+        self.template = Template(self, request["file"])
+        return {}
+
+    def do_execute(self, request):
+        """Is answered only if the process cannot be forked, and then ends."""
+        self._send({"hindrance": self.template.execute()})
+        os._exit(0)
 
     def do_begin(self, request):
         self.model.write_start(request["x"], request["buffers"])
@@ -1197,6 +1221,169 @@ class Host:
         os._exit(0)
 
 
+# ---- one import for many processes --------------------------------------------------------------
+
+ASKED_BYTES = 1 << 17  # of a request for a process, at most
+SECONDS_TO_ASK = 5
+HARMLESS_FILES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
+
+
+def open_descriptors():
+    """What each open descriptor from 3 on is, by number."""
+    found = {}
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            if int(name) > 2:
+                found[int(name)] = os.readlink(f"/proc/self/fd/{name}")
+        except OSError:  # the one that listed them
+            pass
+    return found
+
+
+def shared_maps():
+    """The addresses of memory that a fork would share with this process, and not copy."""
+    with open("/proc/self/maps", "rb") as file:
+        return {line.split()[0] for line in file if line.split()[1][1::2] == b"ws"}
+
+
+class Template:
+    """A process that executes a user's file and then is forked for each process of a run that asks
+    for one at its address, a socket in a folder that only this user can enter. The forks have
+    keepers of their own. It ends when acid has ended, and its forks."""
+
+    def __init__(self, host, file):
+        self.host, self.file = host, file
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listener.bind(host.address)
+        self.listener.listen(1 << 12)
+        words = open(host.address + ".words", "w")  # where acid looks for a slow import's line
+        faulthandler.register(signal.SIGQUIT, file=words, all_threads=False)
+        self.own = open_descriptors()
+
+    def execute(self):
+        """Executes the file, and serves until acid has ended. Returns what hinders a fork; "" when
+        acid hears of it from the process that executes the file for it."""
+        try:
+            hindrance = self._hindrance()
+        except BaseException:
+            hindrance = ""
+        if hindrance is None:
+            self.handlers = {number: signal.getsignal(number)
+                             for number in (*STOPS, signal.SIGCHLD)}
+            os.write(self.host.spare, b"!")
+            self._fork_on_demand()
+        self.listener.close()
+        if not hindrance:
+            return ""
+        advice = ("" if THREADS > 1 else "; done in model(), parameters() or dataset() instead, it "
+                  "would be imported once")
+        return (f"{self.file}: {hindrance}, so each process of a run imports it anew, which takes "
+                f"time{advice}")
+
+    def _hindrance(self):
+        """Executes the file. Returns part of a sentence, or None: there is none."""
+        global executed
+        before, began = shared_maps(), time.time()
+        executed = UserFile(self.file)
+        if os.getpid() != self.host.process:  # a fork of the user's that came back
+            os._exit(0)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.said = os.pread(1, os.fstat(1).st_size, 0)
+        digests_at_import.update(local_files(self.file))
+        if any(os.stat(path).st_ctime > began for path in digests_at_import):
+            return ""  # changed meanwhile
+        torch = sys.modules.get("torch")
+        if torch is not None and torch.cuda.is_initialized():
+            return "it uses the GPU while it is imported"
+        threads = len(os.listdir("/proc/self/task")) - 1
+        if threads > 0:
+            cause = f"with threads_per_worker = {THREADS} " if THREADS > 1 else ""
+            return (f"{cause}its import starts {threads} thread{'s' if threads > 1 else ''}, which "
+                    "a copy of the process would lack")
+        if children() or children(os.getppid()) != [os.getpid()]:
+            return "its import starts processes"
+        opened = {what for number, what in open_descriptors().items()
+                  if number not in self.own and what not in HARMLESS_FILES}
+        if opened:
+            return f"its import leaves {' and '.join(sorted(opened))} open"
+        return "its import shares memory with other processes" if shared_maps() - before else None
+
+    def _fork_on_demand(self):
+        poll = select.poll()
+        poll.register(self.host.connection, select.POLLIN)
+        poll.register(self.listener, select.POLLIN)
+        asked = True
+        while asked:
+            ready = dict(poll.poll(1000))
+            asked = self.host.connection.fileno() not in ready
+            if self.listener.fileno() in ready:
+                self._hear()
+            self._bury()
+        self.listener.close()
+        while self._bury():
+            time.sleep(0.005)
+        os._exit(0)
+
+    @staticmethod
+    def _bury():
+        """Takes leave of forks that have ended. Returns whether there are others."""
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0] != 0:
+                pass
+        except ChildProcessError:
+            return False
+        return True
+
+    def _hear(self):
+        asker, _ = self.listener.accept()
+        given = []
+        try:
+            asker.settimeout(SECONDS_TO_ASK)
+            request, given, _, _ = socket.recv_fds(asker, ASKED_BYTES, 5)
+            if len(given) == 5 and all(digest_of(path) == digest
+                                       for path, digest in digests_at_import.items()):
+                self._fork(json.loads(request), asker, given)
+        except (OSError, ValueError):
+            pass  # the asker starts a process of its own
+        for each in given:
+            os.close(each)
+        asker.close()
+
+    def _fork(self, request, asker, given):
+        drawn = random.getstate()
+        if os.fork() != 0:
+            return
+        try:
+            random.setstate(drawn)  # Python seeds it in a fork
+            os.setsid()
+            os.dup2(given[4], 1)
+            os.dup2(given[4], 2)
+            for each in (*self.own, given[4]):
+                os.close(each)
+            if request["cores"]:
+                os.sched_setaffinity(0, request["cores"])
+            for name in [*os.environ]:
+                if name.startswith(tuple(request["own_variables"])):
+                    del os.environ[name]
+            os.environ.update(request["variables"])
+            begin(*given[:4], template=self, asker=asker)
+        finally:
+            os._exit(1)
+
+    def restore(self):
+        """In a fork, once it has keepers: its signals are handled and its output is as if it had
+        executed the file itself."""
+        for number, handler in self.handlers.items():
+            if handler is not None:
+                signal.signal(number, handler)
+        try:
+            with open(2, "wb", closefd=False) as file:
+                file.write(self.said)
+        except OSError:
+            pass  # nothing reads it
+
+
 # ---- what keeps it ------------------------------------------------------------------------------
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU)  # acid alone obeys these
@@ -1221,8 +1408,9 @@ def die_with_parent(parent):
         os._exit(0)
 
 
-def children():
-    own = os.getpid()
+def children(own=None):
+    """Those of this process, or of another one of a single thread."""
+    own = own or os.getpid()
     try:
         with open(f"/proc/{own}/task/{own}/children") as file:
             return [int(word) for word in file.read().split()]
@@ -1277,10 +1465,23 @@ def end_as(status):
     os._exit(os.WEXITSTATUS(status))
 
 
-def keep(lifeline, descriptors):
+def forget(address):
+    """Removes what a template had at its address."""
+    try:
+        os.unlink(address)
+        os.unlink(address + ".words")
+        os.rmdir(os.path.dirname(address))
+    except OSError:
+        pass  # it has not listened, or another template is there
+
+
+def keep(lifeline, descriptors, spared, asker=None, address=None):
     """Forks a child, in which it returns the reading end of a pipe that hangs up when this process
     ends, however it does. This process keeps the child: when it ends, or `lifeline` hangs up, all
-    of its descendants are ended, too, in any group or session. `descriptors` are the child's."""
+    of its descendants are ended, too, in any group or session. `descriptors` are the child's. Once
+    there is something to read from `spared`, only the child's own end counts. `asker`: the socket
+    on which acid waits for the child's status, for a process that is no child of acid's. `address`:
+    the child's, for a template."""
     heard, bell = os.pipe()
     os.set_blocking(heard, False)
     os.set_blocking(bell, False)
@@ -1294,6 +1495,8 @@ def keep(lifeline, descriptors):
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for each in (heard, bell, own, lifeline):
             os.close(each)
+        if asker is not None:
+            asker.close()
         os.setpgid(0, 0)  # what strikes one keeper's group leaves the other's
         return of_child
     for each in (*descriptors, of_child):
@@ -1307,11 +1510,18 @@ def keep(lifeline, descriptors):
     poll = select.poll()
     poll.register(lifeline, 0)
     poll.register(heard, select.POLLIN)
+    poll.register(spared, select.POLLIN)
     status = None
     while status is None:
         ready = dict(poll.poll())
         if lifeline in ready:
             break
+        if spared in ready:
+            poll.unregister(spared)
+            if ready[spared] & select.POLLIN:
+                poll.unregister(lifeline)
+        if heard not in ready:
+            continue
         os.read(heard, 4096)
         ended = True
         while ended:
@@ -1320,6 +1530,10 @@ def keep(lifeline, descriptors):
                 status = how
                 break
     end_children(child)
+    if asker is not None:
+        tell(asker, status or 0)
+    if address is not None:
+        forget(address)
     end_as(status or 0)
 
 
@@ -1338,24 +1552,44 @@ def hear_no_stop():
     os.register_at_fork(after_in_child=back)
 
 
-def main():
-    connection, memory, lifeline, words = (int(argument) for argument in sys.argv[1:5])
+def tell(asker, number):
+    try:
+        asker.send(struct.pack("i", number))
+    except OSError:
+        pass  # it is gone
+
+
+def begin(connection, memory, lifeline, words, address=None, template=None, asker=None):
+    """Serves acid over `connection`, in a child of this process that is kept. `address`: for a
+    template. `asker`: the socket on which acid asked `template` for it."""
     os.write(words, b"acid_model.py\n")  # so far so good
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD, signal.SIGQUIT})
+    if asker:
+        tell(asker, os.getpid())
+    spared, spare = os.pipe()
     # There are two keepers: when one is killed, the other ends everything.
-    for _ in range(2):
+    for outer in (True, False):
         parent = os.getpid()
-        lifeline = keep(lifeline, (connection, memory, words))
+        lifeline = keep(lifeline, (connection, memory, words, spare), spared,
+                        asker if outer else None, address if outer else None)
     os.close(lifeline)
+    os.close(spared)
     die_with_parent(parent)
     hear_no_stop()
     for each in (connection, memory, words):
         os.set_inheritable(each, False)
     faulthandler.enable(file=words, all_threads=False)
     faulthandler.register(signal.SIGQUIT, file=words, all_threads=False)  # acid asks where it is
+    if template:
+        template.restore()
+    Host(socket.socket(fileno=connection), memory, spare, address).serve()
+
+
+def main():
+    descriptors, address = [int(argument) for argument in sys.argv[1:5]], sys.argv[5:6]
     sys.argv = sys.argv[:1]
     sys.path.pop(0)  # acid's own folder is nothing to import from
-    Host(socket.socket(fileno=connection), memory).serve()
+    begin(*descriptors, *address)
 
 
 if __name__ == "__main__":

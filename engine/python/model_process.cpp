@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <regex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/base/error.hpp"
@@ -109,13 +110,16 @@ std::string words_for(const json& request) {
 
 }  // namespace
 
-ModelProcess::ModelProcess(const json& options, const SharedMemory& memory, int threads)
+ModelProcess::ModelProcess(const json& options, const SharedMemory& memory, int threads,
+                           std::string address)
     : file_(text(options, "file")),
       interpreter_(text(options, "interpreter")),
       timeout_seconds_(number(options, "timeout_seconds")),
       memory_(memory),
+      threads_(threads),
+      address_(std::move(address)),
       words_(::memfd_create("acid words", MFD_CLOEXEC)) {
-  start(threads);
+  start(options);
 }
 
 ModelProcess::~ModelProcess() {
@@ -128,7 +132,7 @@ ModelProcess::~ModelProcess() {
   }
 }
 
-void ModelProcess::start(int threads) {
+void ModelProcess::start(const json& options) {
   int sockets[2], pipe[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
     throw Error(
@@ -136,31 +140,49 @@ void ModelProcess::start(int threads) {
                     "open files (ulimit -n)",
                     std::strerror(errno)));
   socket_ = Descriptor(sockets[0]);
-  const Descriptor far(sockets[1]);
+  far_socket_ = Descriptor(sockets[1]);
   if (::pipe2(pipe, O_CLOEXEC) != 0)
     throw Error(fmt::format("cannot make a pipe for a model's process: {}", std::strerror(errno)));
-  const Descriptor far_lifeline(pipe[0]);
+  far_lifeline_ = Descriptor(pipe[0]);
   lifeline_ = Descriptor(pipe[1]);
+  if (address_.empty()) {
+    ModelTemplates::prepare(options, threads_);
+    fork_ = ask_for_fork(options, threads_,
+                         {far_socket_.get(), memory_.descriptor(), far_lifeline_.get(),
+                          words_.get(), STDERR_FILENO});
+  }
+  if (fork_.answers)
+    pid_ = 0;
+  else
+    spawn();
+}
 
+void ModelProcess::spawn() {
   std::vector<std::string> command = {interpreter_, model_program()};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  const Descriptor kept(address_.empty() ? -1 : ::memfd_create("acid output", MFD_CLOEXEC));
+  if (kept) posix_spawn_file_actions_adddup2(&actions, kept.get(), STDERR_FILENO);
   // Standard output goes to standard error: it is for the user.
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-  for (const int each : {far.get(), memory_.descriptor(), far_lifeline.get(), words_.get()}) {
+  for (const int each :
+       {far_socket_.get(), memory_.descriptor(), far_lifeline_.get(), words_.get()}) {
     posix_spawn_file_actions_adddup2(&actions, each, each);  // so that it stays open there
     command.push_back(std::to_string(each));
   }
+  if (!address_.empty()) command.push_back(address_);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   // A session of its own: a terminal's Ctrl-C is for acid, which finishes the gradient in hand.
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-  std::vector<std::string> variables = environment_of_process(threads);
+  std::vector<std::string> variables = environment_of_process(threads_);
   const int failure = ::posix_spawnp(&pid_, interpreter_.c_str(), &actions, &attributes,
                                      pointers(command).data(), pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
+  far_socket_.close();
+  far_lifeline_.close();
   if (failure == 0) {
     has_ended_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
     return;
@@ -168,6 +190,23 @@ void ModelProcess::start(int threads) {
   pid_ = -1;
   throw Error(fmt::format("cannot start '{}' for {}: {}; set interpreter to a Python that is there",
                           interpreter_, file_, std::strerror(failure)));
+}
+
+// A template has forked the process, or cannot: then this process starts one, which finds what was
+// asked already.
+void ModelProcess::learn_of_fork() {
+  pid_ = fork_.id();
+  if (pid_ == 0) {
+    fork_ = {};
+    return spawn();
+  }
+  far_socket_.close();
+  far_lifeline_.close();
+}
+
+bool ModelProcess::has_message() const {
+  pollfd wait{socket_.get(), POLLIN, 0};
+  return ::poll(&wait, 1, 0) > 0;
 }
 
 json ModelProcess::ask(const json& request) {
@@ -233,13 +272,20 @@ void ModelProcess::read_exactly(char* to, std::size_t bytes) {
 // Waits until the socket can be read or written. When the process has ended, another process may
 // still hold the socket's other end open.
 void ModelProcess::wait_for(short events) {
-  std::array<pollfd, 2> waits = {{{socket_.get(), events, 0}, {has_ended_.get(), POLLIN, 0}}};
-  const double left = deadline_ - now_seconds();
-  const int ready = uninterrupted([&] {
-    return ::poll(waits.data(), waits.size(), static_cast<int>(std::clamp(left * 1000, 0.0, 1e9)));
-  });
-  if (ready == 0) fail_late();
-  if (waits[0].revents == 0) fail_dead();
+  while (true) {
+    const int end = fork_.answers ? fork_.answers.get() : has_ended_.get();
+    std::array<pollfd, 2> waits = {{{socket_.get(), events, 0}, {end, POLLIN, 0}}};
+    const double left = std::clamp((deadline_ - now_seconds()) * 1000, 0.0, 1e9);
+    const int ready =
+        uninterrupted([&] { return ::poll(waits.data(), waits.size(), static_cast<int>(left)); });
+    if (ready == 0) fail_late();
+    if (pid_ == 0 && waits[1].revents != 0) {
+      learn_of_fork();
+      continue;
+    }
+    if (waits[0].revents == 0) fail_dead();
+    return;
+  }
 }
 
 // The process writes where each thread is when a signal asks for it, and when it crashes: lines of
@@ -258,7 +304,9 @@ std::string ModelProcess::was_at() const {
 }
 
 void ModelProcess::fail_late() {
-  ::kill(pid_, SIGQUIT);
+  ::kill(pid_ > 0 ? pid_ : fork_.template_id, SIGQUIT);
+  if (pid_ == 0)  // the template still executes the file
+    words_ = Descriptor(::open((fork_.address + ".words").c_str(), O_RDONLY | O_CLOEXEC));
   std::this_thread::sleep_for(std::chrono::duration<double>(kSecondsToSay));
   const std::string place = was_at();
   const std::string what = words_for(asked_);
@@ -293,6 +341,7 @@ void ModelProcess::fail_answer(const std::string& how) const {
 
 // The status of waitpid(), once the process has ended; absent if it has not within this time.
 std::optional<int> ModelProcess::status_within(double seconds) {
+  if (fork_.answers) return fork_.status_within(seconds);
   const double deadline = now_seconds() + seconds;
   int status = 0;
   for (double pause = 0.0005; uninterrupted([&] { return ::waitpid(pid_, &status, WNOHANG); }) == 0;
@@ -305,9 +354,15 @@ std::optional<int> ModelProcess::status_within(double seconds) {
 
 // Waits for the process to end, and kills it after that time. Returns the status of waitpid().
 int ModelProcess::end(double patience_seconds) {
-  if (pid_ < 0) return 0;
+  if (pid_ <= 0) {  // a template that answers later finds no lifeline
+    lifeline_.close();
+    fork_ = {};
+    pid_ = -1;
+    return 0;
+  }
   std::optional<int> status = status_within(patience_seconds);
   lifeline_.close();
+  socket_.close();
   if (!status) status = status_within(kSecondsToClear);
   if (!status) {  // not a program of acid's, or a stopped one
     ::kill(-pid_, SIGKILL);

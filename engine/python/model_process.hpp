@@ -9,6 +9,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/fields.hpp"
+#include "engine/python/model_templates.hpp"
 #include "engine/python/shared_memory.hpp"
 
 namespace acid {
@@ -48,9 +49,12 @@ class ModelValuesError : public Error {
 /// at a time.
 class ModelProcess {
  public:
-  /// Starts the process and does not wait. `options` have the fields above; libraries that it loads
-  /// may use `threads` threads. Throws Error when the interpreter cannot be started.
-  ModelProcess(const nlohmann::json& options, const SharedMemory& memory, int threads);
+  /// Has a template (ModelTemplates) fork the process, or starts it, and does not wait. `options`
+  /// have the fields above; libraries that it loads may use `threads` threads. With an `address` it
+  /// is started to become the template there, and its output is kept for its forks. Throws Error
+  /// when the interpreter cannot be started.
+  ModelProcess(const nlohmann::json& options, const SharedMemory& memory, int threads,
+               std::string address = {});
   ~ModelProcess();
   ModelProcess(const ModelProcess&) = delete;
   ModelProcess& operator=(const ModelProcess&) = delete;
@@ -62,6 +66,8 @@ class ModelProcess {
   /// The two halves of ask().
   void send(const nlohmann::json& request);
   nlohmann::json receive();
+  /// Whether receive() would not wait.
+  bool has_message() const;
 
   /// Reads from an answer what docs/GRADIENT_PROCESS.md promises; throws Error when it is not
   /// there.
@@ -79,7 +85,9 @@ class ModelProcess {
   bool has_ended() const { return pid_ < 0; }
 
  private:
-  void start(int threads);
+  void start(const nlohmann::json& options);
+  void spawn();
+  void learn_of_fork();
   void read_exactly(char* to, std::size_t bytes);
   void wait_for(short events);
   [[noreturn]] void fail_late();
@@ -92,9 +100,13 @@ class ModelProcess {
   const std::string file_, interpreter_;
   const double timeout_seconds_;
   const SharedMemory& memory_;
+  const int threads_;
+  const std::string address_;  // of a template
   Descriptor socket_, lifeline_, words_, has_ended_;
-  pid_t pid_ = -1;
-  double deadline_ = 0;  // of the answer
+  Descriptor far_socket_, far_lifeline_;  // the process's, until it has them
+  ForkRequest fork_;                      // of a template; none: the process is a child of ours
+  pid_t pid_ = -1;                        // 0: a template has not yet answered; -1: there is none
+  double deadline_ = 0;                   // of the answer
   bool has_answered_ = false;
   nlohmann::json asked_;  // the request that has no answer yet
 };

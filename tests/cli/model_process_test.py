@@ -21,6 +21,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
 MARK = "ACID_TEST_MARK"  # a variable that all processes of this test inherit
+# Among the processes of acid_model.py: the template has two keepers, and so has each of its forks.
+KEEPER_OF_TEMPLATE, TEMPLATE, FIRST_KEEPER = 1, 2, 3
 
 RECIPE = """
 seeds = [1]
@@ -110,7 +112,7 @@ class Lab:
         self.acid("run", recipe, "--store", store, *more, cores=cores)
         return json.loads(self.acid("show", "@latest", "--json", "--store", store))["digests"]
 
-    def killed(self, recipe, victim):
+    def killed(self, recipe, name, which):
         """The digests of a run of which a process was killed at its first checkpoint."""
         store = f"killed-{uuid.uuid4().hex[:8]}"
         process = self.start("run", recipe, "--store", store)
@@ -119,16 +121,15 @@ class Lab:
             if list(checkpoints.glob("*/*")) or process.poll() is not None:
                 break
             time.sleep(0.005)
-        for pid in self.processes(victim)[:1]:
-            os.kill(pid, signal.SIGKILL)
+        os.kill(self.processes(name)[which], signal.SIGKILL)
         _, messages = process.communicate(timeout=300)
         expect(process.returncode == 0, messages)
         run = json.loads(self.acid("show", "@latest", "--json", "--store", store))
-        expect(len(run["attempts"]) == 2, f"{len(run['attempts'])} attempts, {victim} was killed")
+        expect(len(run["attempts"]) == 2, f"{len(run['attempts'])} attempts, {name} was killed")
         return run["digests"]
 
     def processes(self, name):
-        """Those of this test whose command line has that."""
+        """Those of this test whose command line has that, in the order of their start."""
         found = []
         for folder in Path("/proc").iterdir():
             try:
@@ -138,7 +139,7 @@ class Lab:
                     found.append(int(folder.name))
             except OSError:
                 continue
-        return found
+        return sorted(found)
 
     def expect_alone(self, after="it"):
         """Nothing that was started is left; what is being killed gets a moment."""
@@ -266,8 +267,9 @@ def check_same_bits(lab):
     lab.write(recipe, (lab.folder / recipe).read_text() + "checkpoint.every_time = 5.0\n")
     whole = lab.finals(recipe, cores="0")
     expect(lab.finals(recipe) == whole, "other bits on more cores")
-    for victim in ("acid-worker", "acid_model.py"):
-        expect(lab.killed(recipe, victim) == whole, f"other bits after the death of {victim}")
+    for name, which in (("acid-worker", 0), ("acid_model", TEMPLATE), ("acid_model", FIRST_KEEPER)):
+        expect(lab.killed(recipe, name, which) == whole,
+               f"other bits after the death of {name} {which}")
         lab.expect_alone()
     lab.acid("run", recipe)
     metrics = lab.shown()["metrics"]  # with what evaluate() names
@@ -391,18 +393,25 @@ def check_told(lab):
 
 
 def check_drawn_at_the_top(lab):
-    """What a file draws before its functions are called is the same in every process."""
+    """What a file draws before its functions are called is the same in every process; a command
+    executes it once for all of its runs and processes, unless it changes meanwhile."""
     lab.write("top.py", f"""import random
 from numpy.random import permutation
 with open({str(lab.folder / 'drawn')!r}, "a") as file:
     print(permutation(96).tolist(), random.random(), file=file)
 """ + OWN_DATA.format(form=FORMS["arrays"]))
-    recipe = lab.recipe("top.toml", "top.py", dataset=OWN)
-    lab.acid("plan", recipe)
-    lab.acid("run", recipe)
-    drawn = (lab.folder / "drawn").read_text().splitlines()
-    expect(len(drawn) > 3, f"{len(drawn)} processes")
-    expect(len(set(drawn)) == 1, f"{len(set(drawn))} draws of {len(drawn)} processes")
+    recipe = lab.recipe("top.toml", "top.py", dataset=OWN, also=', "ar-sgd"', gradients=40)
+    drivers = [["--driver", "threads", "--jobs", "2", "--set", "workers.count=2"]]
+    if (Path(lab.program).parent / "acid-mpi.so").exists():
+        drivers.append(["--driver", "mpi", "--set", "workers.count=2"])
+    for command in (["plan", recipe], ["run", recipe], ["run", recipe, "--force"],
+                    *(["run", recipe, *driver] for driver in drivers), ["verify", "@latest"]):
+        drawn = lab.folder / "drawn"
+        executions = len(drawn.read_text().splitlines()) if drawn.exists() else 0
+        lab.acid(*command)
+        lines = drawn.read_text().splitlines()
+        expect(len(lines) == executions + 1, f"{command}: {len(lines) - executions} executions")
+    expect(len(set(lines)) == 1, f"{len(set(lines))} draws in {len(lines)} executions")
 
 
 def check_jax(lab):
@@ -634,19 +643,15 @@ def dataset():
 SLOW = "open('begun', 'w').close(); time.sleep(0.05)"
 
 
-def kill(name, which):
-    """Those of the processes with that name, in the order in which they were started."""
-    def strike(lab, _):
-        for pid in sorted(lab.processes(name))[which]:
-            os.kill(pid, signal.SIGKILL)
-    return strike
+def kill(name, which=0):
+    """That one of the processes with that name, in the order in which they were started."""
+    return lambda lab, _: os.kill(lab.processes(name)[which], signal.SIGKILL)
 
 
 def send(number):
     return lambda _, process: process.send_signal(number)
 
 
-ALL = slice(None)
 # What a gradient does, the command's other options, its exit code, the message, and what is done to
 # it.
 ENDINGS = {
@@ -657,8 +662,10 @@ ENDINGS = {
     "^C": (SLOW, [], 130, "", send(signal.SIGINT)),
     "SIGTERM": (SLOW, [], 130, "", send(signal.SIGTERM)),
     "SIGKILL of acid": (SLOW, [], -9, "", send(signal.SIGKILL)),
-    "SIGKILL of acid-worker": (SLOW, [], 1, "SIGKILL", kill("acid-worker", ALL)),
-    "SIGKILL of the first keeper": (SLOW, [], 1, "signal 9", kill("acid_model", slice(0, 1))),
+    "SIGKILL of acid-worker": (SLOW, [], 1, "SIGKILL", kill("acid-worker")),
+    "SIGKILL of the first keeper": (SLOW, [], 1, "signal 9", kill("acid_model", FIRST_KEEPER)),
+    "SIGKILL of the template": (SLOW, [], 1, "signal 9", kill("acid_model", TEMPLATE)),
+    "SIGKILL of its keeper before": (SLOW, [], 1, "signal 9", kill("acid_model", KEEPER_OF_TEMPLATE)),
     "SIGKILL of its keeper": ("os.kill(os.getppid(), 9)", [], 1, "signal 9", None),
 }
 
@@ -686,6 +693,40 @@ def check_endings(lab):
         lab.expect_alone(name)
         expect(process.returncode == code, f"{name}: exit code {process.returncode}\n{messages}")
         expect_in(said, messages)
+
+
+# What a file does at its top, and why a process that has done it cannot be forked.
+HINDRANCES = [
+    ("import threading, time; threading.Thread(target=time.sleep, args=(9,), daemon=True).start()",
+     "its import starts 1 thread"),
+    ("import subprocess; subprocess.Popen(['sleep', '1000'])", "its import starts processes"),
+    ("kept = open(__file__)", "hindered.py open"),
+    ("import mmap; kept = mmap.mmap(-1, 4096)", "its import shares memory"),
+]
+
+
+def check_hindered(lab):
+    """A file that cannot be forked once it is imported is imported by each process, with the same
+    bits; acid says so once."""
+    recipe = lab.recipe("hindered.toml", "hindered.py", dataset=OWN, workers=2,
+                        also=', "ar-sgd"')
+    top = "with open('imports', 'a') as file: file.write('x')\nprint('at the top')\n"
+    lab.write("hindered.py", GOOD + top)
+    lab.acid("run", recipe)
+    printed = lab.messages.count("at the top")  # of each process
+    whole = lab.shown()["digests"]
+    imports = lab.folder / "imports"
+    expect(imports.read_text() == "x", "more than one import")
+    for line, said in HINDRANCES:
+        lab.write("hindered.py", GOOD + top + line + "\n")
+        imports.unlink()
+        lab.acid("run", recipe)
+        expect(lab.messages.count(said) == 1, lab.messages)
+        imported = len(imports.read_text())
+        expect(lab.messages.count("at the top") == printed == imported - 1,
+               f"{imported} imports, {lab.messages}")
+        expect(lab.shown()["digests"] == whole, f"other bits with {line}")
+        lab.expect_alone(line)
 
 
 def check_killed_at_start(lab):
@@ -848,6 +889,7 @@ def errors_part(lab):
     check_spared(lab)
     check_survey(lab)
     check_trial(lab)
+    check_hindered(lab)
     check_endings(lab)
     check_killed_at_start(lab)
     check_answers(lab)
