@@ -174,6 +174,10 @@ Command direct_command(const std::vector<std::string>& worker, int workers,
 
 }  // namespace
 
+bool may_share_a_process(const RunSettings& settings) {
+  return settings.task.model.is_null() && !settings.execution.mpi && !settings.execution.cuda;
+}
+
 std::vector<std::string> start_words(const MpiSettings& mpi) {
   if (!mpi.start_seconds) return {};
   return {"--start-seconds", fmt::format("{:g}", *mpi.start_seconds)};
