@@ -232,7 +232,13 @@ int run(int argc, char** argv, std::string& again) {
     execute.begins();  // a process that ends while the processes meet would take the others with it
     return static_cast<int>(execute_mpi(execute, signals.token()));
   }
-  if (!only_verify) return static_cast<int>(execute_runs(execute, argv[0], more, signals, again));
+  if (!only_verify) {
+    const Exit exit = execute_runs(execute, argv[0], more, signals, again);
+    // All is written. The destructors of LibTorch and its libraries would free memory for a tenth
+    // of a second.
+    if (model_runtime_is_loaded()) std::_Exit(static_cast<int>(exit));
+    return static_cast<int>(exit);
+  }
   verify.store_folder = execute.store_folder;
   verify.run_id = execute.run_id;
   verify.command_line = execute.command_line;

@@ -14,8 +14,8 @@
 namespace acid {
 namespace {
 
-// What a small run leaves in the allocator is far less.
-constexpr std::int64_t kMostBytes = 256 << 20;
+// LibTorch and what small runs leave in the allocator are far less.
+constexpr std::int64_t kMostBytes = 1 << 30;
 
 std::int64_t resident_bytes() {
   std::int64_t pages = 0, resident = 0;

@@ -24,9 +24,9 @@ struct Surroundings {
   static Surroundings of_this_process();
 };
 
-/// Whether a process that has executed other such runs may execute this one. It may not where
-/// something of a run can outlast it: a library that computes gradients may keep threads, memory
-/// and settings.
+/// Whether a process that has executed other such runs may execute this one, with the same bits: an
+/// analytic task, or a model of acid's own. A module or program of the user, a GPU and MPI may keep
+/// threads, memory and settings when a run has ended.
 bool may_share_a_process(const RunSettings& settings);
 
 /// The command that executes a run under MPI, one process per worker. `worker`: acid-worker's

@@ -1,3 +1,5 @@
+#include <atomic>
+
 #include "engine/base/module.hpp"
 #include "engine/models/model.hpp"
 
@@ -13,9 +15,18 @@ const Module& model_module() {
   return kModule;
 }
 
+namespace {
+
+std::atomic<bool> runtime_is_loaded = false;
+
+}  // namespace
+
 ModelRuntime& load_model_runtime() {
   static ModelRuntime& runtime = *load_module<ModelRuntime*()>(model_module())();
+  runtime_is_loaded = true;
   return runtime;
 }
+
+bool model_runtime_is_loaded() { return runtime_is_loaded; }
 
 }  // namespace acid
