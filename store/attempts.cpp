@@ -184,6 +184,10 @@ std::int64_t Store::begin_attempt(
     const std::optional<Continuation>& continued, std::optional<RunVersion> known,
     const std::vector<std::vector<std::int64_t>>& holdings) {
   const Connection& connection = impl_->connection();
+  // What follows is synced with the next checkpoint or with the end; a power cut before that takes
+  // nothing but the attempt.
+  std::optional<BatchedCommits> batched;
+  if (impl_->writing) batched.emplace(*impl_->writing);
   Transaction transaction(connection, Transaction::Kind::write);
   const std::int64_t run = run_number(connection, run_id, folder());
   refuse_if_held(connection, run, run_id);

@@ -51,8 +51,9 @@ int special_of(double value) {
   return 0;
 }
 
-BatchWriter::BatchWriter(const std::string& folder, const std::string& run_id, std::int64_t attempt)
-    : connection_(folder, WritingConnection::Durability::batched),
+BatchWriter::BatchWriter(WritingConnection& connection, const std::string& folder,
+                         const std::string& run_id, std::int64_t attempt)
+    : connection_(connection),
       folder_(folder),
       run_(run_id),
       attempt_(attempt),
@@ -131,7 +132,8 @@ std::string BatchWriter::folder_of_what_is_left() const {
 std::string BatchWriter::keep_what_is_left(Batch batch) const {
   try {
     const std::string folder = folder_of_what_is_left();
-    BatchWriter there(folder, run_, attempt_);
+    WritingConnection connection(folder, WritingConnection::Durability::batched);
+    BatchWriter there(connection, folder, run_, attempt_);
     there.add_series(names_);
     batch.checkpoint.reset();  // the checkpoint's file is not there
     sqlite::once_unlocked([&] { return there.write(batch); });

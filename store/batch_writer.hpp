@@ -11,7 +11,9 @@ namespace acid {
 /// Puts batches of one attempt into the store. One thread at a time.
 class BatchWriter {
  public:
-  BatchWriter(const std::string& folder, const std::string& run_id, std::int64_t attempt);
+  /// The connection must be to the store in `folder`, and outlive this object.
+  BatchWriter(WritingConnection& connection, const std::string& folder, const std::string& run_id,
+              std::int64_t attempt);
 
   /// One past the last tick that the attempt has in the store.
   std::int64_t next_tick();
@@ -42,7 +44,7 @@ class BatchWriter {
 
   std::string folder_of_what_is_left() const;
 
-  WritingConnection connection_;
+  WritingConnection& connection_;
   const std::string folder_, run_;
   const std::int64_t attempt_;
   std::vector<Batch::SeriesName> names_;

@@ -139,7 +139,8 @@ std::unordered_set<std::string> ids_where(const Connection& connection,
   }
   const Guard guard(connection);
   try {
-    Statement statement(connection, query_of(all, names.columns));
+    // A statement that the guard has not seen must not be taken, and none is left behind.
+    Statement statement(connection, query_of(all, names.columns), Statement::After::finalize);
     statement.bind(nlohmann::json(dead).dump(), asked);
     std::unordered_set<std::string> ids;
     while (statement.step()) ids.insert(statement.text(0));

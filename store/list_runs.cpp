@@ -14,6 +14,12 @@ using sqlite::Connection;
 using sqlite::Statement;
 using sqlite::Transaction;
 
+/// Which runs a query is about: those of ?1, a list as JSON, or all. SQLite finds listed ones by
+/// their index only where the condition has no other part.
+std::string among(bool listed, const char* column) {
+  return listed ? fmt::format("{} IN (SELECT value FROM json_each(?1))", column) : "?1 IS NULL";
+}
+
 // "Newest first" sorts by when a run last began or, if it never did, when it was asked for.
 constexpr const char* kSelectRuns = R"sql(
   SELECT id, experiment, experiment_name, algorithm, label, seed, digest, group_digest, state,
@@ -24,7 +30,7 @@ constexpr const char* kSelectRuns = R"sql(
             FROM runs WHERE runs.id = run_list.id)
          END, role
   FROM run_list
-  WHERE ?1 IS NULL OR id IN (SELECT value FROM json_each(?1))
+  WHERE {}
   ORDER BY max(coalesce(started, ''), created) DESC,
            (SELECT number FROM runs WHERE runs.id = run_list.id) DESC)sql";
 
@@ -37,7 +43,7 @@ constexpr const char* kSelectMetrics = R"sql(
   CROSS JOIN attempts a
     ON a.run = r.number AND a.number = (SELECT max(number) FROM attempts WHERE run = r.number)
   CROSS JOIN series s ON s.attempt = a.id AND s.worker = -1
-  WHERE ?1 IS NULL OR r.id IN (SELECT value FROM json_each(?1)))sql";
+  WHERE {})sql";
 
 RunSummary summary_of_row(const Statement& row, const std::unordered_set<std::string>& dead) {
   RunSummary run;
@@ -87,7 +93,7 @@ std::vector<RunSummary> list_runs(const Store& store, const RunFilter& filter) {
   std::optional<std::string> ids;
   if (!filter.ids.empty()) ids = json_text(filter.ids);
 
-  Statement select(connection, kSelectRuns);
+  Statement select(connection, fmt::format(kSelectRuns, among(ids.has_value(), "id")));
   select.bind(ids);
   std::vector<RunSummary> runs;
   while (select.step()) runs.push_back(summary_of_row(select, dead));
@@ -99,7 +105,7 @@ std::vector<RunSummary> list_runs(const Store& store, const RunFilter& filter) {
 
   std::unordered_map<std::string, RunSummary*> by_id;
   for (RunSummary& run : runs) by_id[run.id] = &run;
-  Statement metrics(connection, kSelectMetrics);
+  Statement metrics(connection, fmt::format(kSelectMetrics, among(ids.has_value(), "r.id")));
   metrics.bind(ids);
   while (metrics.step())
     if (const auto run = by_id.find(metrics.text(0)); run != by_id.end())
@@ -112,14 +118,15 @@ std::vector<RunSummary> run_summaries(const Store& store, const std::vector<std:
   RunFilter filter;
   filter.ids = run_ids;
   const std::vector<RunSummary> found = list_runs(store, filter);
+  std::unordered_map<std::string_view, const RunSummary*> by_id;
+  for (const RunSummary& run : found) by_id[run.id] = &run;
   std::vector<RunSummary> ordered;
   for (const std::string& id : run_ids) {
-    const auto run =
-        std::find_if(found.begin(), found.end(), [&](const auto& one) { return one.id == id; });
-    if (run == found.end())
+    const auto run = by_id.find(id);
+    if (run == by_id.end())
       throw UsageError(fmt::format("the store {} has no run {}; 'acid list' shows those it has",
                                    store.folder(), id));
-    ordered.push_back(*run);
+    ordered.push_back(*run->second);
   }
   return ordered;
 }

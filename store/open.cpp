@@ -102,14 +102,13 @@ bool on_network_file_system(const std::string& folder) {
   return statfs(folder.c_str(), &facts) == 0 && is_network_file_system(facts.f_type);
 }
 
-Connection open_and_set_up(const std::string& folder, WritingConnection::Durability durability) {
+Connection open_and_set_up(const std::string& folder) {
   make_folder(folder);
   // Two processes that create one store at once would otherwise fail to agree on its journal.
   const FolderLock lock(folder, FolderLock::Wait::yes);
   Connection connection(database_file(folder), folder, Connection::Mode::write);
   checked_version(connection, kMigrations.size());
-  const bool network = on_network_file_system(folder);
-  const std::string journal = network ? "delete" : "wal";
+  const std::string journal = on_network_file_system(folder) ? "delete" : "wal";
   Statement current(connection, "PRAGMA journal_mode");
   current.step();
   const bool change = current.text(0) != journal;
@@ -117,8 +116,6 @@ Connection open_and_set_up(const std::string& folder, WritingConnection::Durabil
   // The page size can only be set before anything is written.
   if (change)
     connection.execute(fmt::format("PRAGMA page_size = 8192; PRAGMA journal_mode = {}", journal));
-  const bool batched = durability == WritingConnection::Durability::batched && !network;
-  connection.execute(fmt::format("PRAGMA synchronous = {}", batched ? "NORMAL" : "FULL"));
   migrate(connection, kMigrations);
   return connection;
 }
@@ -234,8 +231,14 @@ Connection open_for_reading(const std::string& folder) {
 }
 
 WritingConnection::WritingConnection(const std::string& folder, Durability durability)
-    : folder_(folder), connection_(open_and_set_up(folder, durability)) {
+    : folder_(folder), connection_(open_and_set_up(folder)) {
+  set(durability);
   sqlite3_wal_hook(connection_.handle(), checkpoint_when_long, &folder_);
+}
+
+void WritingConnection::set(Durability durability) {
+  const bool batched = durability == Durability::batched && !on_network_file_system(folder_);
+  connection_.execute(fmt::format("PRAGMA synchronous = {}", batched ? "NORMAL" : "FULL"));
 }
 
 SyncedCommits::SyncedCommits(const Connection& connection)
@@ -247,6 +250,17 @@ SyncedCommits::~SyncedCommits() {
   // If this fails, commits stay slower than they need to be, but safe.
   sqlite3_exec(connection_.handle(), fmt::format("PRAGMA synchronous = {}", usual_).c_str(),
                nullptr, nullptr, nullptr);
+}
+
+BatchedCommits::BatchedCommits(WritingConnection& connection) : connection_(connection) {
+  connection.set(WritingConnection::Durability::batched);
+}
+
+BatchedCommits::~BatchedCommits() {
+  try {
+    connection_.set(WritingConnection::Durability::every_commit);
+  } catch (const StoreError&) {  // what comes next on the connection meets the cause, too
+  }
 }
 
 WritingConnection::~WritingConnection() {

@@ -43,6 +43,8 @@ class WritingConnection {
 
   sqlite::Connection& get() { return connection_; }
   const sqlite::Connection& get() const { return connection_; }
+  /// From now on. Must not be called inside a transaction.
+  void set(Durability durability);
 
  private:
   std::string folder_;
@@ -61,6 +63,19 @@ class SyncedCommits {
  private:
   const sqlite::Connection& connection_;
   const std::int64_t usual_;  // PRAGMA synchronous
+};
+
+/// While it lives, commits are batched, on a connection that otherwise syncs every commit. Must not
+/// be made or destroyed inside a transaction.
+class BatchedCommits {
+ public:
+  explicit BatchedCommits(WritingConnection& connection);
+  ~BatchedCommits();
+  BatchedCommits(const BatchedCommits&) = delete;
+  BatchedCommits& operator=(const BatchedCommits&) = delete;
+
+ private:
+  WritingConnection& connection_;
 };
 
 }  // namespace acid

@@ -166,13 +166,23 @@ void Connection::fail(int code) const {
   throw SqliteError(explain(primary, place_, busy_seconds_, detail), primary);
 }
 
-void Statement::Finalize::operator()(sqlite3_stmt* handle) const { sqlite3_finalize(handle); }
+void Statement::Release::operator()(sqlite3_stmt* handle) const {
+  if (kept_by)
+    kept_by->keep(handle);
+  else
+    sqlite3_finalize(handle);
+}
 
-Statement::Statement(const Connection& connection, std::string_view sql)
-    : connection_(&connection) {
+Statement::Statement(const Connection& connection, std::string_view sql, After after)
+    : connection_(&connection),
+      handle_(nullptr, {after == After::keep && !sql.starts_with("PRAGMA") ? connection.prepared_
+                                                                           : nullptr}) {
   sqlite3_stmt* handle = nullptr;
-  const int code = sqlite3_prepare_v2(connection.handle(), sql.data(), static_cast<int>(sql.size()),
-                                      &handle, nullptr);
+  if (handle_.get_deleter().kept_by) handle = connection.prepared_->take(sql);
+  int code = SQLITE_OK;
+  if (handle == nullptr)
+    code = sqlite3_prepare_v2(connection.handle(), sql.data(), static_cast<int>(sql.size()),
+                              &handle, nullptr);
   handle_.reset(handle);
   check(code);
 }
@@ -340,7 +350,8 @@ RowScan::RowScan(const Connection& connection, std::string_view columns, std::st
                                               nullptr, State::step, State::end, nullptr);
   if (code != SQLITE_OK) connection.fail(code);
   state_->statement.emplace(connection,
-                            fmt::format("SELECT {}({}) {}", state_->function, columns, from));
+                            fmt::format("SELECT {}({}) {}", state_->function, columns, from),
+                            Statement::After::finalize);
 }
 
 RowScan::~RowScan() {

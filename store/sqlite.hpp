@@ -15,9 +15,9 @@
 #include <utility>
 
 #include "engine/base/error.hpp"
+#include "store/prepared_statements.hpp"
 
 struct sqlite3;
-struct sqlite3_stmt;
 struct sqlite3_value;
 
 /// A small owner of SQLite's C handles, for this folder only. Objects of one connection belong to
@@ -94,12 +94,17 @@ class Connection {
   double busy_seconds_ = kBusySeconds;
   std::unique_ptr<sqlite3, Close> handle_;
   std::optional<Identity> opened_;  // absent: not a file
+  friend class Statement;
+  std::shared_ptr<PreparedStatements> prepared_ = std::make_shared<PreparedStatements>();
 };
 
 /// A prepared statement. Parameters count from 1, columns from 0. The connection must outlive it.
 class Statement {
  public:
-  Statement(const Connection& connection, std::string_view sql);
+  enum class After { keep, finalize };
+  /// `after`: whether the connection keeps what was prepared for the next statement of this text. A
+  /// PRAGMA is never kept: SQLite may find its value when it prepares it.
+  Statement(const Connection& connection, std::string_view sql, After after = After::keep);
 
   /// Binds all parameters in order, starting the statement afresh. NaN and nullopt become NULL.
   template <class... Values>
@@ -142,8 +147,9 @@ class Statement {
   void append_row(std::string& bytes, int first = 0) const;
 
  private:
-  struct Finalize {
+  struct Release {
     void operator()(sqlite3_stmt* handle) const;
+    std::shared_ptr<PreparedStatements> kept_by;  // null: nothing keeps it
   };
   void check(int code) const;
   void bind_integer(int index, std::int64_t value);
@@ -174,7 +180,7 @@ class Statement {
   }
 
   const Connection* connection_;
-  std::unique_ptr<sqlite3_stmt, Finalize> handle_;
+  std::unique_ptr<sqlite3_stmt, Release> handle_;
 };
 
 /// INSERT INTO a table with many rows per statement, which takes two thirds of the time of one row

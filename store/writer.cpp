@@ -3,19 +3,24 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "store/batch_writer.hpp"
 #include "store/checkpoint_folder.hpp"
+#include "store/impl.hpp"
 
 namespace acid {
 
 struct RunWriter::Impl {
-  Impl(const std::string& store_folder, const std::string& run_id, std::int64_t attempt,
-       bool bounded)
+  Impl(const std::string& store_folder, Store* lender, const std::string& run_id,
+       std::int64_t attempt, bool bounded)
       : folder(store_folder),
-        writer(folder, run_id, attempt),
+        connection(lender != nullptr ? *lender->impl().writing
+                                     : own.emplace(folder, WritingConnection::Durability::batched)),
+        batched(connection),
+        writer(connection, folder, run_id, attempt),
         queue(writer.next_tick(), bounded ? WriteQueue::kMostRecords : SIZE_MAX),
         thread([this] { loop(); }) {}
 
@@ -47,14 +52,20 @@ struct RunWriter::Impl {
   }
 
   const std::string folder;
-  BatchWriter writer;  // used by `thread` once that runs
+  std::optional<WritingConnection> own;  // absent: the connection is lent
+  WritingConnection& connection;
+  const BatchedCommits batched;
+  BatchWriter writer;  // used by `thread` once that runs, with the connection
   WriteQueue queue;
   std::thread thread;
 };
 
 RunWriter::RunWriter(const std::string& store_folder, const std::string& run_id,
                      std::int64_t attempt, bool bounded)
-    : impl_(std::make_unique<Impl>(store_folder, run_id, attempt, bounded)) {}
+    : impl_(std::make_unique<Impl>(store_folder, nullptr, run_id, attempt, bounded)) {}
+
+RunWriter::RunWriter(Store& store, const std::string& run_id, std::int64_t attempt, bool bounded)
+    : impl_(std::make_unique<Impl>(store.folder(), &store, run_id, attempt, bounded)) {}
 
 RunWriter::~RunWriter() = default;
 

@@ -7,15 +7,15 @@
 
 namespace acid {
 
-/// Writes what a running attempt reports, with a queue and one writer thread with its own
-/// connection, in transactions of at most 250 ms. Recording drops nothing. It blocks training only
-/// where memory would run out: at 1 M waiting values and events the log gets a warning, and at 4 M
-/// sample() and events() wait until the store takes some. A write that fails is retried for as long
-/// as the store is merely locked. Any other failure, such as a later attempt of another process, is
-/// kept and rethrown by flush() and by the next sample(). A store that is removed, moved or
-/// replaced is noticed with the next batch, and is such a failure. The writer thread also refreshes
-/// the lease's heartbeat (every 2 s at least) and the run's progress. Call flush() before
-/// Store::end_attempt(), so that no failure goes unseen.
+/// Writes what a running attempt reports, with a queue and one writer thread, in transactions of at
+/// most 250 ms. Recording drops nothing. It blocks training only where memory would run out: at 1 M
+/// waiting values and events the log gets a warning, and at 4 M sample() and events() wait until
+/// the store takes some. A write that fails is retried for as long as the store is merely locked.
+/// Any other failure, such as a later attempt of another process, is kept and rethrown by flush()
+/// and by the next sample(). A store that is removed, moved or replaced is noticed with the next
+/// batch, and is such a failure. The writer thread also refreshes the lease's heartbeat (every 2 s
+/// at least) and the run's progress. Call flush() before Store::end_attempt(), so that no failure
+/// goes unseen.
 class RunWriter final : public Recorder {
  public:
   /// `bounded`: whether sample() and events() may wait as described above. They may not where the
@@ -23,6 +23,9 @@ class RunWriter final : public Recorder {
   /// limits the queue.
   RunWriter(const std::string& store_folder, const std::string& run_id, std::int64_t attempt,
             bool bounded = true);
+  /// The same on the connection of a store that was opened for writing: while this object lives,
+  /// nothing else may use that store.
+  RunWriter(Store& store, const std::string& run_id, std::int64_t attempt, bool bounded = true);
   ~RunWriter() override;  // flushes; never throws
 
   // Any thread. They wait for the store only as described above.

@@ -169,7 +169,7 @@ Exit Attempt::execute(const Drive& drive) {
 }
 
 AttemptResult Attempt::drive_to_end(const Drive& drive) {
-  RunWriter writer(options_.store_folder, options_.run_id, id_,
+  RunWriter writer(store_, options_.run_id, id_,
                    /*bounded=*/!run_.settings.execution.entry().has_processes);
   for (const std::string& remark : remarks_) writer.note(Severity::warning, remark);
   try {

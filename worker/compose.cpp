@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
+#include <future>
 
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
@@ -84,7 +86,17 @@ void compose_objective(ComposedRun& run, int cores, std::optional<int> rank) {
     return compose_process(run, lanes_of(run, rank));
   const DatasetEntry* entry = find_dataset(kind);
   ACID_ASSERT(entry != nullptr, "data set {}", kind);
-  Dataset data = entry->load(task.dataset);
+  // LibTorch takes as long to load as a data set to read.
+  std::future<Dataset> reading =
+      std::async(std::launch::async, [&] { return entry->load(task.dataset); });
+  ModelRuntime* runtime = nullptr;
+  std::exception_ptr missing;
+  try {
+    runtime = &load_model_runtime();
+  } catch (const Error&) {
+    missing = std::current_exception();
+  }
+  Dataset data = reading.get();  // what is wrong with the data is told first
   for (const FileDigest& file : data.files) run.file_digests.emplace_back(file.path, file.sha256);
   if (task.validation > 0)
     data = hold_out(std::move(data), task.validation, validation_key(task.dataset));
@@ -96,13 +108,13 @@ void compose_objective(ComposedRun& run, int cores, std::optional<int> rank) {
   data.augmentation = task.augmentation;
   data.label_smoothing = task.label_smoothing;
   data.feature_shift = task.feature_shift;
-  ModelRuntime& runtime = load_model_runtime();
+  if (missing) std::rethrow_exception(missing);
   // Pinned here, so that the recorded number is the one in effect.
-  runtime.pin_threads(spec.threads_per_worker);
-  run.objective = make_supervised(runtime, task.model, std::move(data), task.partition, batch_size,
+  runtime->pin_threads(spec.threads_per_worker);
+  run.objective = make_supervised(*runtime, task.model, std::move(data), task.partition, batch_size,
                                   spec.workers, spec.threads_per_worker, device_name(run),
                                   spec.seeds, lanes_of(run, rank), spare_core(run, cores));
-  run.model_runtime = runtime.environment();
+  run.model_runtime = runtime->environment();
 }
 
 void add_edges_file(ComposedRun& run, const json& topology) {

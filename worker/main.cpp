@@ -26,8 +26,10 @@
 #include "engine/environment/build_info.hpp"
 #include "engine/environment/environment.hpp"
 #include "engine/models/model.hpp"
+#include "store/existing_store.hpp"
 #include "worker/device.hpp"
 #include "worker/export.hpp"
+#include "worker/more_runs.hpp"
 #include "worker/mpi.hpp"
 #include "worker/run.hpp"
 #include "worker/verify.hpp"
@@ -71,8 +73,8 @@ class SignalWatch {
   }
   std::stop_token token() const { return stop_.get_token(); }
   void request_stop() { stop_.request_stop(); }
-  /// From now on a stop request is heard, and there is something to save.
-  void there_is_something_to_save() { saves_ = true; }
+  /// Whether there is something to save, and a stop request is heard.
+  void there_is_something_to_save(bool is = true) { saves_ = is; }
 
  private:
   static constexpr time_t kSecondsToSaveAlone = 60;
@@ -144,18 +146,49 @@ Exit print_environment() {
   return Exit::ok;
 }
 
+/// The command that executes the run alone.
+std::string command_line(const char* program, const ExecuteOptions& run) {
+  return fmt::format("{} --store {} --run {}{}{}", program, run.store_folder, run.run_id,
+                     run.fresh ? " --fresh" : "", run.allow_changed ? " --allow-changed" : "");
+}
+
+std::string resume_command(const ExecuteOptions& run) {
+  return fmt::format("'acid resume {}'", run.run_id);
+}
+
+/// Executes the run of the options, then those that acid hands over, until it has none, a signal
+/// has asked to stop, or a run throws: what is wrong with this process may be wrong for the next
+/// run as well.
+Exit execute_runs(ExecuteOptions& execute, const char* program, bool more, SignalWatch& signals,
+                  std::string& again) {
+  Store store = open_existing_store(execute.store_folder);
+  while (true) {
+    const Exit exit = execute_run(store, execute, signals.token());
+    signals.there_is_something_to_save(false);
+    // A signal that came before counts; one that comes from now on ends this process at once.
+    if (!more || signals.token().stop_requested()) return exit;
+    const auto next = next_run(exit);
+    if (!next) return exit;
+    execute.run_id = next->substr(0, next->find(' '));
+    execute.fresh = next->size() > execute.run_id.size();
+    execute.command_line = command_line(program, execute);
+    again = resume_command(execute);
+  }
+}
+
 // `again`: the command to run after a failure for want of memory or threads, once there is more.
 int run(int argc, char** argv, std::string& again) {
   CLI::App app("The engine of acid. Use acid run.", "acid-worker");
   ExecuteOptions execute;
   VerifyOptions verify;
   bool only_environment = false, only_verify = false, mpi = false;
-  bool only_torchscript = false, only_test_set = false;
+  bool only_torchscript = false, only_test_set = false, more = false;
   app.add_option("--store", execute.store_folder, "folder of the store");
   app.add_option("--run", execute.run_id, "id of the run to execute");
   app.add_flag("--fresh", execute.fresh, "start again instead of going on from a checkpoint");
   app.add_flag("--allow-changed", execute.allow_changed,
                "go on from a checkpoint though the program or its data changed since");
+  app.add_flag("--more", more, "execute more runs, which acid names on descriptor 3");
   app.add_flag("--verify", only_verify, "execute it again or replay it, and compare every digest");
   app.add_option("--from", verify.from, "verify from this checkpoint on");
   app.add_flag("--json", verify.json, "print the verdict as JSON");
@@ -185,19 +218,27 @@ int run(int argc, char** argv, std::string& again) {
   if (only_torchscript)
     return static_cast<int>(print_torchscript(execute.store_folder, execute.run_id));
   if (only_test_set) return static_cast<int>(print_test_set(execute.store_folder, execute.run_id));
-  again = fmt::format("'acid {} {}'", only_verify ? "verify" : "resume", execute.run_id);
+  again = only_verify ? fmt::format("'acid verify {}'", execute.run_id) : resume_command(execute);
   // On other hosts acid cannot be seen: there only rank 0 watches it.
   const bool beside_acid = !mpi || rank_in_environment() == 0;
   SignalWatch signals(beside_acid);
   // acid may have died before prctl was called.
   if (beside_acid && supervisor_is_gone()) signals.request_stop();
-  for (int k = 0; k < argc; ++k) execute.command_line += (k > 0 ? " " : "") + std::string(argv[k]);
+  for (int k = 0; k < argc; ++k)
+    if (std::string_view(argv[k]) != "--more")
+      execute.command_line += (k > 0 ? " " : "") + std::string(argv[k]);
   execute.begins = [&signals] { signals.there_is_something_to_save(); };
   if (mpi) {
     execute.begins();  // a process that ends while the processes meet would take the others with it
     return static_cast<int>(execute_mpi(execute, signals.token()));
   }
-  if (!only_verify) return static_cast<int>(execute_run(execute, signals.token()));
+  if (!only_verify) {
+    const Exit exit = execute_runs(execute, argv[0], more, signals, again);
+    // All is written. The destructors of LibTorch and its libraries would free memory for a tenth
+    // of a second.
+    if (model_runtime_is_loaded()) std::_Exit(static_cast<int>(exit));
+    return static_cast<int>(exit);
+  }
   verify.store_folder = execute.store_folder;
   verify.run_id = execute.run_id;
   verify.command_line = execute.command_line;

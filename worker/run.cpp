@@ -5,7 +5,6 @@
 #include "engine/base/clock.hpp"
 #include "engine/environment/environment.hpp"
 #include "recipes/digest.hpp"
-#include "store/existing_store.hpp"
 #include "store/queries.hpp"
 #include "worker/attempt.hpp"
 #include "worker/claims.hpp"
@@ -22,8 +21,7 @@ nlohmann::json environment_of(const ComposedRun& run, const nlohmann::json& sett
   return surroundings;
 }
 
-Exit execute_run(const ExecuteOptions& options, std::stop_token stop) {
-  Store store = open_existing_store(options.store_folder);
+Exit execute_run(Store& store, const ExecuteOptions& options, std::stop_token stop) {
   while (true) {
     const RunDetail run = run_detail(store, options.run_id);
     // Another process may have been asked for the same run, and have finished it.

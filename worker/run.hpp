@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/base/error.hpp"
+#include "store/store.hpp"
 #include "worker/compose.hpp"
 
 namespace acid {
@@ -21,11 +22,11 @@ struct ExecuteOptions {
   double start_seconds = 300;  // under MPI: how long to wait for each process to start
 };
 
-/// Executes one run of a store, from its newest whole checkpoint or from its start; all settings
-/// come from the store. Records the attempt, however it ends. Returns the exit code of acid-worker.
-/// Throws Error for a failure before there was an attempt to record it in, and UsageError for a
-/// refusal to go on.
-Exit execute_run(const ExecuteOptions& options, std::stop_token stop);
+/// Executes one run of the store, open for writing, from its newest whole checkpoint or from its
+/// start; all settings come from the store. Records the attempt, however it ends. Returns the exit
+/// code of acid-worker. Throws Error for a failure before there was an attempt to record it in, and
+/// UsageError for a refusal to go on.
+Exit execute_run(Store& store, const ExecuteOptions& options, std::stop_token stop);
 
 /// The environment to record and compare: the machine, the programs, the model's libraries, and the
 /// digest of the run's settings, which are given as stored.

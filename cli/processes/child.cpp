@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@
 #include "engine/base/clock.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/module.hpp"
+#include "engine/base/worker_words.hpp"
 
 namespace acid {
 namespace {
@@ -66,8 +68,8 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// `pipe_end`: where the child writes what `output` says is kept.
-pid_t spawn(const Command& command, Child::Output output, int pipe_end) {
+// `pipe_end`: where the child writes what `output` says is kept. `channel_end`: −1: it has none.
+pid_t spawn(const Command& command, Child::Output output, int pipe_end, int channel_end) {
   const std::vector<std::string>& arguments = command.arguments;
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
@@ -76,6 +78,7 @@ pid_t spawn(const Command& command, Child::Output output, int pipe_end) {
     posix_spawn_file_actions_adddup2(&files, pipe_end, STDOUT_FILENO);
   if (output == Child::Output::last_words)
     posix_spawn_file_actions_adddup2(&files, pipe_end, STDERR_FILENO);
+  if (channel_end >= 0) posix_spawn_file_actions_adddup2(&files, channel_end, kMoreRuns);
 
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -107,20 +110,28 @@ Child::Child(const Command& command, Output output)
     : kept_(output),
       stop_signal_(command.stop_signal),
       outlived_by_children_(command.outlived_by_children) {
-  std::array<int, 2> pipe_ends{};
-  if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0)
-    throw Error(fmt::format("cannot start {}: cannot make a pipe: {}; {}", command.arguments[0],
-                            std::strerror(errno), remedy(errno)));
-  output_ = pipe_ends[0];
-  fcntl(output_, F_SETFL, O_NONBLOCK);
+  std::array<int, 2> pipe_ends{-1, -1}, channel_ends{-1, -1};
+  const auto close_all = [](const std::array<int, 2>& ends, std::size_t first) {
+    for (std::size_t k = first; k < ends.size(); ++k)
+      if (ends[k] >= 0) close(ends[k]);
+  };
   try {
-    pid_ = spawn(command, output, pipe_ends[1]);
+    if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0 ||
+        (command.takes_more &&
+         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel_ends.data()) != 0))
+      throw Error(fmt::format("cannot start {}: cannot make a pipe: {}; {}", command.arguments[0],
+                              std::strerror(errno), remedy(errno)));
+    fcntl(pipe_ends[0], F_SETFL, O_NONBLOCK);
+    pid_ = spawn(command, output, pipe_ends[1], channel_ends[1]);
   } catch (...) {
-    close(pipe_ends[0]);
-    close(pipe_ends[1]);
+    close_all(pipe_ends, 0);
+    close_all(channel_ends, 0);
     throw;
   }
-  close(pipe_ends[1]);
+  close_all(pipe_ends, 1);
+  close_all(channel_ends, 1);
+  output_ = pipe_ends[0];
+  channel_ = channel_ends[0];
 }
 
 Child::~Child() {
@@ -131,6 +142,7 @@ Child::~Child() {
     }
   }
   if (output_ >= 0) close(output_);
+  hang_up();
 }
 
 Child::Child(Child&& other) noexcept
@@ -141,6 +153,7 @@ Child::Child(Child&& other) noexcept
       accompanied_(other.accompanied_),
       pid_(std::exchange(other.pid_, -1)),
       output_(std::exchange(other.output_, -1)),
+      channel_(std::exchange(other.channel_, -1)),
       text_(std::move(other.text_)),
       status_(other.status_),
       cpu_seconds_(other.cpu_seconds_) {}
@@ -161,12 +174,31 @@ void Child::read_output() {
     text_.erase(0, text_.size() - kKeptOutput);
 }
 
+std::optional<std::string> Child::heard() {
+  std::array<char, 64> message{};
+  const ssize_t count =
+      channel_ < 0 ? -1 : recv(channel_, message.data(), message.size(), MSG_DONTWAIT);
+  if (count == 0) hang_up();  // the process has ended, or closed its standard input
+  if (count <= 0) return std::nullopt;
+  return std::string(message.data(), static_cast<std::size_t>(count));
+}
+
+bool Child::tell(const std::string& message) {
+  return channel_ >= 0 && send(channel_, message.data(), message.size(),
+                               MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(message.size());
+}
+
+void Child::hang_up() {
+  if (channel_ >= 0) close(std::exchange(channel_, -1));
+}
+
+// A moved-from child has no process, and −1 would mean all of them.
 void Child::signal(int number) {
-  if (!status()) kill(pid_, number);
+  if (pid_ > 0 && !status()) kill(pid_, number);
 }
 
 void Child::signal_all(int number) {
-  if (!status()) kill(-pid_, number);
+  if (pid_ > 0 && !status()) kill(-pid_, number);
 }
 
 double Child::seconds_alone(double now) {

@@ -19,12 +19,13 @@ struct Command {
   std::vector<std::string> environment;  // "NAME=VALUE": added to ours, or in place of ours
   int stop_signal = SIGTERM;             // asks the program to stop in good order
   bool outlived_by_children = true;      // false: it is useless without child processes
+  bool takes_more = false;               // its descriptor kMoreRuns is a socket, see Child::tell()
 };
 
 /// A child process in a process group of its own (a terminal's ^C does not reach it), with
-/// /dev/null as its standard input. Its environment is that of this process, what the command adds,
-/// and ACID_PARENT_PID, the id of this process. The destructor kills and reaps the child if it
-/// still runs. Use from one thread.
+/// /dev/null as its standard input. Its environment is that of this
+/// process, what the command adds, and ACID_PARENT_PID, the id of this process. The destructor
+/// kills and reaps the child if it still runs. Use from one thread.
 class Child {
  public:
   enum class Output {
@@ -45,6 +46,18 @@ class Child {
   void read_output();
   /// The kept part of the process's output.
   const std::string& output() const { return text_; }
+  /// The same; what comes from now on is kept apart from it.
+  std::string take_output() { return std::exchange(text_, {}); }
+
+  /// Readable when a process that takes more work has said something; −1 for other processes, and
+  /// after hang_up().
+  int channel() const { return channel_; }
+  /// The next message that the process has sent there, if there is one.
+  std::optional<std::string> heard();
+  /// Sends the process a message there. False: it cannot hear it.
+  bool tell(const std::string& message);
+  /// The process will hear nothing more: it finds the other end closed.
+  void hang_up();
 
   /// Sends a signal, unless the process has ended.
   void signal(int number);
@@ -70,6 +83,7 @@ class Child {
   double accompanied_ = -1;  // when it last had children, or was first looked at; −1: never
   pid_t pid_ = -1;
   int output_ = -1;
+  int channel_ = -1;  // this end of the process's kMoreRuns
   std::string text_;
   std::optional<int> status_;
   double cpu_seconds_ = 0;

@@ -67,6 +67,7 @@ class Executor {
         while (!supervisor_.stopping() && !waiting_.empty() &&
                supervisor_.running().size() < options_.jobs)
           start_next();
+        supervisor_.dismiss_waiting();
         for (const auto& ending : supervisor_.wait(kPollMilliseconds)) settle(ending);
         look_at_held();
         look_at_running();
@@ -85,13 +86,13 @@ class Executor {
 
  private:
   bool over() const {
-    if (!supervisor_.running().empty()) return false;
-    return supervisor_.stopping() || (waiting_.empty() && held_.empty());
+    return supervisor_.empty() && (supervisor_.stopping() || (waiting_.empty() && held_.empty()));
   }
 
   void look_at_running() {
     const auto running = supervisor_.running();
-    if (running.empty()) return;
+    if (running.empty() || clock_.seconds() < next_progress_) return;
+    next_progress_ = clock_.seconds() + kPollMilliseconds / 1000.0;
     try {
       const std::vector<RunSummary> runs = run_summaries(store_, running);
       for (const RunSummary& run : runs) look_at_beginning(run);
@@ -157,14 +158,13 @@ class Executor {
   RunSummary summary(const std::string& id) const { return run_summaries(store_, {id}).front(); }
 
   // When a launcher was killed, its processes take a moment to end.
-  RunSummary summary_after(const std::string& id) const {
+  RunDetail detail_after(const std::string& id) const {
     constexpr int kLooks = 10;
-    RunSummary run = summary(id);
-    for (int k = 0; started_.at(id).launched && k < kLooks && run.state == RunState::running; ++k) {
+    for (int k = 0; started_.at(id).launched && k < kLooks; ++k) {
+      if (summary(id).state != RunState::running) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(kPollMilliseconds));
-      run = summary(id);
     }
-    return run;
+    return run_detail(store_, id);
   }
 
   void start_next() {
@@ -178,18 +178,23 @@ class Executor {
     StartedRun& started = started_[id];
     started.start(detail.attempts.size());
     // A run that this process has begun anew is continued from its checkpoint.
-    if (options_.fresh && started.attempts == started.attempts_at_first)
-      arguments.push_back("--fresh");
+    const bool anew = options_.fresh && started.attempts == started.attempts_at_first;
+    if (anew) arguments.push_back("--fresh");
     if (options_.allow_changed) arguments.push_back("--allow-changed");
     try {
       const RunSettings settings = settings_from(detail.settings);
       ModelTemplates::prepare(settings.task.model, settings.execution.threads_per_worker);
       started.launched = settings.execution.mpi.has_value();
       started.max_restarts = max_restarts(settings.execution);
+      const bool shares = may_share_a_process(settings);
+      if (shares && supervisor_.hand_on(id, anew ? id + " --fresh" : id)) return;
       if (started.launched) started.begins_by = clock_.seconds() + seconds_to_begin(settings);
-      supervisor_.start(id, started.launched ? launch_command(settings, arguments,
-                                                              Surroundings::of_this_process())
-                                             : Command(arguments));
+      Command command = started.launched
+                            ? launch_command(settings, arguments, Surroundings::of_this_process())
+                            : Command(arguments);
+      command.takes_more = shares && !waiting_.empty();
+      if (command.takes_more) command.arguments.push_back("--more");
+      supervisor_.start(id, command);
     } catch (const Error& error) {  // others may start all the same, and some may be running
       progress_.run_ended(run);
       progress_.say_above(
@@ -227,8 +232,8 @@ class Executor {
   }
 
   void settle(const Supervisor::Ending& ending) {
-    const RunSummary run = summary_after(ending.name);
-    const RunDetail detail = run_detail(store_, run.id);
+    const RunDetail detail = detail_after(ending.name);
+    const RunSummary& run = detail.summary;
     announce(detail);
     StartedRun& started = started_.at(run.id);
     const Death death =
@@ -323,6 +328,7 @@ class Executor {
   }
 
   void mark_interrupted(const RunSummary& run, const Death& death) {
+    if (run.state != RunState::interrupted) return;  // its attempt has ended, or there is none
     try {
       open_existing_store(options_.store_folder)
           .mark_interrupted(run.id, death.pid, death.how, death.told);
@@ -380,7 +386,7 @@ class Executor {
   std::vector<std::string> held_;    // run ids that another process executes
   std::map<std::string, StartedRun> started_;
   std::set<std::string> not_anew_;  // with --force: has earlier results and was not begun again yet
-  double next_look_ = 0;
+  double next_look_ = 0, next_progress_ = 0;
   std::size_t total_ = 0;
   std::size_t finished_ = 0;
   Exit exit_ = Exit::ok;

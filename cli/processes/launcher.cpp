@@ -15,6 +15,7 @@
 #include "cli/processes/machine.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/module.hpp"
+#include "engine/models/model.hpp"
 #include "engine/transport/mpi_runtime.hpp"
 
 namespace acid {
@@ -173,6 +174,12 @@ Command direct_command(const std::vector<std::string>& worker, int workers,
 }
 
 }  // namespace
+
+bool may_share_a_process(const RunSettings& settings) {
+  if (settings.execution.mpi || settings.execution.cuda) return false;
+  const nlohmann::json& model = settings.task.model;
+  return model.is_null() || find_model(text(model, "kind"))->build != nullptr;
+}
 
 std::vector<std::string> start_words(const MpiSettings& mpi) {
   if (!mpi.start_seconds) return {};

@@ -24,6 +24,11 @@ struct Surroundings {
   static Surroundings of_this_process();
 };
 
+/// Whether a process that has executed other such runs may execute this one, with the same bits: an
+/// analytic task, or a model of acid's own. A module or program of the user, a GPU and MPI may keep
+/// threads, memory and settings when a run has ended.
+bool may_share_a_process(const RunSettings& settings);
+
 /// The command that executes a run under MPI, one process per worker. `worker`: acid-worker's
 /// command line without --mpi. Rank 0, which alone opens the store, is on this host.
 ///

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include "engine/base/error.hpp"
@@ -40,6 +42,7 @@ Supervisor::Supervisor() : hangup_counts_(!ignored(SIGHUP)) {
 
 Supervisor::~Supervisor() {
   children_.clear();
+  waiting_.clear();
   read_signals();  // a signal that was handled must not take effect again when it is unblocked
   close(signals_);
   // A signal that comes later must not change how an interrupted command ends, either.
@@ -55,6 +58,21 @@ void Supervisor::start(const std::string& name, const Command& command, Child::O
   ACID_ASSERT(is_new, "worker {} was started twice", name);
 }
 
+bool Supervisor::hand_on(const std::string& name, const std::string& message) {
+  for (auto child = waiting_.begin(); child != waiting_.end(); ++child) {
+    if (child->status() || !child->tell(message)) continue;
+    const bool is_new = children_.emplace(name, std::move(*child)).second;
+    ACID_ASSERT(is_new, "worker {} was started twice", name);
+    waiting_.erase(child);
+    return true;
+  }
+  return false;
+}
+
+void Supervisor::dismiss_waiting() {
+  for (Child& child : waiting_) child.hang_up();
+}
+
 std::vector<std::string> Supervisor::running() const {
   std::vector<std::string> names;
   for (const auto& [name, child] : children_) names.push_back(name);
@@ -64,7 +82,8 @@ std::vector<std::string> Supervisor::running() const {
 std::vector<Supervisor::Ending> Supervisor::wait(int timeout_milliseconds) {
   std::vector<pollfd> waited{{signals_, POLLIN, 0}};
   for (const auto& [name, child] : children_)
-    if (child.output_descriptor() >= 0) waited.push_back({child.output_descriptor(), POLLIN, 0});
+    for (const int descriptor : {child.output_descriptor(), child.channel()})
+      if (descriptor >= 0) waited.push_back({descriptor, POLLIN, 0});
   poll(waited.data(), waited.size(), timeout_milliseconds);
   read_signals();
   ask_again();
@@ -73,15 +92,28 @@ std::vector<Supervisor::Ending> Supervisor::wait(int timeout_milliseconds) {
   std::vector<Ending> endings;
   for (auto entry = children_.begin(); entry != children_.end();) {
     Child& child = entry->second;
-    child.read_output();
-    if (const auto status = child.status()) {
+    const auto code = child.heard();
+    child.read_output();  // the process writes before it says that it is done
+    if (code) {
+      const int status = W_EXITCODE(std::atoi(code->c_str()), 0);
+      endings.push_back({entry->first, child.pid(), status, child.take_output()});
+      waiting_.push_back(std::move(child));
+      entry = children_.erase(entry);
+    } else if (const auto status = child.status()) {
       endings.push_back({entry->first, child.pid(), *status, child.output()});
       entry = children_.erase(entry);
     } else {
       ++entry;
     }
   }
+  std::erase_if(waiting_, [](Child& child) { return child.status().has_value(); });
   return endings;
+}
+
+template <class Visit>
+void Supervisor::for_each_child(const Visit& visit) {
+  for (auto& [name, child] : children_) visit(child);
+  for (Child& child : waiting_) visit(child);
 }
 
 void Supervisor::signal_all(const std::string& name, int number) {
@@ -91,7 +123,7 @@ void Supervisor::signal_all(const std::string& name, int number) {
 void Supervisor::stop() {
   stopping_ = true;
   asked_ = clock_.seconds();
-  for (auto& [name, child] : children_) child.signal(child.stop_signal());
+  for_each_child([](Child& child) { child.signal(child.stop_signal()); });
 }
 
 // Repeats the request to those that need it, when some time has passed since the last one.
@@ -111,7 +143,7 @@ void Supervisor::end_what_is_alone() {
 void Supervisor::stop_and_wait(double seconds) {
   stop();
   const double deadline = clock_.seconds() + seconds;
-  for (double left = seconds; !children_.empty() && left > 0; left = deadline - clock_.seconds())
+  for (double left = seconds; !empty() && left > 0; left = deadline - clock_.seconds())
     wait(static_cast<int>(std::ceil(std::min(left, kSecondsBetweenRequests) * 1000)));
 }
 
@@ -122,7 +154,7 @@ void Supervisor::read_signals() {
     if (number == SIGCHLD || number == SIGPIPE) continue;  // SIGCHLD only ends the wait
     if (number == SIGHUP && !hangup_counts_) continue;
     if (interrupted_ && number == SIGINT) {
-      for (auto& [name, child] : children_) child.signal(SIGKILL);
+      for_each_child([](Child& child) { child.signal(SIGKILL); });
     } else if (!interrupted_) {
       interrupted_ = true;
       stop();

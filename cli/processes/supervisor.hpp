@@ -1,5 +1,6 @@
 #pragma once
 
+#include <list>
 #include <map>
 #include <string>
 #include <vector>
@@ -28,15 +29,25 @@ class Supervisor {
   /// `name` identifies the worker in running() and wait(). Throws Error when it cannot be started.
   void start(const std::string& name, const Command& command,
              Child::Output output = Child::Output::last_words);
+  /// Gives a worker that waits for more work this message, and calls it `name` from now on. False:
+  /// none waits.
+  bool hand_on(const std::string& name, const std::string& message);
+  /// Lets the workers that wait for more work end.
+  void dismiss_waiting();
+  /// Those that work; others wait for more, or are about to end.
   std::vector<std::string> running() const;
+  /// Whether every worker has ended.
+  bool empty() const { return children_.empty() && waiting_.empty(); }
 
   struct Ending {
     std::string name;
     pid_t pid = 0;
-    int status = 0;      // as waitpid gives it
+    int status = 0;      // as waitpid gives it, or would if it did not wait for more work
     std::string output;  // the kept part of its output
   };
-  /// Waits until a worker ends, a signal arrives, or the timeout (−1: none) has passed.
+  /// Waits until a worker ends or has done its work, a signal arrives, or the timeout (−1: none)
+  /// has passed. A worker that takes more work says with a message that it has done what it had:
+  /// the exit code with which it would end.
   std::vector<Ending> wait(int timeout_milliseconds);
 
   /// The kept part of a running worker's output so far.
@@ -57,7 +68,12 @@ class Supervisor {
   void end_what_is_alone();
   void ask_again();
 
+  /// All of them.
+  template <class Visit>
+  void for_each_child(const Visit& visit);
+
   std::map<std::string, Child> children_;
+  std::list<Child> waiting_;  // for more work, or for the end
   const bool hangup_counts_;
   const SteadyClock clock_;
   double asked_ = 0;  // when stop() asked the workers last

@@ -8,4 +8,7 @@ inline constexpr const char* kWorkerErrorPrefix = "acid-worker: error: ";
 /// The beginning of a line that says for which process a start is waiting.
 inline constexpr const char* kWorkerWaitingPrefix = "acid-worker: waiting: ";
 
+/// The descriptor on which acid names more runs to a worker that was started with --more.
+inline constexpr int kMoreRuns = 3;
+
 }  // namespace acid

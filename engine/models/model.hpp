@@ -79,6 +79,8 @@ const Module& model_module();
 /// Loads acid-torch.so from the folder of the running executable, or from ACID_TORCH_MODULE. The
 /// runtime lives until the process ends. Throws Error saying what is missing and how to install it.
 ModelRuntime& load_model_runtime();
+/// Whether load_model_runtime() has loaded it. Any thread.
+bool model_runtime_is_loaded();
 
 /// Classification with a LibTorch model on a data set: all workers start at the same parameters.
 /// `lanes` models are made. `model` and `partition` are resolved options with "kind"; `runtime`

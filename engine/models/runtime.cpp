@@ -1,3 +1,4 @@
+#include <atomic>
 #include <cstdlib>
 
 #if defined(__GLIBC__)
@@ -21,6 +22,8 @@ void keep_freed_memory() {
 #endif
 }
 
+std::atomic<bool> runtime_is_loaded = false;
+
 }  // namespace
 
 const Module& model_module() {
@@ -39,7 +42,10 @@ ModelRuntime& load_model_runtime() {
     keep_freed_memory();
     return *load_module<ModelRuntime*()>(model_module())();
   }();
+  runtime_is_loaded = true;
   return runtime;
 }
+
+bool model_runtime_is_loaded() { return runtime_is_loaded; }
 
 }  // namespace acid

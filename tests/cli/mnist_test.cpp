@@ -1,11 +1,12 @@
-// Real MNIST, from scripts/fetch-mnist to a verified run.
+// Models of acid's own: real MNIST, from scripts/fetch-mnist to a verified run, and processes that
+// execute several runs.
 #include <sys/wait.h>
 
 #include <cstdio>
 #include <cstdlib>
 
 #include "tests/catch.hpp"
-#include "tests/cli/program.hpp"
+#include "tests/cli/scripted_worker.hpp"
 
 namespace {
 
@@ -50,4 +51,32 @@ TEST_CASE("MNIST as fetched trains to nine digits in ten, and the runs are verif
     CHECK(group["metrics"]["eval_accuracy"]["mean"] > 0.9);
   }
   folder.done({"verify", "digits"});
+}
+
+TEST_CASE("models that share a process have the bits of models with a process of their own") {
+  using Bench = acid::test::ScriptedWorker;
+  const Bench shared("exec $REAL \"$@\"\n"), alone("exec $REAL $ALONE\n");
+  std::string digests[2];
+  for (const Bench* bench : {&shared, &alone}) {
+    bench->write("models.toml", R"(
+name = "models"
+seeds = [1, 2]
+task.dataset = { kind = "glyphs", train = 200, test = 40 }
+task.model.kind = "mlp"
+task.batch_size = 6
+workers.count = 2
+budget.gradients = 12
+optimizer = { learning_rate = 0.05, momentum = 0.9 }
+algorithms = ["a2cid2"]
+sweep.task.model.kind = ["mlp", "cnn", "resnet20", "linear"]
+sweep.execution.threads_per_worker = [2, 1]
+)");
+    bench->done({"run", "models.toml"});
+    for (const auto& run : bench->runs())
+      digests[bench == &alone] +=
+          run["id"].get<std::string>() + " " + bench->shown(run["id"])["digests"].dump() + "\n";
+  }
+  CHECK(shared.starts().size() == 1);
+  CHECK(alone.starts().size() == 16);
+  CHECK(digests[0] == digests[1]);
 }

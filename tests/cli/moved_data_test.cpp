@@ -52,7 +52,7 @@ sleep 0.3; kill -TERM $p; wait $p; exit $?
 
 TEST_CASE("a file that changes while a sweep runs is refused by the runs that come after") {
   for (const std::string file : {"data.svm", "graph.txt"}) {
-    const Bench bench("$REAL \"$@\"; code=$?; cp new " + file + "; exit $code\n");
+    const Bench bench("$REAL $ALONE; code=$?; cp new " + file + "; exit $code\n");
     INFO(file);
     bench.write("data.svm", kExamples);
     bench.write("graph.txt", "0 1\n");

@@ -191,7 +191,7 @@ TEST_CASE("the options --force and --allow-changed reach the worker") {
 
 TEST_CASE("an interrupted --force says which runs it has not begun again") {
   const Bench bench(
-      "if [ $n != 8 ]; then exec $REAL \"$@\"; fi\n"
+      "if [ $n != 8 ]; then exec $REAL $ALONE; fi\n"
       "trap 'exit 130' TERM\ntouch there\nwhile :; do sleep 0.05; done\n");
   REQUIRE(bench.run().code == 0);
   Running running(bench, {"run", "small.toml", "--force"});

@@ -23,14 +23,16 @@ algorithms = ["ad-psgd"]
 )";
 
 /// A folder with the small recipes and a shell script that plays the worker. In the script $ACID
-/// and $REAL are the real programs, and `n` counts its starts, including this one; each start
-/// writes a line with its arguments to the file starts.
+/// and $REAL are the real programs, $ALONE are the arguments for one run without another after it,
+/// and `n` counts its starts, including this one; each start writes a line with its arguments to
+/// the file starts.
 struct ScriptedWorker : SmallStudy {
   explicit ScriptedWorker(const std::string& script) {
     write("one.toml", kOneRun);
     const std::string worker =
         write_program("worker", "#!/bin/sh\nACID=" BINARY_ROOT "/acid\nREAL=" BINARY_ROOT
-                                "/acid-worker\necho \"$@\" >> starts\nn=$(wc -l < starts)\n" +
+                                "/acid-worker\necho \"$@\" >> starts\nn=$(wc -l < starts)\n"
+                                "ALONE=\"$*\"; ALONE=\"${ALONE% --more}\"\n" +
                                     script);
     environment = {"ACID_WORKER=" + worker};
   }

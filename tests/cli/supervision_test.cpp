@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <thread>
 
 #include "store/impl.hpp"
@@ -24,7 +25,7 @@ TEST_CASE("a worker gets the store and a run id alone, and only its last words r
   CHECK_THAT(result.out, !ContainsSubstring("noise"));
   CHECK(bench.starts().size() == 6);  // the other runs go on
   for (const std::string& start : bench.starts())
-    CHECK_THAT(start, Matches("--store acid-store --run [0-9a-f]{12}"));
+    CHECK_THAT(start, Matches("--store acid-store --run [0-9a-f]{12}( --more)?"));
   CHECK(bench.read("input").empty());
   bench.write("starts", "");
   CHECK(bench.run({"--fail-fast", "--force"}).code == 1);
@@ -32,7 +33,7 @@ TEST_CASE("a worker gets the store and a run id alone, and only its last words r
 }
 
 TEST_CASE("runs that never began are not verified, and that is said once") {
-  const Bench bench("[ $n -gt 1 ] && exit 1\nexec $REAL \"$@\"\n");
+  const Bench bench("[ $n -gt 1 ] && exit 1\nexec $REAL $ALONE\n");
   bench.run({"--jobs", "1"});
   const auto some = bench.call({"verify", "@latest"});
   INFO(some.err);
@@ -41,7 +42,7 @@ TEST_CASE("runs that never began are not verified, and that is said once") {
 }
 
 TEST_CASE("a worker that cannot be started fails its run, and the others go on") {
-  const Bench bench("rm worker\nexec $REAL \"$@\"\n");
+  const Bench bench("rm worker\nexec $REAL $ALONE\n");
   const auto result = bench.run();
   INFO(result.err);
   CHECK(result.code == 1);
@@ -173,4 +174,58 @@ TEST_CASE("runs go on when the reader of the messages is gone") {
   wait_for(bench, "code");
   CHECK(bench.starts().size() == 6);
   CHECK(bench.read("code") == "1\n");
+}
+
+namespace {
+
+// Of each run of a folder's study: its digests, and those of its values.
+std::map<std::string, nlohmann::json> kept(const Bench& bench) {
+  std::map<std::string, nlohmann::json> kept;
+  for (const auto& run : bench.runs()) {
+    const std::string id = run["id"];
+    kept[id] = {
+        bench.shown(id)["digests"],
+        bench.call({"export", id, "--format", "csv", "--metric", "consensus_distance"}).out};
+  }
+  return kept;
+}
+
+}  // namespace
+
+TEST_CASE("one process executes one run after the other, each as in a process of its own") {
+  const Bench shared("exec $REAL \"$@\"\n"), alone("exec $REAL $ALONE\n");
+  shared.done({"run", "small.toml"});
+  alone.done({"run", "small.toml"});
+  CHECK(shared.starts().size() == 1);
+  CHECK(alone.starts().size() == 6);
+  CHECK(kept(shared) == kept(alone));
+  const std::string id = shared.runs()[0]["id"];
+  CHECK_THAT(shared.shown(id)["attempts"][0]["environment"]["command_line"].get<std::string>(),
+             Matches(".*acid-worker --store acid-store --run " + id));
+}
+
+TEST_CASE("a run that diverges leaves its process to the others, one that throws ends it alone") {
+  const Bench bench("rm -f broken.txt\nexec $REAL \"$@\"\n");
+  bench.write("first.txt", "0 1\n1 2\n2 3\n3 0\n");
+  bench.write("broken.txt", "0 1\n1 2\n2 3\n0 3\n");
+  bench.write("last.txt", "0 1\n1 2\n3 2\n3 0\n");
+  std::string recipe = acid::test::kSmallRecipe;
+  recipe.replace(recipe.find("\"ring\""), 6, "\"edges\"");
+  recipe.insert(recipe.find("budget"),
+                "sweep.topology.edges = [\"first.txt\", \"broken.txt\", \"last.txt\"]\n"
+                "sweep.optimizer.learning_rate = [1e9, 0.05]\n");
+  bench.write("edges.toml", recipe);
+  const auto result = bench.call({"run", "edges.toml", "--set", "seeds=[1]"});
+  INFO(result.err);
+  CHECK(result.code == 2);
+  const auto count = [&](const char* state) {
+    return bench.told({"list", "--state", state})["runs"].size();
+  };
+  // Two algorithms at two learning rates; ar-sgd has no use for a graph, and a run for each rate.
+  constexpr std::size_t kThrow = 4;
+  CHECK(count("planned") == kThrow);
+  CHECK(count("diverged") == 5);
+  CHECK(count("finished") == 5);
+  CHECK(bench.starts().size() == 1 + kThrow);
+  CHECK(acid::test::count_of("was not started: topology 'edges'", result.err) == kThrow);
 }

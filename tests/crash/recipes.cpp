@@ -135,6 +135,7 @@ std::vector<Variant> virtual_variants() {
        several + recipe({.algorithms = algorithm("ad-psgd", 1) + algorithm("a2cid2", 1),
                          .rest = kNetwork,
                          .gradients = 8'000})},
+      {"ten short runs in one process", many_recipe()},
   };
   for (const char* algorithms : {kHubs, kLattice})
     variants.push_back({algorithms, recipe({.algorithms = algorithms,
@@ -206,6 +207,11 @@ std::vector<Variant> mpi_variants() {
   };
   return {variant("a2cid2", 1), variant("ar-sgd", 0), variant("ad-psgd", 2), variant("d-psgd", 0),
           variant("a-psgd", 0, "learning_rate = 0.01")};
+}
+
+std::string many_recipe() {
+  return "seeds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n" +
+         recipe({.algorithms = algorithm("ad-psgd", 1), .rest = kNetwork, .gradients = 1'600});
 }
 
 std::string plain_recipe() {

@@ -25,6 +25,9 @@ std::vector<Variant> threads_variants();
 /// checkpoint than these runs take from one to the next.
 std::vector<Variant> mpi_variants();
 
+/// Runs of some tens of milliseconds each, which one process executes one after the other.
+std::string many_recipe();
+
 /// One virtual run of a²cid².
 std::string plain_recipe();
 

@@ -129,6 +129,26 @@ TEST_CASE("a run that is stopped and continued by the kernel does not notice") {
   CHECK(bench.shown()["attempts"].size() == 1);
 }
 
+TEST_CASE("many runs in one process stop at a signal, each as far as it was, and go on later") {
+  static const std::map<std::string, Kept> expected = uninterrupted(many_recipe());
+  const bool worker = GENERATE(false, true);
+  const double delay = GENERATE(0.05, 0.15, 0.25);
+  const Bench bench(many_recipe());
+  Running running = bench.start();
+  REQUIRE(comes_true([&] { return !bench.workers().empty() || has_ended(running); }));
+  sleep_seconds(delay);
+  const auto workers = bench.workers();
+  kill(worker && !workers.empty() ? workers.front() : running.pid(), worker ? SIGTERM : SIGINT);
+  const Result result = wait_at_most(bench, running, kPatienceSeconds);
+  INFO(result.err);
+  CHECK((result.code == 130 || result.code == 0));
+  CHECK(bench.falls_silent(kPatienceSeconds));
+  bench.check_sound();
+  bench.done();
+  bench.check_sound();
+  CHECK(difference(expected, bench.kept()) == "");
+}
+
 namespace {
 
 // A run whose worker never ends its preparations: a file that its settings name has become a pipe

@@ -38,6 +38,47 @@ TEST_CASE("values of every type are bound and read back") {
   CHECK_FALSE(select.is_null(1));
 }
 
+TEST_CASE("a statement finds nothing of an earlier one of the same text") {
+  Database database;
+  database.connection.execute("CREATE TABLE t (x); INSERT INTO t VALUES (1), (2)");
+  constexpr const char* kText = "SELECT x, ?1 FROM t ORDER BY x";
+  {
+    Statement first(database.connection, kText);
+    REQUIRE(first.bind(7).step());
+  }
+  Statement second(database.connection, kText), beside(database.connection, kText);
+  REQUIRE(second.step());
+  CHECK(second.integer(0) == 1);
+  CHECK(second.is_null(1));
+  CHECK(second.step());
+  REQUIRE(beside.bind(8).step());
+  CHECK(beside.integer(0) == 1);
+  CHECK(second.integer(0) == 2);
+}
+
+TEST_CASE("what is kept of statements follows the tables and the settings of the connection") {
+  Database database;
+  const Connection& connection = database.connection;
+  for (const int columns : {1, 2}) {
+    connection.execute(columns == 1
+                           ? "CREATE TABLE t (a); INSERT INTO t VALUES (1)"
+                           : "DROP TABLE t; CREATE TABLE t (b, a); INSERT INTO t VALUES (9, 2)");
+    Statement select(connection, "SELECT a FROM t");
+    REQUIRE(select.step());
+    CHECK(select.integer(0) == columns);
+  }
+  for (const int level : {1, 2}) {
+    connection.execute("PRAGMA synchronous = " + std::to_string(level));
+    CHECK(connection.pragma("synchronous") == level);
+  }
+  // More texts than are kept.
+  for (int k = 0; k < 1000; ++k) {
+    Statement select(connection, "SELECT " + std::to_string(k));
+    REQUIRE(select.step());
+    CHECK(select.integer(0) == k);
+  }
+}
+
 TEST_CASE("a transaction that is not committed leaves nothing") {
   Database database;
   const Connection& connection = database.connection;

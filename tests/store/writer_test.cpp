@@ -88,6 +88,24 @@ TEST_CASE("a series keeps its count, last and best over batches") {
   CHECK(std::isnan(recording.summary().metrics.at("exchanges")));
 }
 
+TEST_CASE("a writer gives a store's connection back as it was") {
+  Recording recording;
+  const auto synced = [&] { return recording.store.impl().connection().pragma("synchronous"); };
+  const std::int64_t before = synced();
+  const std::vector<Value> row{{"eval_loss", kWholeRun, 3}};
+  {
+    RunWriter writer(recording.store, recording.run.id, recording.attempt);
+    writer.sample({1, 1, 1, 0}, row);
+    writer.flush();
+    writer.sample({2, 2, 2, 0}, row);
+  }
+  CHECK(synced() == before);
+  CHECK(before == 2);  // FULL
+  CHECK_THROWS_AS(RunWriter(recording.store, "another", recording.attempt), AssertionError);
+  CHECK(synced() == before);
+  CHECK(recording.series().at(0).points.size() == 2);
+}
+
 TEST_CASE("several threads record at once and nothing is lost") {
   Recording recording;
   constexpr int kThreads = 4, kSamples = 5000;
