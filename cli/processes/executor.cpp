@@ -184,7 +184,7 @@ class Executor {
       const RunSettings settings = settings_from(detail.settings);
       started.launched = settings.execution.mpi.has_value();
       started.max_restarts = max_restarts(settings.execution);
-      const bool shares = may_share_a_process(settings);
+      const bool shares = may_share_a_process(settings, detail.attempts.empty());
       if (shares && supervisor_.hand_on(id, anew ? id + " --fresh" : id)) return;
       if (started.launched) started.begins_by = clock_.seconds() + seconds_to_begin(settings);
       Command command = started.launched
