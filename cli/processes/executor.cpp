@@ -186,8 +186,7 @@ class Executor {
       ModelTemplates::prepare(settings.task.model, settings.execution.threads_per_worker);
       started.launched = settings.execution.mpi.has_value();
       started.max_restarts = max_restarts(settings.execution);
-      // A run that goes on may need other kernels for its matrix products (keep_blas_core).
-      const bool shares = (anew || started.attempts == 0) && may_share_a_process(settings);
+      const bool shares = may_share_a_process(settings, detail.attempts.empty());
       if (shares && supervisor_.hand_on(id, anew ? id + " --fresh" : id)) return;
       if (started.launched) started.begins_by = clock_.seconds() + seconds_to_begin(settings);
       Command command = started.launched

@@ -175,10 +175,10 @@ Command direct_command(const std::vector<std::string>& worker, int workers,
 
 }  // namespace
 
-bool may_share_a_process(const RunSettings& settings) {
+bool may_share_a_process(const RunSettings& settings, bool begins) {
   if (settings.execution.mpi || settings.execution.cuda) return false;
   const nlohmann::json& model = settings.task.model;
-  return model.is_null() || find_model(text(model, "kind"))->build != nullptr;
+  return model.is_null() || (begins && find_model(text(model, "kind"))->build != nullptr);
 }
 
 std::vector<std::string> start_words(const MpiSettings& mpi) {

@@ -25,9 +25,10 @@ struct Surroundings {
 };
 
 /// Whether a process that has executed other such runs may execute this one, with the same bits: an
-/// analytic task, or a model of acid's own. A module or program of the user, a GPU and MPI may keep
-/// threads, memory and settings when a run has ended.
-bool may_share_a_process(const RunSettings& settings);
+/// analytic task, or a model of acid's own that begins. One that goes on may need another LibTorch
+/// than those before it. A module or program of the user, a GPU and MPI may keep threads, memory
+/// and settings when a run has ended.
+bool may_share_a_process(const RunSettings& settings, bool begins);
 
 /// The command that executes a run under MPI, one process per worker. `worker`: acid-worker's
 /// command line without --mpi. Rank 0, which alone opens the store, is on this host.
