@@ -27,9 +27,9 @@
 #include "engine/environment/environment.hpp"
 #include "engine/models/model.hpp"
 #include "worker/device.hpp"
+#include "worker/execute_run.hpp"
 #include "worker/export.hpp"
 #include "worker/mpi.hpp"
-#include "worker/run.hpp"
 #include "worker/verify.hpp"
 
 namespace acid {
