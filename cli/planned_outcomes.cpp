@@ -7,7 +7,7 @@
 
 #include "engine/methods/listed.hpp"
 #include "engine/recorder/metrics.hpp"
-#include "recipes/comparison.hpp"
+#include "recipes/comparison_section.hpp"
 #include "reports/realised_rate.hpp"
 #include "settings/run_settings.hpp"
 

@@ -105,10 +105,7 @@ class Several {
     const RunSummary& run = *std::ranges::find(runs_, id, &RunSummary::id);
     now_ = work_done(run, run.progress);
     say(fmt::format("verifying {} of {}{}: {}", ++number_, runs_.size(),
-                    done_ > 0
-                        ? fmt::format(", about {} left",
-                                      rough_seconds((clock_.seconds() - begun_) * to_do_ / done_))
-                        : "",
+                    done_ > 0 ? time_left((clock_.seconds() - begun_) * to_do_ / done_) : "",
                     name_of(run)));
   }
   void end(Exit exit) {

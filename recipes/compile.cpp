@@ -9,7 +9,7 @@
 #include "engine/base/names.hpp"
 #include "engine/methods/method.hpp"
 #include "recipes/checker.hpp"
-#include "recipes/comparison.hpp"
+#include "recipes/comparison_section.hpp"
 #include "recipes/methods.hpp"
 #include "recipes/parse.hpp"
 #include "recipes/reference.hpp"

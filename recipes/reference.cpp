@@ -11,7 +11,7 @@
 #include "engine/methods/listed.hpp"
 #include "engine/methods/method.hpp"
 #include "recipes/checker.hpp"
-#include "recipes/comparison.hpp"
+#include "recipes/comparison_section.hpp"
 #include "recipes/search.hpp"
 #include "settings/run_settings.hpp"
 #include "settings/schema.hpp"

@@ -8,9 +8,9 @@
 
 #include "engine/methods/method.hpp"
 #include "recipes/cadence.hpp"
-#include "recipes/load.hpp"
+#include "recipes/gossip_load.hpp"
+#include "recipes/heavy_tails.hpp"
 #include "recipes/resolve.hpp"
-#include "recipes/tail.hpp"
 #include "recipes/unused.hpp"
 #include "settings/run_settings.hpp"
 

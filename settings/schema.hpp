@@ -23,7 +23,8 @@ namespace acid {
 //       …});
 //
 // Its Field checks, completes and documents recipes (recipes/checker.hpp, recipes/reference.hpp);
-// kSgd.fill() reads resolved JSON into the members.
+// kSgd.fill() reads resolved JSON into the members. A key that is added to a table that runs have
+// needs `.later()`, otherwise the ids of all runs change and none is found again.
 
 using Kind = FieldTable::Kind;
 
@@ -46,7 +47,11 @@ struct Key {
   Read read = nullptr;
 
   constexpr Key as(FieldType type) const { return with(&Field::type, type); }
+  /// A new key of an old table: at its fallback it is left out of settings, so that runs keep their
+  /// ids. The member's initial value is that fallback.
   constexpr Key later() const { return with(&Field::later, true); }
+  /// A new key whose value is in settings always: runs get new ids, on purpose, and settings that
+  /// an earlier acid stored, which lack it, are still read.
   constexpr Key added() const { return with(&Field::added, true); }
   constexpr Key apart() const { return with(&Field::apart, true); }
   constexpr Key among(std::string_view choices) const { return with(&Field::choices, choices); }

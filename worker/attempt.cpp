@@ -10,6 +10,7 @@
 
 #include "engine/base/names.hpp"
 #include "engine/checkpoint/safetensors.hpp"
+#include "engine/recorder/metrics.hpp"
 #include "store/files.hpp"
 #include "store/writer.hpp"
 #include "worker/checkpoints.hpp"
@@ -124,6 +125,7 @@ Attempt::Attempt(const ExecuteOptions& options, Store& store, const RunDetail& r
   nlohmann::json recorded = surroundings;
   recorded[kEventLogKey] = run_.spec.keep_events;
   recorded[kEventVersionKey] = kEventVersion;
+  recorded[kMetricsKey] = names_of(kMetrics);
   id_ = store.begin_attempt(options.run_id, Lease::of_this_process(), recorded,
                             derived_seeds(run_.settings), run_.file_digests, continued,
                             version_of(run), run_.objective->holdings());

@@ -12,8 +12,8 @@
 #include "store/queries.hpp"
 #include "store/writer.hpp"
 #include "worker/compose.hpp"
+#include "worker/execute_run.hpp"
 #include "worker/resume.hpp"
-#include "worker/run.hpp"
 #include "worker/watched_files.hpp"
 
 namespace acid {

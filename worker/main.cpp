@@ -28,10 +28,10 @@
 #include "engine/models/model.hpp"
 #include "store/existing_store.hpp"
 #include "worker/device.hpp"
+#include "worker/execute_run.hpp"
 #include "worker/export.hpp"
 #include "worker/more_runs.hpp"
 #include "worker/mpi.hpp"
-#include "worker/run.hpp"
 #include "worker/verify.hpp"
 
 namespace acid {

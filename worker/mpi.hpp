@@ -3,7 +3,7 @@
 #include <stop_token>
 
 #include "engine/base/error.hpp"
-#include "worker/run.hpp"
+#include "worker/execute_run.hpp"
 
 namespace acid {
 

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/regular_file.hpp"
+#include "engine/recorder/metrics.hpp"
 #include "store/files.hpp"
 #include "worker/claims.hpp"
 
@@ -44,7 +46,30 @@ void look_at_file(const Store& store, const CheckpointRow& row, Recording& recor
   recording.altered_files.push_back(fmt::format("the file of checkpoint {}", row.number));
 }
 
+// Frozen: the metrics of acids that did not list them.
+constexpr std::array<std::string_view, 14> kUnlistedMetrics{"train_loss",
+                                                            "eval_loss",
+                                                            "eval_accuracy",
+                                                            "validation_loss",
+                                                            "validation_accuracy",
+                                                            "worker_accuracy",
+                                                            "worker_accuracy_spread",
+                                                            "consensus_distance",
+                                                            "learning_rate",
+                                                            "staleness",
+                                                            "idle_share",
+                                                            "exchanges",
+                                                            "bytes_sent",
+                                                            "gradient_norm"};
+constexpr std::array<std::string_view, 4> kUnlistedMetricsSince2{
+    "train_loss_at_mean", "worker_loss", "worker_loss_worst", "worker_accuracy_worst"};
+
 }  // namespace
+
+bool is_before(const Position& a, const Position& b) {
+  return a.gradients < b.gradients ||
+         (a.gradients == b.gradients && a.normalised_time < b.normalised_time);
+}
 
 bool kept_events(const AttemptRow& attempt, const std::vector<std::vector<std::byte>>& events) {
   const bool any =
@@ -59,15 +84,36 @@ Event event_of(const Recording& recording, int worker, std::int64_t number) {
 }
 
 int Recording::event_version() const {
-  return run.attempts.empty() ? kEventVersion
-                              : run.attempts.back().environment.value(kEventVersionKey, 1);
+  return run.attempts.empty() ? kEventVersion : acid::event_version(run.attempts.back());
 }
 
-int Recording::first_event_version() const {
-  int first = kEventVersion;
-  for (const auto& attempt : run.attempts)
-    first = std::min(first, attempt.environment.value(kEventVersionKey, 1));
-  return first;
+int event_version(const AttemptRow& attempt) {
+  return attempt.environment.value(kEventVersionKey, 1);
+}
+
+bool had_metric(const AttemptRow& attempt, std::string_view metric) {
+  if (find_metric(metric) == nullptr) return true;
+  const auto listed = attempt.environment.find(kMetricsKey);
+  if (listed != attempt.environment.end())
+    return std::ranges::find(*listed, metric) != listed->end();
+  return std::ranges::count(kUnlistedMetrics, metric) > 0 ||
+         (event_version(attempt) >= 2 && std::ranges::count(kUnlistedMetricsSince2, metric) > 0);
+}
+
+// An attempt that goes on from a checkpoint recorded what is after it.
+const AttemptRow& attempt_at(const Recording& recording, const Position& there) {
+  const std::vector<AttemptRow>& attempts = recording.run.attempts;
+  auto attempt = attempts.end() - 1;
+  while (true) {
+    const auto cut =
+        std::ranges::find(recording.cuts, attempt->resumed_from, &CheckpointRow::number);
+    if (cut == recording.cuts.end() || is_before(cut->position, there)) return *attempt;
+    const auto earlier = std::find_if(attempts.begin(), attempt, [&](const AttemptRow& row) {
+      return row.number == cut->attempt;
+    });
+    if (earlier == attempt) return *attempt;
+    attempt = earlier;
+  }
 }
 
 std::int64_t event_count(const Recording& recording, int worker) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/checkpoint/safetensors.hpp"
@@ -28,7 +29,6 @@ struct Recording {
   std::vector<Segment> segments, buffer_segments;  // of the model
   std::map<std::string, LoadedTensor> final_mean;  // empty when its file is gone
   int event_version() const;                       // of the newest attempt
-  int first_event_version() const;                 // of the oldest
 };
 
 /// In an attempt's environment: whether it keeps an event log.
@@ -40,9 +40,22 @@ bool kept_events(const AttemptRow& attempt, const std::vector<std::vector<std::b
 /// Version of the meaning of events, and of what virtual runs and replay make of them; absent in an
 /// attempt's environment: 1. Since 2 a gradient begins at parameters that are mixed to its time;
 /// since 3 an event of hearing a server has the rest of its number; since 4 means are taken by
-/// differences (engine/worker/kernels.hpp).
+/// differences (engine/worker/kernels.hpp); since 5 a consensus distance is added up in another
+/// order (Metric::rounded_since). What a raise means for runs of before is said in verify.cpp,
+/// kChanges. A new metric needs none.
 inline constexpr const char* kEventVersionKey = "event_version";
 inline constexpr int kEventVersion = 5;
+
+/// In an attempt's environment: the names of the metrics that its acid had.
+inline constexpr const char* kMetricsKey = "metrics";
+/// Whether the acid of that attempt had the metric; metrics that a task names itself it had.
+bool had_metric(const AttemptRow& attempt, std::string_view metric);
+/// Whether a is before b on the axes on which a run repeats.
+bool is_before(const Position& a, const Position& b);
+/// The attempt that recorded what happened there. The recording has an attempt.
+const AttemptRow& attempt_at(const Recording& recording, const Position& there);
+/// The version of the events of that attempt.
+int event_version(const AttemptRow& attempt);
 
 /// Event `number` of a worker; it must exist. Throws DamagedEvent when its check fails.
 Event event_of(const Recording& recording, int worker, std::int64_t number);

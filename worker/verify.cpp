@@ -13,9 +13,9 @@
 #include "store/existing_store.hpp"
 #include "store/files.hpp"
 #include "worker/claims.hpp"
-#include "worker/comparison.hpp"
+#include "worker/execute_run.hpp"
+#include "worker/recording_comparison.hpp"
 #include "worker/resume.hpp"
-#include "worker/run.hpp"
 
 namespace acid {
 namespace {
@@ -67,46 +67,58 @@ void refuse_unrepeatable(const Recording& recording, const ComposedRun& run) {
       recording.run.summary.id, text(run.settings.task.model, "file")));
 }
 
-// Up to version 3 of events a mean was a sum of messages, each multiplied by a rounded weight.
-void refuse_other_means(const Recording& recording, const ComposedRun& run) {
-  if (run.spec.workers == 1 || recording.event_version() > kEventVersion) return;
-  const json& environment = recording.run.attempts.back().environment;
-  throw UsageError(fmt::format(
-      "run {} was recorded by acid {} with events of version {}, whose means were rounded "
-      "otherwise than those of version {} that this acid executes: weights were rounded one by "
-      "one, and every exchange moved the mean of all workers a little. It cannot be repeated "
-      "here; verify it with the acid that recorded it, or run its recipe again with --force",
-      recording.run.summary.id, environment.value("acid_version", "of an unknown version"),
-      recording.event_version(), kEventVersion));
+/// What the events of a version, and those after it, mean otherwise than those before it.
+struct Change {
+  int since;
+  /// Whether an execution from checkpoint `from` (0: from the beginning) comes out otherwise.
+  bool (*concerns)(const ComposedRun& run, int from);
+  const char* what;  // the recorded run had
+};
+// A raise of kEventVersion that changes the results of runs has a line here.
+constexpr Change kChanges[] = {
+    {2, [](const ComposedRun& run, int) { return run.settings.execution.entry().simulates; },
+     "whose simulated seconds were others (normalised time, costs of messages, the end)"},
+    // Without a momentum copy there is nothing to mix, and only the time of a worker's last event,
+    // which a checkpoint records, is another.
+    {2,
+     [](const ComposedRun& run, int from) {
+       return run.spec.method.is_asynchronous() &&
+              (from != 0 || run.spec.method.rules.floats->drifts());
+     },
+     "in which a gradient may begin at other parameters"},
+    {3,
+     [](const ComposedRun& run, int) {
+       const bool simulated = run.settings.execution.entry().simulates;
+       return run.spec.method.is_asynchronous() && run.spec.method.has_server() &&
+              (!simulated || run.spec.method.hubs.has_value());
+     },
+     "in which messages to a server are numbered otherwise"},
+    {4,
+     [](const ComposedRun& run, int) {
+       return !run.spec.method.is_asynchronous() && run.spec.workers > 1;
+     },
+     "whose means were rounded otherwise: weights were rounded one by one, and every exchange "
+     "moved the mean of all workers a little"}};
+
+const char* other_meaning(int version, const ComposedRun& run, int from) {
+  if (version > kEventVersion) return "which this acid does not know";
+  const auto* const change = std::ranges::find_if(
+      kChanges, [&](const Change& one) { return version < one.since && one.concerns(run, from); });
+  return change == std::end(kChanges) ? nullptr : change->what;
 }
 
-// Without a momentum copy there is nothing to mix, and both versions are equal, except for the time
-// of a worker's last event, which a checkpoint records.
 void refuse_other_events(const Recording& recording, const ComposedRun& run, int from) {
-  const RunSummary& summary = recording.run.summary;
-  const json& environment = recording.run.attempts.back().environment;
   const int version = recording.event_version();
-  const bool is_virtual = simulates(summary.driver), has_server = run.spec.method.has_server();
-  if (version < 2 && is_virtual)
-    throw UsageError(fmt::format(
-        "run {} was simulated by acid {}, whose simulated seconds were others than those of this "
-        "acid (normalised time, costs of messages, the end): it cannot be repeated here; verify it "
-        "with the acid that recorded it, or run its recipe again with --force",
-        summary.id, environment.value("acid_version", "of an unknown version")));
-  if (version == kEventVersion || version == 4) return;  // they differ in a metric's rounding
-  if (!run.spec.method.is_asynchronous()) return refuse_other_means(recording, run);
-  if (version == 3) return;
-  if (version == 2 && (!has_server || (is_virtual && !run.spec.method.hubs))) return;
-  const bool drifts = run.spec.method.rules.floats->drifts() || has_server;
-  if (version < 2 && !drifts && from == 0) return;
+  const char* const what = other_meaning(version, run, from);
+  if (what == nullptr) return;
   throw UsageError(fmt::format(
-      "run {} was recorded by acid {} with events of version {}, in which {} than in those of "
-      "version {} that this acid executes: it cannot be repeated here; verify it {}with the acid "
-      "that recorded it, or run its recipe again with --force",
-      summary.id, environment.value("acid_version", "of an unknown version"), version,
-      has_server ? "messages to a server are numbered otherwise"
-                 : "a gradient may begin at other parameters",
-      kEventVersion, drifts || version > kEventVersion ? "" : "without --from, or "));
+      "run {} was recorded by acid {} with events of version {}, {}; this acid executes those of "
+      "version {}, so it cannot be repeated here; verify it {}with the acid that recorded it, or "
+      "run its recipe again with --force",
+      recording.run.summary.id,
+      recording.run.attempts.back().environment.value("acid_version", "of an unknown version"),
+      version, what, kEventVersion,
+      from != 0 && other_meaning(version, run, 0) == nullptr ? "without --from, or " : ""));
 }
 
 int index_of_cut(const Recording& recording, int number) {
@@ -192,7 +204,7 @@ class Reexecution {
     if (isatty(STDERR_FILENO) != 0) std::cerr << "\r\033[K";
   }
 
-  const Comparison& comparison() const { return comparison_; }
+  const RecordingComparison& comparison() const { return comparison_; }
 
  private:
   void open_checkpoint() {
@@ -252,7 +264,7 @@ class Reexecution {
   const CoarseClock clock_;
   Mutex showing_;
   double next_look_ GUARDED_BY(showing_) = 0;
-  Comparison comparison_;
+  RecordingComparison comparison_;
   const std::string store_folder_;
 };
 
@@ -367,7 +379,7 @@ Exit verify_run(const VerifyOptions& options, std::stop_token stop) {
   if (executable) verification.execute();
   if (stop.stop_requested()) return Exit::interrupted;
 
-  const Comparison& comparison = verification.comparison();
+  const RecordingComparison& comparison = verification.comparison();
   if (executable) verdict.departure = comparison.first_departure();
   verdict.compared = executable ? comparison.compared() : "nothing, for the settings were altered";
   if (verdict.equal() && !comparison.compared_anything())

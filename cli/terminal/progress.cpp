@@ -34,6 +34,11 @@ std::string rough_seconds(double seconds) {
   return format_seconds(unit * std::max(1.0, std::ceil(seconds / unit)));
 }
 
+std::string time_left(double seconds) {
+  constexpr double kWorthSaying = 3;
+  return seconds < kWorthSaying ? "" : fmt::format(", about {} left", rough_seconds(seconds));
+}
+
 double work_of(const RunSummary& run) {
   return run.budget_time ? run.workers * *run.budget_time
                          : static_cast<double>(run.budget_gradients);
@@ -118,7 +123,7 @@ std::string Progress::left(const std::vector<RunSummary>& running) {
   const double share = -std::expm1(-(now - estimated_) / kSecondsOfNews);
   end_ = !end_ || last_ones ? end : *end_ + share * (end - *end_);
   estimated_ = now;
-  return fmt::format(", about {} left", rough_seconds(std::max(*end_ - now, longest)));
+  return time_left(std::max(*end_ - now, longest));
 }
 
 std::string Progress::describe(const RunSummary& run, Words words) {

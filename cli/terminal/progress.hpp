@@ -22,6 +22,8 @@ double fraction_done(const RunSummary& run);
 std::string bar(double fraction, std::size_t columns);
 /// Rounded as an estimate of the time left: "25 s", "2.5 min".
 std::string rough_seconds(double seconds);
+/// ", about 25 s left"; empty below a few seconds.
+std::string time_left(double seconds);
 
 /// How many runs a command that only reads has read, on standard error; nothing within the first
 /// second. As with Progress, one line that is redrawn on a terminal, else a line now and then.

@@ -37,8 +37,7 @@ struct Metric {
   bool of_accuracy = false;       // shares of right answers: only tasks with classes have it
   bool counted = false;           // or timed, not computed from a model's parameters
   bool of_the_clock = false;      // of two executions against the clock each has its own
-  int since = 1;                  // the first version of the event log of runs that have it
-  int rounded_since = 1;          // the first such version that rounds its sum as this acid does
+  int rounded_since = 1;          // first version of events (worker/recording.hpp) with its bits
   InList target = {};             // budget.target may name it
   InList outcome = {};  // runs can be compared by it; a task that has several by the first
   InList way = {};      // the cost of reaching the target, as an outcome

@@ -1,11 +1,10 @@
 // `acid plan`, and `acid run` up to the point where a worker would start.
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/kept_table.hpp"
 
 using acid::test::Folder;
 using acid::test::SmallStudy;
@@ -97,10 +96,8 @@ TEST_CASE("plan says what is known of a graph that changes, once") {
 }
 
 TEST_CASE("the tables of docs/RECIPE.md are what acid explain prints") {
-  INFO("acid explain --markdown > docs/RECIPE.md");
-  std::ifstream file(SOURCE_ROOT "/docs/RECIPE.md");
-  const std::string kept{std::istreambuf_iterator<char>(file), {}};
-  CHECK(kept.ends_with("\n" + Folder().done({"explain", "--markdown"}).out));
+  acid::test::check_kept_table(SOURCE_ROOT "/docs/RECIPE.md",
+                               Folder().done({"explain", "--markdown"}).out, "");
 }
 
 TEST_CASE("explain tells of tables, keys and kinds, and what was probably meant") {

@@ -95,14 +95,15 @@ TEST_CASE("what a run on threads was too late for is said and counted") {
 TEST_CASE("a run whose gradients began at other parameters is refused by verify, by name") {
   const RecordedRun run;
   CHECK(run.verify().code == 0);
-  run.alter("UPDATE attempts SET environment = json_remove(environment, '$.event_version')");
+  run.alter(
+      "UPDATE attempts SET environment = json_remove(environment, '$.event_version', '$.metrics')");
   check_refused(run.verify(), {"events of version 1", run.id});
 
   // Without mixing both versions are equal.
   Words settings = of_algorithm("\"ad-psgd\"");
   const RecordedRun unmixed(settings);
   unmixed.alter(
-      "UPDATE attempts SET environment = json_remove(environment, '$.event_version'),"
+      "UPDATE attempts SET environment = json_remove(environment, '$.event_version', '$.metrics'),"
       " seeds = json_remove(seeds, '$.workers.data_set', '$.training_sample');"
       "DELETE FROM file_digests;"
       "DELETE FROM points WHERE series IN (SELECT id FROM series WHERE metric IN"
@@ -116,22 +117,26 @@ TEST_CASE("a run whose gradients began at other parameters is refused by verify,
 
   settings.push_back(kVirtual[0]);
   const RecordedRun simulated(settings);
-  simulated.alter("UPDATE attempts SET environment = json_remove(environment, '$.event_version')");
-  check_refused(simulated.verify(), {"was simulated by acid", simulated.id});
+  simulated.alter(
+      "UPDATE attempts SET environment = json_remove(environment, '$.event_version', '$.metrics')");
+  check_refused(simulated.verify(), {"whose simulated seconds were others", simulated.id});
 }
 
 namespace {
 
+std::string of_version(int version) {
+  return fmt::format(
+      "UPDATE attempts SET environment = json_set(environment, '$.event_version', {})", version);
+}
+
 /// For events of that version, verify accepts runs of pairs and refuses runs of `algorithm`.
 void check_older(int version, const std::string& algorithm, const std::string& why) {
-  const std::string older = fmt::format(
-      "UPDATE attempts SET environment = json_set(environment, '$.event_version', {})", version);
   const RecordedRun of_pairs;
-  of_pairs.alter(older);
+  of_pairs.alter(of_version(version));
   CHECK(of_pairs.verify().code == 0);
   const RecordedRun run(of_algorithm("\"" + algorithm + "\""));
   CHECK(run.verify().code == 0);
-  run.alter(older);
+  run.alter(of_version(version));
   check_refused(run.verify(), {why, run.id});
 }
 
@@ -140,6 +145,69 @@ void check_older(int version, const std::string& algorithm, const std::string& w
 TEST_CASE("runs whose messages were numbered, or means rounded, otherwise are refused by verify") {
   check_older(2, "a-psgd", "numbered otherwise");
   check_older(3, "d-psgd", "events of version 3, whose means were rounded");
+}
+
+TEST_CASE(
+    "runs of version 4 of events verify, and those of a version to come are refused as such") {
+  const RecordedRun run(of_algorithm("\"d-psgd\""));
+  run.alter(of_version(4));
+  CHECK(run.verify().code == 0);
+  run.alter(of_version(99));
+  check_refused(run.verify(), {"events of version 99, which this acid does not know", run.id});
+}
+
+namespace {
+
+/// The series of a metric as if these attempts had not recorded it.
+void lose(const RecordedRun& run, const std::string& metric, const std::string& attempts = "1") {
+  run.alter(
+      fmt::format("DELETE FROM points WHERE series IN {0}; DELETE FROM series WHERE id IN {0}",
+                  fmt::format("(SELECT id FROM series WHERE metric = '{}' AND attempt IN"
+                              " (SELECT id FROM attempts WHERE {}))",
+                              metric, attempts)));
+}
+/// The acid of the attempts had all metrics but this one.
+void forget(const RecordedRun& run, const std::string& metric, const std::string& attempts = "1") {
+  run.alter(
+      fmt::format("UPDATE attempts SET environment = json_set(environment, '$.metrics',"
+                  " (SELECT json_group_array(value) FROM json_each(environment, '$.metrics')"
+                  "  WHERE value <> '{}')) WHERE {}",
+                  metric, attempts));
+}
+
+}  // namespace
+
+TEST_CASE("a run recorded before the newest metric still verifies, and a lost series is noticed") {
+  const std::string metric = "consensus_distance";
+  const RecordedRun run(kVirtual);
+  CHECK_THAT(run.show()["attempts"][0]["environment"]["metrics"].dump(), ContainsSubstring(metric));
+  lose(run, metric);
+  const auto lost = run.verify();
+  CHECK(lost.code == 4);
+  CHECK_THAT(lost.out, ContainsSubstring(metric + " was not recorded"));
+  forget(run, metric);
+  const auto verified = run.verify();
+  INFO(verified.out << verified.err);
+  CHECK(verified.code == 0);
+  // Acids that listed no metrics had those of then.
+  run.alter("UPDATE attempts SET environment = json_remove(environment, '$.metrics')");
+  CHECK(run.verify().code == 4);
+}
+
+TEST_CASE("a run that an acid with one more metric went on with verifies") {
+  const std::string metric = "consensus_distance";
+  const RecordedRun run(kVirtual);
+  run.alter(
+      "UPDATE attempts SET outcome = 'interrupted'; DELETE FROM results;"
+      " DELETE FROM worker_results; DELETE FROM edges; DELETE FROM artifacts");
+  run.folder.done({"resume", run.id});
+  REQUIRE(run.show()["attempts"].size() == 2);
+  lose(run, metric, "number = 1");
+  CHECK(run.verify().code == 4);
+  forget(run, metric, "number = 1");
+  const auto verified = run.verify();
+  INFO(verified.out << verified.err);
+  CHECK(verified.code == 0);
 }
 
 TEST_CASE("another version of OpenBLAS than then is among what changed") {

@@ -1,8 +1,11 @@
 #include "engine/codecs/codec.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -12,6 +15,7 @@
 #include "engine/worker/worker.hpp"
 #include "tests/catch.hpp"
 #include "tests/codecs/made.hpp"
+#include "tests/scratch.hpp"
 
 using namespace acid;
 using nlohmann::json;
@@ -77,12 +81,29 @@ TEST_CASE("what is unpacked is what the sender has, to the bit") {
 }
 
 TEST_CASE("CORRECTNESS 37: every codec's bytes are those of its form") {
+  const std::map<std::string_view, std::size_t> of_a_thousand{
+      {"bf16", 500},
+      {"sign", 1 + 32},
+      {"random-k", 300 + 1},  // made() gives a share of 0.3
+      {"top-k", 300 + 94},    // ten bits name one of a thousand
+      {"lattice", 250 + 1 + 1}};
+  for (const CodecEntry& entry : codec_catalog()) {
+    if (entry.make == nullptr) continue;
+    INFO(entry.name);
+    REQUIRE(of_a_thousand.contains(entry.name));
+    CHECK(made(entry.name)->packed_floats(1000) == of_a_thousand.at(entry.name));
+  }
   CHECK(made("bf16")->packed_floats(1001) == 501);
-  CHECK(made("sign")->packed_floats(1000) == 1 + 32);
-  CHECK(made("random-k", {{"share", 0.1}})->packed_floats(1000) == 101);
-  // Ten bits name one of a thousand.
-  CHECK(made("top-k", {{"share", 0.1}})->packed_floats(1000) == 100 + 32);
   CHECK(made("top-k", {{"share", 0.5}, {"chunk", 4}})->packed_floats(10) == 5 + 1);
+}
+
+TEST_CASE("METHODS.md has every codec") {
+  const std::string page = test::content_of(SOURCE_ROOT "/docs/METHODS.md");
+  for (const CodecEntry& entry : codec_catalog()) {
+    INFO(entry.name);
+    CHECK(
+        (entry.make == nullptr || page.find(fmt::format("\n| `{}` | ", entry.name)) != page.npos));
+  }
 }
 
 TEST_CASE("a message of no elements has no bytes with any codec") {

@@ -10,6 +10,7 @@
 
 #include "engine/base/digest.hpp"
 #include "engine/methods/listed.hpp"
+#include "engine/recorder/metrics.hpp"
 #include "engine/topology/spectral.hpp"
 #include "tests/catch.hpp"
 #include "tests/waiting.hpp"
@@ -131,9 +132,9 @@ bool same_points(Series::const_iterator a, Series::const_iterator a_end, Series:
 }
 
 std::string other_series(const MemoryRecorder& a, const MemoryRecorder& b) {
-  for (const char* metric :
-       {"consensus_distance", "train_loss", "staleness", "gradient_norm", "exchanges", "bytes_sent",
-        "learning_rate", "eval_loss", "train_loss_at_mean", "worker_loss", "worker_loss_worst"}) {
+  for (const Metric& known : kMetrics) {
+    if (known.of_the_clock) continue;
+    const std::string metric(known.name);
     if (a.has(metric) != b.has(metric)) return metric;
     if (a.has(metric) && !same_points(a.series(metric).begin(), a.series(metric).end(),
                                       b.series(metric).begin(), b.series(metric).end()))

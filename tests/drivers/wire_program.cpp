@@ -10,12 +10,14 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "engine/data/analytic.hpp"
 #include "engine/drivers/mpi/mpi.hpp"
 #include "engine/recorder/null_recorder.hpp"
 #include "engine/topology/spectral.hpp"
 #include "engine/transport/mpi_runtime.hpp"
+#include "tests/codecs/made.hpp"
 
 using namespace acid;
 using nlohmann::json;
@@ -81,15 +83,14 @@ Bytes bytes_of_run(MpiRuntime& mpi, const char* algorithm, const json& codec, in
 }
 
 void run(MpiRuntime& mpi) {
-  const json none;
-  const json codecs[] = {
-      none,
-      {{"kind", "bf16"}, {"error_feedback", false}},
-      {{"kind", "top-k"}, {"share", 0.05}, {"chunk", 4096}, {"error_feedback", false}},
-      {{"kind", "random-k"}, {"share", 0.05}, {"common", false}, {"error_feedback", false}},
-      {{"kind", "sign"}, {"error_feedback", true}},
-      {{"kind", "lattice"}, {"bits", 8}, {"spacing", 1.0}, {"error_feedback", false}},
-      {{"kind", "lattice"}, {"bits", 4}, {"spacing", 1e-5}, {"error_feedback", false}}};
+  std::vector<json> codecs;
+  for (const CodecEntry& entry : codec_catalog())
+    codecs.push_back(entry.make == nullptr
+                         ? json()
+                         : test::codec_options(entry, {{"error_feedback", entry.name == "sign"}}));
+  // Most elements do not fit.
+  codecs.push_back(
+      {{"kind", "lattice"}, {"bits", 4}, {"spacing", 1e-5}, {"error_feedback", false}});
   for (const char* const algorithm : {"ad-psgd", "d-psgd", "ar-sgd", "sgp"})
     for (const json& codec : codecs) {
       const std::string kind = codec.is_null() ? "none" : codec["kind"];

@@ -3,6 +3,7 @@
 
 #include "engine/methods/listed.hpp"
 #include "tests/catch.hpp"
+#include "tests/scratch.hpp"
 
 using namespace acid;
 
@@ -23,13 +24,15 @@ double derived(const Method& method, std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("every method says its recursion in one line, and what differs from its source") {
+TEST_CASE("every method says its recursion in one line, what differs, and is in METHODS.md") {
+  const std::string page = test::content_of(SOURCE_ROOT "/docs/METHODS.md");
   for (const AlgorithmEntry& entry : algorithm_catalog()) {
     INFO(entry.name);
     const Listing* const listing = entry.listing;
     CHECK_THAT(listing->about.recursion, ContainsSubstring("x"));
     CHECK_FALSE(listing->about.differs.empty());
     CHECK(listing->about.recursion.find('\n') == std::string::npos);
+    CHECK_THAT(page, ContainsSubstring("`" + std::string(entry.name) + "`"));
   }
 }
 

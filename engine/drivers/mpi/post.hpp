@@ -52,11 +52,11 @@ enum class MailKind : std::uint8_t {
   lent,
   returned,
   rest,  // also in synchronous methods
-  // Between workers and a server (server.hpp).
+  // Between workers and a server (server_visits.hpp, mpi_server.hpp).
   said,
   reply,
   last_reply,
-  // Synchronous methods (rounds.hpp).
+  // Synchronous methods (round_messages.hpp, round_directives.hpp).
   slice,
   slice_mean,
   parameters,

@@ -1,4 +1,4 @@
-#include "recipes/comparison.hpp"
+#include "recipes/comparison_section.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

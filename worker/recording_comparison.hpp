@@ -30,12 +30,12 @@ struct Departure {
 /// worker at every checkpoint and at the end. Takes cuts where the recorded run took them.
 ///
 /// Threads: those of Recorder and Checkpoints.
-class Comparison final : public Recorder, public Checkpoints {
+class RecordingComparison final : public Recorder, public Checkpoints {
  public:
   /// `from`: index of the cut from which the execution starts; −1: the beginning. `enough` is
   /// called when nothing is left to compare of a run that did not finish.
-  Comparison(const Recording& recording, int from, std::function<void()> enough,
-             std::function<void(const Position&)> progress);
+  RecordingComparison(const Recording& recording, int from, std::function<void()> enough,
+                      std::function<void(const Position&)> progress);
 
   void sample(const Position& position, std::span<const Value> values) override;
   void progress(const Position& position) override { progress_(position); }
@@ -76,9 +76,8 @@ class Comparison final : public Recorder, public Checkpoints {
   void look_at_rest_of_log(int worker, double time, bool is_too_much) EXCLUDES_LOCK(mutex_);
   void depart_at(double time, std::string what, int worker = kWholeRun);
   static bool same_value(double a, double b);  // SQLite keeps −0.0 as 0.0
-  bool wanted(std::string_view metric) const;
   /// Whether an older acid added this metric's values up in another order, and that is all.
-  bool differs_by_rounding(const Metric* metric, double a, double b);
+  bool differs_by_rounding(const Metric* metric, const SeriesPoint& then, double now);
   /// Whether the metric is measured by the wall clock, so that a second execution cannot repeat it.
   bool of_the_clock(std::string_view metric) const;
 

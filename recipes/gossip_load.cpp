@@ -1,4 +1,4 @@
-#include "recipes/load.hpp"
+#include "recipes/gossip_load.hpp"
 
 #include <vector>
 

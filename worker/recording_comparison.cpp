@@ -1,4 +1,4 @@
-#include "worker/comparison.hpp"
+#include "worker/recording_comparison.hpp"
 
 #include <fmt/format.h>
 
@@ -12,21 +12,14 @@
 #include "worker/checkpoints.hpp"
 
 namespace acid {
-namespace {
 
-bool before(const Position& a, const Position& b) {
-  return a.gradients < b.gradients ||
-         (a.gradients == b.gradients && a.normalised_time < b.normalised_time);
-}
-
-}  // namespace
-
-bool Comparison::same_value(double a, double b) {
+bool RecordingComparison::same_value(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
 }
 
-Comparison::Comparison(const Recording& recording, int from, std::function<void()> enough,
-                       std::function<void(const Position&)> progress)
+RecordingComparison::RecordingComparison(const Recording& recording, int from,
+                                         std::function<void()> enough,
+                                         std::function<void(const Position&)> progress)
     : recording_(recording),
       simulated_(recording.settings.execution.entry().simulates),
       finished_(recording.run.summary.state == RunState::finished),
@@ -38,29 +31,26 @@ Comparison::Comparison(const Recording& recording, int from, std::function<void(
       departed_(recording.events.size()),
       next_event_(recording.events.size(), -1) {}
 
-void Comparison::depart_at(double time, std::string what, int worker) {
+void RecordingComparison::depart_at(double time, std::string what, int worker) {
   depart({.time = time, .what = std::move(what), .worker = worker, .event = {}, .tensor = ""});
 }
 
-bool Comparison::of_the_clock(std::string_view metric) const {
+bool RecordingComparison::of_the_clock(std::string_view metric) const {
   const Metric* const known = find_metric(metric);
   return known != nullptr && known->of_the_clock && !simulated_;
 }
 
-bool Comparison::differs_by_rounding(const Metric* metric, double a, double b) {
+bool RecordingComparison::differs_by_rounding(const Metric* metric, const SeriesPoint& then,
+                                              double now) {
   constexpr double kRounding = 1e-9;
-  if (metric == nullptr || !(std::abs(a - b) <= kRounding * std::abs(a))) return false;
-  if (recording_.first_event_version() >= metric->rounded_since) return false;
+  if (metric == nullptr || !(std::abs(then.value - now) <= kRounding * std::abs(then.value)))
+    return false;
+  if (event_version(attempt_at(recording_, then.position)) >= metric->rounded_since) return false;
   rounded_.insert(metric->name);
   return true;
 }
 
-bool Comparison::wanted(std::string_view metric) const {
-  const auto& chosen = recording_.settings.record.metrics;
-  return !chosen || chosen->contains(metric);
-}
-
-void Comparison::depart(Departure departure) {
+void RecordingComparison::depart(Departure departure) {
   MutexLock lock(mutex_);
   if (first_tensor_.empty()) first_tensor_ = departure.tensor;
   if (!first_ || departure.time < first_->time ||
@@ -68,7 +58,7 @@ void Comparison::depart(Departure departure) {
     first_ = std::move(departure);
 }
 
-void Comparison::events(int worker, std::int64_t first, std::span<const Event> events) {
+void RecordingComparison::events(int worker, std::int64_t first, std::span<const Event> events) {
   const auto w = static_cast<std::size_t>(worker);
   if (w >= recording_.events.size()) return;  // the recording has no log
   for (const Event& event : events) {
@@ -81,7 +71,7 @@ void Comparison::events(int worker, std::int64_t first, std::span<const Event> e
   }
 }
 
-void Comparison::compare_event(int worker, std::int64_t number, const Event& event) {
+void RecordingComparison::compare_event(int worker, std::int64_t number, const Event& event) {
   const auto w = static_cast<std::size_t>(worker);
   Departure found{.time = event.time, .what = "", .worker = worker, .event = number, .tensor = ""};
   if (number >= event_count(recording_, worker)) {
@@ -114,16 +104,18 @@ void Comparison::compare_event(int worker, std::int64_t number, const Event& eve
   depart(std::move(found));
 }
 
-void Comparison::sample(const Position& position, std::span<const Value> values) {
+void RecordingComparison::sample(const Position& position, std::span<const Value> values) {
   {
     MutexLock lock(mutex_);
     if (over_) return;
   }
+  const auto& chosen = recording_.settings.record.metrics;
   for (const Value& value : values)
-    if (!of_the_clock(value.metric) && wanted(value.metric)) compare_value(position, value);
+    if (!of_the_clock(value.metric) && (!chosen || chosen->contains(value.metric)))
+      compare_value(position, value);
 }
 
-void Comparison::compare_value(const Position& position, const Value& value) {
+void RecordingComparison::compare_value(const Position& position, const Value& value) {
   {
     MutexLock lock(mutex_);
     ++values_;
@@ -132,34 +124,33 @@ void Comparison::compare_value(const Position& position, const Value& value) {
   const auto series = std::find_if(
       recording_.series.begin(), recording_.series.end(),
       [&](const Series& s) { return s.metric == value.metric && s.worker == value.worker; });
-  const Metric* const known = find_metric(value.metric);
-  if (series == recording_.series.end() && known != nullptr &&
-      recording_.event_version() < known->since)
-    return;
-  if (series == recording_.series.end())
-    return depart_at(time, fmt::format("{} was not recorded", value.metric), value.worker);
+  const auto is_missing = [&](const char* where) {
+    if (!had_metric(attempt_at(recording_, position), value.metric)) return;
+    depart_at(time, fmt::format("{} was not recorded{}", value.metric, where), value.worker);
+  };
+  if (series == recording_.series.end()) return is_missing("");
   const auto [entry, first] = next_point_.try_emplace({std::string(value.metric), value.worker}, 0);
   std::size_t& next = entry->second;
   const std::vector<SeriesPoint>& points = series->points;
   if (first && from_ >= 0)  // those before the checkpoint
-    while (next < points.size() && before(points[next].position, position)) ++next;
-  if (next >= points.size() || before(position, points[next].position))
-    return depart_at(time, fmt::format("{} was not recorded here", value.metric), value.worker);
+    while (next < points.size() && is_before(points[next].position, position)) ++next;
+  if (next >= points.size() || is_before(position, points[next].position))
+    return is_missing(" here");
   const SeriesPoint& point = points[next++];
-  if (before(point.position, position))
+  if (is_before(point.position, position))
     return depart_at(point.position.normalised_time,
                      fmt::format("{} was recorded, but is not measured here", value.metric),
                      value.worker);
   if (!same_value(point.value, value.value) &&
-      !differs_by_rounding(known, point.value, value.value))
+      !differs_by_rounding(find_metric(value.metric), point, value.value))
     return depart_at(
         time, fmt::format("{} was {:.17g}, is {:.17g}", value.metric, point.value, value.value),
         value.worker);
   compare_position(point.position, position, "of a sample");
 }
 
-void Comparison::compare_position(const Position& recorded, const Position& found,
-                                  const char* where) {
+void RecordingComparison::compare_position(const Position& recorded, const Position& found,
+                                           const char* where) {
   const double time = found.normalised_time;
   if (recorded.gradients != found.gradients)
     depart_at(time, fmt::format("gradients {} were {}, are {}", where, recorded.gradients,
@@ -174,11 +165,11 @@ void Comparison::compare_position(const Position& recorded, const Position& foun
                                 found.seconds));
 }
 
-bool Comparison::due(std::int64_t step, const Position&) {
+bool RecordingComparison::due(std::int64_t step, const Position&) {
   return next_cut_ < recording_.cuts.size() && step == recording_.cuts[next_cut_].step;
 }
 
-void Comparison::save(const Cut& cut) {
+void RecordingComparison::save(const Cut& cut) {
   if (next_cut_ >= recording_.cuts.size()) return;
   const CheckpointRow& row = recording_.cuts[next_cut_];
   const CutDigests& recorded = recording_.digests[next_cut_];
@@ -203,8 +194,9 @@ void Comparison::save(const Cut& cut) {
   if (last) enough_();
 }
 
-void Comparison::compare_cut(const CutDigests& recorded, const CutDigests& found,
-                             const std::vector<std::string>& tensors, const Departure& at) {
+void RecordingComparison::compare_cut(const CutDigests& recorded, const CutDigests& found,
+                                      const std::vector<std::string>& tensors,
+                                      const Departure& at) {
   Departure departure = at;
   if (recorded.workers.size() != found.workers.size()) {
     departure.what += fmt::format(": {} workers were recorded", recorded.workers.size());
@@ -224,13 +216,13 @@ void Comparison::compare_cut(const CutDigests& recorded, const CutDigests& found
 }
 
 // How many values of the series lie before the start or have been measured again.
-std::size_t Comparison::accounted_for(const Series& series) const {
+std::size_t RecordingComparison::accounted_for(const Series& series) const {
   const auto next = next_point_.find({series.metric, series.worker});
   if (next != next_point_.end()) return next->second;
   if (from_ < 0) return 0;
   const Position& start = recording_.cuts[static_cast<std::size_t>(from_)].position;
   auto left = std::ranges::find_if(
-      series.points, [&](const SeriesPoint& point) { return before(start, point.position); });
+      series.points, [&](const SeriesPoint& point) { return is_before(start, point.position); });
   // A replay's first sample has no values of gradients, and it may also be its last sample.
   const Metric* const known = find_metric(series.metric);
   const bool is_replay = !simulated_ && !recording_.events.empty();
@@ -240,12 +232,12 @@ std::size_t Comparison::accounted_for(const Series& series) const {
   return static_cast<std::size_t>(left - series.points.begin());
 }
 
-void Comparison::expect_nothing_left(const Position& end, bool nor_after_it) {
+void RecordingComparison::expect_nothing_left(const Position& end, bool nor_after_it) {
   for (const Series& series : recording_.series) {
     const std::size_t next = accounted_for(series);
     if (of_the_clock(series.metric) || next == series.points.size()) continue;
     const Position& position = series.points[next].position;
-    if (nor_after_it || before(position, end))
+    if (nor_after_it || is_before(position, end))
       depart_at(position.normalised_time,
                 fmt::format("{} was recorded, but is not measured here", series.metric),
                 series.worker);
@@ -256,7 +248,7 @@ void Comparison::expect_nothing_left(const Position& end, bool nor_after_it) {
 
 // Checks events that did not happen again. Those after the end of what can be repeated must at
 // least be unaltered.
-void Comparison::look_at_rest_of_log(int worker, double time, bool is_too_much) {
+void RecordingComparison::look_at_rest_of_log(int worker, double time, bool is_too_much) {
   const auto w = static_cast<std::size_t>(worker);
   const std::int64_t count = event_count(recording_, worker);
   std::int64_t next = 0;
@@ -282,19 +274,19 @@ void Comparison::look_at_rest_of_log(int worker, double time, bool is_too_much) 
   }
 }
 
-bool Comparison::compared_anything() const {
+bool RecordingComparison::compared_anything() const {
   MutexLock lock(mutex_);
   return final_state_ || cuts_ + events_ + values_ > 0;
 }
 
-std::optional<Departure> Comparison::first_departure() const {
+std::optional<Departure> RecordingComparison::first_departure() const {
   MutexLock lock(mutex_);
   std::optional<Departure> first = first_;
   if (first && first->tensor.empty()) first->tensor = first_tensor_;
   return first;
 }
 
-std::string Comparison::compared() const {
+std::string RecordingComparison::compared() const {
   MutexLock lock(mutex_);
   const char* end = !final_state_ ? "" : diverged_ ? " and the divergence" : " and the final state";
   const bool partial = !finished_ && !diverged_ && !recording_.cuts.empty();

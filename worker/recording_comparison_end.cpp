@@ -1,4 +1,4 @@
-// Comparison: what is compared when the execution has ended.
+// RecordingComparison: what is compared when the execution has ended.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "worker/comparison.hpp"
+#include "worker/recording_comparison.hpp"
 #include "worker/result.hpp"
 
 namespace acid {
@@ -34,7 +34,7 @@ bool same_spans(const std::vector<std::vector<Span>>& a, const std::vector<std::
 
 }  // namespace
 
-void Comparison::end(const Outcome& outcome, const RunSpec& spec) {
+void RecordingComparison::end(const Outcome& outcome, const RunSpec& spec) {
   const double time = outcome.position.normalised_time;
   if (next_cut_ < recording_.cuts.size() && outcome.ending != Ending::stopped)
     depart_at(time,
@@ -55,7 +55,7 @@ void Comparison::end(const Outcome& outcome, const RunSpec& spec) {
   final_state_ = true;
 }
 
-bool Comparison::ended_alike(const Outcome& outcome) {
+bool RecordingComparison::ended_alike(const Outcome& outcome) {
   const double time = outcome.position.normalised_time;
   const std::string& recorded = recording_.run.summary.message;
   if (diverged_ && outcome.ending != Ending::diverged)
@@ -71,7 +71,7 @@ bool Comparison::ended_alike(const Outcome& outcome) {
   return false;
 }
 
-void Comparison::compare_result(const AttemptResult& found) {
+void RecordingComparison::compare_result(const AttemptResult& found) {
   const AttemptResult& recorded = *recording_.run.result;
   const double time = found.position.normalised_time;
   compare_position(recorded.position, found.position, "at the end");
@@ -109,8 +109,9 @@ void Comparison::compare_result(const AttemptResult& found) {
     compare(same_spans(recording_.spans, found.worker_spans), "other spans of a worker's time");
 }
 
-void Comparison::compare_edges(const std::vector<AttemptResult::EdgeCount>& recorded,
-                               const std::vector<AttemptResult::EdgeCount>& found, double time) {
+void RecordingComparison::compare_edges(const std::vector<AttemptResult::EdgeCount>& recorded,
+                                        const std::vector<AttemptResult::EdgeCount>& found,
+                                        double time) {
   std::map<std::pair<int, int>, AttemptResult::EdgeCount> edges;
   for (const AttemptResult::EdgeCount& edge : found) edges[{edge.i, edge.j}] = edge;
   for (const AttemptResult::EdgeCount& edge : recorded) {
@@ -127,7 +128,7 @@ void Comparison::compare_edges(const std::vector<AttemptResult::EdgeCount>& reco
 }
 
 // Compares the mean's digest, and the file with the final model tensor by tensor, with buffers.
-void Comparison::compare_mean(const Outcome& outcome) {
+void RecordingComparison::compare_mean(const Outcome& outcome) {
   Departure departure{.time = outcome.position.normalised_time,
                       .what = "another mean at the end",
                       .worker = kWholeRun,

@@ -1,4 +1,4 @@
-#include "recipes/tail.hpp"
+#include "recipes/heavy_tails.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "worker/run.hpp"
+#include "worker/execute_run.hpp"
 
 #include <optional>
 
