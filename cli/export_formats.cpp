@@ -29,10 +29,8 @@ void export_text(const ExportRequest& request, const Writer& writer) {
   output.finish();
 }
 
-using WriteLong = void (*)(const Store&, const AskedRuns&, const Write&,
-                           const RunsDone&);
-using WriteWide = std::size_t (*)(const Store&, const AskedRuns&, const Write&,
-                                  const RunsDone&);
+using WriteLong = void (*)(const Store&, const AskedRuns&, const Write&, const RunsDone&);
+using WriteWide = std::size_t (*)(const Store&, const AskedRuns&, const Write&, const RunsDone&);
 
 /// Writes one of the two forms of a table: a row per value or, wide, a column per metric.
 void export_table(const ExportRequest& request, WriteLong write_long, WriteWide write_wide) {

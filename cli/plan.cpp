@@ -189,10 +189,11 @@ std::string text_of_agreement(const Plan& plan) {
   std::set<std::string> told;
   std::string text;
   for (const PlannedRun& run : plan.runs) {
-    if (!run.left) continue;
-    const std::string line = fmt::format("  {}, {} {}: {:.6g}, {:.6g} exchanges per gradient\n",
-                                         shown_name(run.algorithm, run.label), run.workers,
-                                         run.graph.kind, *run.left, run.exchanges_per_gradient);
+    if (!run.agreement.left) continue;
+    const std::string line =
+        fmt::format("  {}, {} {}: {:.6g}, {:.6g} exchanges per gradient\n",
+                    shown_name(run.algorithm, run.label), run.workers, run.graph.kind,
+                    *run.agreement.left, run.agreement.exchanges_per_gradient);
     if (told.insert(line).second) text += line;
   }
   if (text.empty()) return text;

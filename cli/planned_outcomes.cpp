@@ -56,11 +56,11 @@ std::optional<PlannedEnd> end_in_bytes(const PlannedRun& run, const Method& meth
     return PlannedEnd::drawn_around(run.bytes,
                                     *rate * static_cast<double>(run.budget_gradients) / 2);
   if (run.graph.schedule && run.graph.schedule->period == 0) return std::nullopt;
-  if (run.exchanges_per_gradient == 1 && !method.varies() && !method.has_server())
+  if (run.agreement.exchanges_per_gradient == 1 && !method.varies() && !method.has_server())
     return PlannedEnd::exactly(run.bytes * gradients * run.workers /
                                static_cast<double>(run.budget_gradients));
   if (method.round_at) return std::nullopt;  // the number depends on which workers are slow
-  const double exchanges = run.exchanges_per_gradient * gradients;
+  const double exchanges = run.agreement.exchanges_per_gradient * gradients;
   if (exchanges < 1) return run.bytes == 0 ? std::optional(PlannedEnd{}) : std::nullopt;
   if (exchanges == std::round(exchanges) && !method.varies())
     return PlannedEnd{run.bytes, run.bytes, exchanges};

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <optional>
 
+#include "engine/data/dataset.hpp"
+
 namespace acid {
 namespace {
 
@@ -140,6 +142,17 @@ void resolve_schedule(json& schedule, const Pace& pace, const json& budget, cons
               is_list ? "remove what lies beyond the end of the run, or make the run longer"
                       : "let the learning rate rise in less than the whole run"});
   }
+}
+
+// An evaluation of the mean reads the examples that Sampler measures.
+EvaluationCost evaluation_cost(const PlannedRun::Examples& examples, std::int64_t labels,
+                               const Pace& pace, int models) {
+  if (pace.batch_size == 0) return {};
+  const auto& [train, validation, test] = examples;
+  const double gradients = 1.0 / (3.0 * static_cast<double>(pace.batch_size));
+  const std::int64_t read = test + validation + training_sample_size(train, test, labels);
+  return {.mean = gradients * static_cast<double>(read * models),
+          .workers = gradients * static_cast<double>(test * pace.workers)};
 }
 
 void resolve_evaluation(json& evaluation, const Pace& pace, const EvaluationCost& cost, double end,

@@ -49,6 +49,10 @@ struct EvaluationCost {
   }
 };
 
+/// `labels`: of an example. `models`: with how many sets of buffers the mean is evaluated.
+EvaluationCost evaluation_cost(const PlannedRun::Examples& examples, std::int64_t labels,
+                               const Pace& pace, int models);
+
 /// evaluation {every_time, consensus_every_time, workers}, in normalised time, for a run until
 /// `end`; with every_seconds the first two are null. Long runs have consensus_samples instead of
 /// consensus_every_time. Without a cadence there are as many evaluations as cost at most 5 % of the

@@ -96,9 +96,11 @@ struct PlannedRun {
   std::optional<double> chi1, chi2;       // absent for n = 1 and methods without a rate
   std::map<std::string, double> numbers;  // the method's own, Method::derived
   double bytes = 0;                       // expected to move over the whole budget
-  /// Rounds: the share of the workers' differences after an exchange, AlgorithmEntry::agreement.
-  std::optional<double> left;
-  double exchanges_per_gradient = 0;  // of each worker, in rounds
+  /// Of rounds, for each worker.
+  struct Agreement {
+    std::optional<double> left;  // of its differences after an exchange, AlgorithmEntry::agreement
+    double exchanges_per_gradient = 0;
+  } agreement;
   /// docs/SEMANTICS.md, Throttle.
   struct Load {
     double largest = 0;  // 0 for instantaneous exchanges

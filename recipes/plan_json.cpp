@@ -11,8 +11,9 @@ nlohmann::json or_null(const std::optional<double>& value) {
 }
 
 nlohmann::json agreement_json(const PlannedRun& run) {
-  if (!run.left) return nullptr;
-  return {{"left", *run.left}, {"exchanges_per_gradient", run.exchanges_per_gradient}};
+  if (!run.agreement.left) return nullptr;
+  return {{"left", *run.agreement.left},
+          {"exchanges_per_gradient", run.agreement.exchanges_per_gradient}};
 }
 
 nlohmann::json samples_json(const PlannedRun& run) {

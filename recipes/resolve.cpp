@@ -307,25 +307,16 @@ void Resolver::look_at_cadence() {
   if (pace.train_size > 0 && pace.batch_size > 0) plan_.gradients_per_epoch = pace.gradients(1);
   if (draft_.sound({"evaluation"})) {
     json& evaluation = s_["evaluation"];
-    const EvaluationCost cost = evaluation_cost(pace);
+    const bool local = s_["task"]["buffers"] == "local" && model_ && model_->buffers > 0;
+    const EvaluationCost cost =
+        plan_.examples ? evaluation_cost(*plan_.examples, labels_, pace, local ? workers_ : 1)
+                       : EvaluationCost{};
     resolve_evaluation(evaluation, pace, cost, worker_time_ / workers_, known_seconds(), report);
     plan_.samples = planned_samples(evaluation, pace, consensus_only_ ? EvaluationCost{} : cost,
                                     worker_time_ / workers_);
   }
   if (draft_.sound({"checkpoint"}))
     resolve_checkpoint(s_["checkpoint"], pace, worker_time_ / workers_, report);
-}
-
-// A batch has so many examples; each evaluation of the mean reads the test, validation and training
-// examples that Sampler measures.
-EvaluationCost Resolver::evaluation_cost(const Pace& pace) const {
-  if (!plan_.examples || pace.batch_size == 0) return {};
-  const auto& [train, validation, test] = *plan_.examples;
-  const double gradients = 1.0 / (3.0 * static_cast<double>(pace.batch_size));
-  const bool each = s_["task"]["buffers"] == "local" && model_ && model_->buffers > 0;
-  const std::int64_t read = test + validation + training_sample_size(train, test, labels_);
-  return {.mean = gradients * static_cast<double>(read * (each ? workers_ : 1)),
-          .workers = gradients * static_cast<double>(test * workers_)};
 }
 
 // The run's longest or approximate duration in seconds; 0: unknown.

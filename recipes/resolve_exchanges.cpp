@@ -76,7 +76,7 @@ void Resolver::look_at_exchanges(const Method& method) {
 
 void Resolver::look_at_agreement(const Method& method) {
   if (workers_ < 2 || method.has_meetings()) return;
-  plan_.exchanges_per_gradient = exchanges_per_gradient(method);
+  plan_.agreement.exchanges_per_gradient = exchanges_per_gradient(method);
   if (method.peers == Peers::neighbours && topology_->schedule()) {
     plan_.graph.schedule = facts_.schedule(workers_, settings_.topology);
     if (const std::string sum = adds_up(*entry_); !sum.empty())
@@ -93,7 +93,7 @@ void Resolver::look_at_agreement(const Method& method) {
       method.peers == Peers::neighbours
           ? facts_.mixing(workers_, settings_.topology, method.uniform_weights)
           : MixingNumbers{};
-  plan_.left = left_by_exchange(*entry_, method, numbers);
+  plan_.agreement.left = left_by_exchange(*entry_, method, numbers);
 }
 
 // Warns of a sparse codec for models: unlike with gradients, what it leaves out stays out.

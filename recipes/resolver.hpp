@@ -107,7 +107,6 @@ class Resolver {
   void look_at_schedule(const Pace& pace);
   void look_at_tensors(std::string_view path);
   void look_at_cadence();
-  EvaluationCost evaluation_cost(const Pace& pace) const;
   double known_seconds() const;
   void look_at_target(bool has_accuracy);
   void look_at_record();

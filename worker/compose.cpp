@@ -11,6 +11,7 @@
 #include "engine/data/analytic.hpp"
 #include "engine/data/splits.hpp"
 #include "engine/methods/listed.hpp"
+#include "engine/models/blas_core.hpp"
 #include "engine/models/model.hpp"
 #include "engine/models/process_task.hpp"
 #include "worker/device.hpp"
@@ -86,6 +87,7 @@ void compose_objective(ComposedRun& run, int cores, std::optional<int> rank) {
     return compose_process(run, lanes_of(run, rank));
   const DatasetEntry* entry = find_dataset(kind);
   ACID_ASSERT(entry != nullptr, "data set {}", kind);
+  choose_blas_core();  // it changes the environment, which reading looks at
   // LibTorch takes as long to load as a data set to read.
   std::future<Dataset> reading =
       std::async(std::launch::async, [&] { return entry->load(task.dataset); });

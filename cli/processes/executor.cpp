@@ -7,7 +7,6 @@
 #include <chrono>
 #include <csignal>
 #include <deque>
-#include <functional>
 #include <map>
 #include <numeric>
 #include <set>
@@ -122,9 +121,8 @@ class Executor {
     if (started.begun || run.attempts.size() == started.attempts) return;
     started.begun = true;
     if (run.attempts.back().resumed_from == 0) not_anew_.erase(id);
-    const auto from = std::find_if(
-        run.checkpoints.begin(), run.checkpoints.end(),
-        [&](const auto& each) { return each.number == run.attempts.back().resumed_from; });
+    const auto from = std::ranges::find(run.checkpoints, run.attempts.back().resumed_from,
+                                        &CheckpointRow::number);
     if (from == run.checkpoints.end()) return;
     progress_.say_above(resuming_words(run.summary, from->position));
     if (started.times == 1) progress_.begins_with(work_done(run.summary, from->position));
@@ -160,10 +158,9 @@ class Executor {
   // When a launcher was killed, its processes take a moment to end.
   RunDetail detail_after(const std::string& id) const {
     constexpr int kLooks = 10;
-    for (int k = 0; started_.at(id).launched && k < kLooks; ++k) {
-      if (summary(id).state != RunState::running) break;
+    const bool waits = started_.at(id).launched;
+    for (int k = 0; waits && k < kLooks && summary(id).state == RunState::running; ++k)
       std::this_thread::sleep_for(std::chrono::milliseconds(kPollMilliseconds));
-    }
     return run_detail(store_, id);
   }
 
@@ -188,10 +185,11 @@ class Executor {
       started.max_restarts = max_restarts(settings.execution);
       const bool shares = may_share_a_process(settings, detail.attempts.empty());
       if (shares && supervisor_.hand_on(id, anew ? id + " --fresh" : id)) return;
-      if (started.launched) started.begins_by = clock_.seconds() + seconds_to_begin(settings);
-      Command command = started.launched
-                            ? launch_command(settings, arguments, Surroundings::of_this_process())
-                            : Command(arguments);
+      Command command(arguments);
+      if (started.launched) {
+        started.begins_by = clock_.seconds() + seconds_to_begin(settings);
+        command = launch_command(settings, arguments, Surroundings::of_this_process());
+      }
       command.takes_more = shares && !waiting_.empty();
       if (command.takes_more) command.arguments.push_back("--more");
       supervisor_.start(id, command);

@@ -44,8 +44,9 @@ Case planned(const std::string& recipe) {
   made.group.settings = run.settings;
   made.network.workers = run.workers;
   if (run.chi1) made.network.numbers = {{"chi1", *run.chi1}, {"chi2", *run.chi2}};
-  if (run.left)
-    made.network.numbers.insert({{"left", *run.left}, {"exchanges", run.exchanges_per_gradient}});
+  if (run.agreement.left)
+    made.network.numbers.insert(
+        {{"left", *run.agreement.left}, {"exchanges", run.agreement.exchanges_per_gradient}});
   return made;
 }
 
