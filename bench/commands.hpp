@@ -41,6 +41,8 @@ Measure prepare_mpi(CLI::App& app);
 Measure prepare_exchange(CLI::App& app);
 Measure prepare_observation(CLI::App& app);
 Measure prepare_recording(CLI::App& app);
+Measure prepare_sweep(CLI::App& app);
+Measure prepare_python(CLI::App& app);
 Measure prepare_store(CLI::App& app);
 Measure prepare_startup(CLI::App& app);
 Measure prepare_report(CLI::App& app);

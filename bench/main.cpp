@@ -38,6 +38,8 @@ std::span<const Command> commands() {
       Command{"observation", "a run with the default samples and with those of its ends",
               prepare_observation},
       Command{"recording", "a run recorded and not recorded", prepare_recording},
+      Command{"sweep", "what a run of a large sweep costs", prepare_sweep},
+      Command{"python", "what a further run of a Python model costs", prepare_python},
       Command{"cuda", "kernels and workers on a GPU", prepare_cuda, true},
       Command{"store", "metric points and events that the store takes in a second", prepare_store},
       Command{"startup", "how fast the command line answers, on small and large stores",

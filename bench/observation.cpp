@@ -12,6 +12,7 @@
 #include "bench/commands.hpp"
 #include "bench/programs.hpp"
 #include "bench/scratch.hpp"
+#include "engine/base/error.hpp"
 #include "store/queries.hpp"
 
 namespace acid::bench {
@@ -69,10 +70,15 @@ void compare(Bench& bench, const std::string& what, const Case& measured, double
 }
 
 void measure_observation(Bench& bench, int gradients) {
-  for (const auto& [driver, workers] : {std::pair{"threads", 2}, {"mpi", 2}, {"virtual", 16}})
-    compare(bench, "the recipe's defaults", {driver, workers, {}}, 0.95, gradients);
+  compare(bench, "the recipe's defaults", {"threads", 2, {}}, 0.95, gradients);
   compare(bench, "a sample a unit of time", {"threads", 2, kEveryUnit}, 0.99, gradients);
-  compare(bench, "a sample a unit of time", {"mpi", 2, kEveryUnit}, 0.97, gradients);
+  compare(bench, "the recipe's defaults", {"virtual", 16, {}}, 0.95, gradients);
+  try {
+    compare(bench, "the recipe's defaults", {"mpi", 2, {}}, 0.95, gradients);
+    compare(bench, "a sample a unit of time", {"mpi", 2, kEveryUnit}, 0.97, gradients);
+  } catch (const Error& error) {
+    bench.note(fmt::format("The mpi driver was not measured: {}.", error.what()));
+  }
 }
 
 }  // namespace

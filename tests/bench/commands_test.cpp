@@ -72,8 +72,9 @@ bool excuses_itself(const std::string& arguments, const std::string& reason) {
 
 TEST_CASE("acid-bench list names every command of the help, and one that is unknown exits with 2") {
   const std::vector<std::string> expected{
-      "bandwidth", "kernels",   "listings", "gradients", "threads", "virtual", "consensus", "mpi",
-      "exchange",  "recording", "cuda",     "store",     "startup", "report",  "resume"};
+      "bandwidth", "kernels", "listings", "gradients",   "threads",   "virtual",
+      "consensus", "mpi",     "exchange", "observation", "recording", "sweep",
+      "python",    "cuda",    "store",    "startup",     "report",    "resume"};
   CHECK(commands() == expected);
   const Captured help = shell("--help");
   REQUIRE(help.ran);
@@ -83,6 +84,13 @@ TEST_CASE("acid-bench list names every command of the help, and one that is unkn
   CHECK(shell("bandwidth --rounds 0; test $? -eq 2").ran);
   CHECK(shell("bandwidth --parameters 100 --json /nowhere/at/all; test $? -eq 1").ran);
   CHECK(shell("store --points 1 --events 1 --seconds 1; test $? -eq 2").ran);
+}
+
+TEST_CASE("acid-bench measures what a run of a sweep costs") {
+  const json rows = rows_of("sweep --runs 3", 1);
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].at("unit") == "CPU ms");
+  CHECK(rows[0].at("measured").at("median") > 0);
 }
 
 TEST_CASE("acid-bench measures bandwidth and kernels of any length, one element too") {
