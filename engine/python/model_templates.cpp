@@ -145,7 +145,8 @@ void ModelTemplates::begin(const json& options, int threads) {
   try {
     json of_template = options;
     of_template["timeout_seconds"] = std::min(number(options, "timeout_seconds"), kSecondsToBegin);
-    auto process = std::make_unique<ModelProcess>(of_template, memory_, threads, address);
+    if (!memory_) memory_.emplace();
+    auto process = std::make_unique<ModelProcess>(of_template, *memory_, threads, address);
     process->ask({{"do", "listen"}, {"threads", threads}, {"file", options.at("file")}});
     process->send({{"do", "execute"}});
     slot->second = std::move(process);

@@ -41,7 +41,7 @@ class ModelTemplates {
   void say_hindrances();
 
   const std::function<void(const std::string&)> say_;
-  const SharedMemory memory_;
+  std::optional<SharedMemory> memory_;  // from the first template on
   std::string folder_;  // of their addresses; only this user can enter it
   std::map<std::string, std::unique_ptr<ModelProcess>> templates_;  // by address; null: none
 };
