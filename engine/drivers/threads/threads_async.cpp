@@ -44,7 +44,7 @@ Outcome ThreadsAsync::execute() {
   bool stopped = false;
   try {
     if (run_.checkpointing.resume == nullptr) take_sample();
-    if (measured_.wait_until_recorded()) train();
+    train();
     measured_.close();
     recorder.join();
     stopped = run_.stop.stop_requested() && workers_.commits() < spec_.budget.gradients &&
