@@ -69,15 +69,8 @@ void check_fineness(double every, double end, const std::string& path, const cha
           fmt::format("ask for at most {:.0e}: {:.3g} or more", kMostSamples, end / kMostSamples)});
 }
 
-WorkerEvaluation workers_of(const json& evaluation) {
-  const auto& workers = evaluation.at("workers").get_ref<const std::string&>();
-  return workers == "never"    ? WorkerEvaluation::never
-         : workers == "always" ? WorkerEvaluation::always
-                               : WorkerEvaluation::at_end;
-}
-
 // The default number of evaluations after the start.
-std::int64_t evaluations_of(const EvaluationCost& cost, WorkerEvaluation workers,
+std::int64_t evaluations_of(const EvaluationCost& cost, std::string_view workers,
                             double gradients) {
   std::int64_t more = kMostEvaluations;
   while (more > kLeastEvaluations && cost.of_run(more, workers) > kEvaluationShare * gradients)
@@ -166,8 +159,9 @@ void resolve_evaluation(json& evaluation, const Pace& pace, const EvaluationCost
   const bool by_time = evaluation.contains("every_time");
   const std::string key = "evaluation." + key_of(evaluation);
   const auto given = every_time(evaluation, "evaluation", pace, report);
-  const double every = given.value_or(
-      end / static_cast<double>(evaluations_of(cost, workers_of(evaluation), end * pace.workers)));
+  const double every =
+      given.value_or(end / static_cast<double>(evaluations_of(cost, text(evaluation, "workers"),
+                                                              end * pace.workers)));
   evaluation["every_time"] = every;
   if (given) check_fineness(every, end, key, "units of normalised time", report);
   json& consensus = evaluation["consensus_every_time"];
@@ -197,7 +191,8 @@ std::optional<PlannedRun::Samples> planned_samples(const json& evaluation, const
   samples.consensus =
       every.is_null() ? evaluation.at("consensus_samples").get<std::int64_t>() : within(every);
   if (cost.mean > 0)
-    samples.share = cost.of_run(samples.evaluations, workers_of(evaluation)) / (end * pace.workers);
+    samples.share =
+        cost.of_run(samples.evaluations, text(evaluation, "workers")) / (end * pace.workers);
   return samples;
 }
 

@@ -8,7 +8,6 @@
 
 #include "recipes/node.hpp"
 #include "recipes/plan.hpp"
-#include "settings/run_settings.hpp"
 
 namespace acid {
 
@@ -40,12 +39,10 @@ void resolve_schedule(nlohmann::json& schedule, const Pace& pace, const nlohmann
 struct EvaluationCost {
   double mean = 0;     // an evaluation of the mean; 0: unknown, or as good as nothing
   double workers = 0;  // the workers' own models, once
-  /// Of a whole run with an evaluation at the start and so many more.
-  double of_run(std::int64_t more, WorkerEvaluation kind) const {
+  /// Of a whole run with an evaluation at the start and so many more. `when`: evaluation.workers.
+  double of_run(std::int64_t more, std::string_view when) const {
     const auto all = static_cast<double>(more + 1);
-    return all * mean + (kind == WorkerEvaluation::never    ? 0
-                         : kind == WorkerEvaluation::at_end ? workers
-                                                            : all * workers);
+    return all * mean + (when == "never" ? 0 : when == "always" ? all * workers : workers);
   }
 };
 

@@ -15,6 +15,12 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
+// As environment() names features.
+Vectors vectors_of_processor(const std::string& features) {
+  if (contains(features, "avx512f")) return Vectors::avx512;
+  return contains(features, "avx2") ? Vectors::avx2 : Vectors::other;
+}
+
 /// Why OpenBLAS is slower than this processor allows; empty: it is not, or this is unknown.
 std::string core_advice(const std::string& core, const std::string& features,
                         const json& variables) {

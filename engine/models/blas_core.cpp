@@ -38,11 +38,6 @@ std::string core_of_library() {
 
 }  // namespace
 
-Vectors vectors_of_processor(const std::string& features) {
-  if (features.find("avx512f") != std::string::npos) return Vectors::avx512;
-  return features.find("avx2") != std::string::npos ? Vectors::avx2 : Vectors::other;
-}
-
 Vectors vectors_of_core(std::string core) {
   std::ranges::transform(core, core.begin(), [](unsigned char c) { return std::tolower(c); });
   constexpr std::array<std::string_view, 3> kAvx512{"skylakex", "cooperlake", "sapphirerapids"};

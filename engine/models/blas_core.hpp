@@ -19,8 +19,6 @@ void choose_blas_core();
 
 /// Vector instructions, worst first.
 enum class Vectors { other, avx2, avx512 };
-/// As environment() names features.
-Vectors vectors_of_processor(const std::string& features);
 /// The instructions of OpenBLAS's kernels for a core.
 Vectors vectors_of_core(std::string core);
 

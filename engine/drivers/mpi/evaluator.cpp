@@ -57,7 +57,7 @@ void Evaluator::measure() {
     Looked looked{std::move(*gathered), std::nullopt};
     looked.gathered.seconds = run_.clock.seconds();
     const bool is_sample = looked.gathered.kind == MarkKind::measured;
-    const Look wanted{.mean = times.evaluates(), .workers = times.evaluates_workers()};
+    const Look wanted = RunShell::look(times);
     if (is_sample) {
       looked.mean = mean(looked.gathered, wanted);
       looked.gathered.measured.clear();

@@ -35,7 +35,6 @@ class GradientThread {
   void wait_for_start();
   /// Begins the next gradient once the throttle lets it, unless one is in flight. Returns false if
   /// the run is closing.
-  /// run is closing.
   bool has_gradient();
   bool visit_until_gradient() REQUIRES_LOCK(worker_.mutex);
   void hold_until(double until);

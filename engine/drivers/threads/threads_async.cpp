@@ -176,20 +176,18 @@ void ThreadsAsync::sleep_until(double time, double until_seconds) {
 // commit it is too late: that sample is the final one, after the exchanges that are still due.
 void ThreadsAsync::take_sample() {
   Measured sample;
-  const bool evaluates = sample_times_.evaluates();
+  const Look look = RunShell::look(sample_times_);
   {
     const AllWorkersLocked locked(workers_);
     const Position here = workers_.position(workers_.commits());
     if (here.gradients >= spec_.budget.gradients) return;
     sample.totals = workers_.totals(here);
     sampled_seconds_ = here.seconds;
-    sample.mean =
-        shell_.log.measure(workers_.now(), shell_.ensemble,
-                           {.mean = evaluates, .workers = sample_times_.evaluates_workers()});
+    sample.mean = shell_.log.measure(workers_.now(), shell_.ensemble, look);
     sample.notes = workers_.collect_notes();
   }
   sample_times_.pass(sample.totals.position, spec_.workers);
-  measured_.add(std::move(sample), evaluates);
+  measured_.add(std::move(sample), look.mean);
 }
 
 // No exchange starts meanwhile, and those in flight end first. A worker that commits a gradient

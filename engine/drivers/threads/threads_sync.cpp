@@ -184,9 +184,9 @@ void ThreadsSync::evaluate_samples() {
     }
     const std::vector<std::span<const float>> x(sample->x.begin(), sample->x.end()),
         buffers(sample->buffers.begin(), sample->buffers.end());
-    shell_.sampler.take(
-        mean_of(x, buffers, sample->gradients, spec_.average_buffers, shell_.look()),
-        sample->totals, sample->notes);
+    shell_.sampler.take(mean_of(x, buffers, sample->gradients, spec_.average_buffers,
+                                RunShell::look(shell_.sampler.sample_times())),
+                        sample->totals, sample->notes);
     const bool reached =
         shell_.sampler.target_reached() && spec_.end_at_gradients == RunSpec::kNoEnd;
     if (reached || shell_.sampler.diverged()) end_wanted_.store(true);
