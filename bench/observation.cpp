@@ -2,15 +2,14 @@
 // the start and the end only.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <fstream>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/commands.hpp"
 #include "bench/programs.hpp"
+#include "bench/repeat.hpp"
 #include "bench/scratch.hpp"
 #include "engine/base/error.hpp"
 #include "store/queries.hpp"
@@ -84,10 +83,7 @@ void measure_observation(Bench& bench, int gradients) {
 }  // namespace
 
 Measure prepare_observation(CLI::App& app) {
-  const auto gradients = std::make_shared<int>(4000);
-  app.add_option("--gradients", *gradients, "Of a run")
-      ->capture_default_str()
-      ->check(CLI::Range(64, 1 << 30));
+  const auto gradients = add_gradients_option(app, 4000);
   return [gradients](Bench& bench) { measure_observation(bench, *gradients); };
 }
 

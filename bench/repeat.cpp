@@ -12,6 +12,14 @@ std::string parameters_text(std::size_t size) {
   return fmt::format("{} parameters", size);
 }
 
+std::shared_ptr<int> add_gradients_option(CLI::App& app, int gradients) {
+  const auto wanted = std::make_shared<int>(gradients);
+  app.add_option("--gradients", *wanted, "Of a run")
+      ->capture_default_str()
+      ->check(CLI::Range(64, 1 << 30));
+  return wanted;
+}
+
 std::shared_ptr<std::vector<std::size_t>> add_parameters_option(CLI::App& app,
                                                                 std::vector<std::size_t> sizes) {
   const auto wanted = std::make_shared<std::vector<std::size_t>>(std::move(sizes));

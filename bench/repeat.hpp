@@ -40,6 +40,9 @@ PerCall repeat(double seconds, const Pass& pass) {
 /// "11.2 M parameters", "64 parameters"
 std::string parameters_text(std::size_t size);
 
+/// --gradients of a run.
+std::shared_ptr<int> add_gradients_option(CLI::App& app, int gradients);
+
 /// --parameters, a list; by default the sizes of the budgets: 0.67 M, which fits into a cache, and
 /// 11.2 M, which does not.
 std::shared_ptr<std::vector<std::size_t>> add_parameters_option(CLI::App& app,

@@ -207,27 +207,12 @@ TEST_CASE("threads: samples by the clock come when it is time, and can be taken 
 
 TEST_CASE("threads: a limit in seconds holds while a sample is being evaluated") {
   // The evaluation takes as long as the run may last, and begins before its end.
-  struct Slow final : Objective {
-    std::unique_ptr<Objective> inner = test::quadratic({}, 2, Seeds(1), 3);
-    int evaluations = 0;
-    std::size_t dimension() const override { return inner->dimension(); }
-    std::vector<Segment> segments() const override { return inner->segments(); }
-    void start(int w, std::span<float> x, std::span<float> b) const override {
-      inner->start(w, x, b);
-    }
-    double gradient(int lane, int w, std::int64_t step, std::span<const float> x,
-                    std::span<float> b, std::span<float> g) override {
-      return inner->gradient(lane, w, step, x, b, g);
-    }
-    int evaluation_chunks(EvaluationSet) const override { return 1; }
-    PartialEvaluation evaluate(int lane, EvaluationSet set, int chunk, std::span<const float> x,
-                               std::span<const float> b) override {
-      if (set == EvaluationSet::test && ++evaluations == 2)
-        std::this_thread::sleep_for(std::chrono::milliseconds(600));
-      return inner->evaluate(lane, set, chunk, x, b);
-    }
-    bool has_accuracy() const override { return false; }
-  };
+  int evaluations = 0;
+  const auto objective =
+      test::with({}, test::quadratic({}, 2, Seeds(1), 3), [&evaluations](EvaluationSet set) {
+        if (set == EvaluationSet::test && ++evaluations == 2)
+          std::this_thread::sleep_for(std::chrono::milliseconds(600));
+      });
   const Topology ring = make_topology(2, {{"kind", "ring"}});
   RunSpec spec;
   spec.workers = 2;
@@ -239,9 +224,8 @@ TEST_CASE("threads: a limit in seconds holds while a sample is being evaluated")
   spec.budget.gradients = 1'000'000'000;
   spec.budget.seconds = 0.3;
   spec.cadence = {.consensus_every = kNever, .evaluate_every = kNever, .every_seconds = 0.2};
-  Slow objective;
   test::MemoryRecorder recorder;
-  const Outcome outcome = run_threads({spec, objective, recorder}, {});
+  const Outcome outcome = run_threads({spec, *objective, recorder}, {});
   CHECK(outcome.position.seconds >= 0.2);
   CHECK(outcome.position.seconds < 0.5);  // the evaluation went on until 0.8
 }

@@ -76,8 +76,11 @@ class MemoryRecorder final : public Recorder {
 /// for an event while they are under way, so that their speed does not matter.
 using BeforeGradient = std::function<void(int worker, std::int64_t step)>;
 
-/// The objective, with a call before each gradient.
-std::unique_ptr<Objective> with(BeforeGradient before, std::unique_ptr<Objective> objective);
+using BeforeEvaluation = std::function<void(EvaluationSet)>;
+
+/// The objective, with a call before each gradient and before each part of an evaluation.
+std::unique_ptr<Objective> with(BeforeGradient before, std::unique_ptr<Objective> objective,
+                                BeforeEvaluation before_evaluation = {});
 
 /// A run on the quadratic task, small enough to read.
 struct Setup {

@@ -327,28 +327,11 @@ TEST_CASE("replay: a failing gradient ends it with its message") {
   Replayable run({});
   MemoryRecorder recorder, again;
   run.record(recorder);
-  struct Failing final : Objective {
-    std::unique_ptr<Objective> inner = test::quadratic({{"dimension", 100}}, 3, Seeds(1), 2);
-    std::size_t dimension() const override { return inner->dimension(); }
-    std::vector<Segment> segments() const override { return inner->segments(); }
-    void start(int w, std::span<float> x, std::span<float> b) const override {
-      inner->start(w, x, b);
-    }
-    double gradient(int lane, int w, std::int64_t step, std::span<const float> x,
-                    std::span<float> b, std::span<float> g) override {
-      // Which worker reaches that depends on the recorded threads; one of them does.
-      if (step == 50) throw std::runtime_error("gradient 50");
-      return inner->gradient(lane, w, step, x, b, g);
-    }
-    int evaluation_chunks(EvaluationSet set) const override {
-      return inner->evaluation_chunks(set);
-    }
-    PartialEvaluation evaluate(int lane, EvaluationSet set, int chunk, std::span<const float> x,
-                               std::span<const float> b) override {
-      return inner->evaluate(lane, set, chunk, x, b);
-    }
-    bool has_accuracy() const override { return false; }
-  } failing;
-  CHECK_THROWS_WITH(run_replay({run.spec, failing, again}, script_of(recorder, 3), true, 2),
+  // Which worker reaches that depends on the recorded threads; one of them does.
+  const auto fail = [](int, std::int64_t step) {
+    if (step == 50) throw std::runtime_error("gradient 50");
+  };
+  const auto failing = test::with(fail, test::quadratic({{"dimension", 100}}, 3, Seeds(1), 2));
+  CHECK_THROWS_WITH(run_replay({run.spec, *failing, again}, script_of(recorder, 3), true, 2),
                     "gradient 50");
 }

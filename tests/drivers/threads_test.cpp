@@ -199,36 +199,18 @@ TEST_CASE("threads: limits, divergence and a stop request end a run") {
 }
 
 TEST_CASE("threads: a failing gradient ends the run with its message, and nobody hangs") {
-  struct Failing final : Objective {
-    std::unique_ptr<Objective> inner = test::quadratic({}, 4, Seeds(1), 5);
-    std::size_t dimension() const override { return inner->dimension(); }
-    std::vector<Segment> segments() const override { return inner->segments(); }
-    void start(int w, std::span<float> x, std::span<float> b) const override {
-      inner->start(w, x, b);
-    }
-    double gradient(int lane, int w, std::int64_t step, std::span<const float> x,
-                    std::span<float> b, std::span<float> g) override {
-      if (w == 2 && step == 50) throw std::runtime_error("gradient 50 of worker 2");
-      return inner->gradient(lane, w, step, x, b, g);
-    }
-    int evaluation_chunks(EvaluationSet set) const override {
-      return inner->evaluation_chunks(set);
-    }
-    PartialEvaluation evaluate(int lane, EvaluationSet set, int chunk, std::span<const float> x,
-                               std::span<const float> b) override {
-      return inner->evaluate(lane, set, chunk, x, b);
-    }
-    bool has_accuracy() const override { return false; }
+  const auto fail = [](int w, std::int64_t step) {
+    if (w == 2 && step == 50) throw std::runtime_error("gradient 50 of worker 2");
   };
   const Topology ring = make_topology(4, {{"kind", "ring"}});
   for (const char* algorithm : {"ar-sgd", "d-psgd", "ad-psgd"})
     for (const int exchange_threads : {0, 1}) {
       const RunSpec spec = endless(algorithm, ring);
-      Failing objective;
+      const auto objective = test::with(fail, test::quadratic({}, 4, Seeds(1), 5));
       test::MemoryRecorder recorder;
       ThreadsOptions options;
       options.exchange_threads = exchange_threads;
-      CHECK_THROWS_WITH(run_threads({spec, objective, recorder}, options),
+      CHECK_THROWS_WITH(run_threads({spec, *objective, recorder}, options),
                         "gradient 50 of worker 2");
     }
 }
