@@ -31,15 +31,13 @@ class SampleQueue {
     MutexLock lock(mutex_);
     if (samples_.empty() && !closed_ && !woken_) changed_.wait_for(mutex_, seconds);
     woken_ = false;
-    if (samples_.empty() || abandoned_) return std::nullopt;
-    return std::move(samples_.front().first);
+    return first();
   }
   /// As next(), but waits until there is a sample or there will be none.
   std::optional<Sample> next() EXCLUDES_LOCK(mutex_) {
     MutexLock lock(mutex_);
     while (samples_.empty() && !closed_) changed_.wait(mutex_);
-    if (samples_.empty() || abandoned_) return std::nullopt;
-    return std::move(samples_.front().first);
+    return first();
   }
   void recorded() EXCLUDES_LOCK(mutex_) {
     MutexLock lock(mutex_);
@@ -78,6 +76,11 @@ class SampleQueue {
   }
 
  private:
+  std::optional<Sample> first() REQUIRES_LOCK(mutex_) {
+    if (samples_.empty() || abandoned_) return std::nullopt;
+    return std::move(samples_.front().first);
+  }
+
   static constexpr int kMostModels = 3;
 
   Mutex mutex_;
