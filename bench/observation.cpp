@@ -1,5 +1,5 @@
-// What observing a run costs: whole commands with the recipe's defaults beside such that look at
-// the start and the end only.
+// What observing a run costs: whole commands with the recipe's defaults beside commands that sample
+// only the start and the end.
 #include <fmt/format.h>
 
 #include <fstream>
