@@ -149,11 +149,11 @@ constexpr Fields kEvaluation = fields<Cadence>(
      key<&Cadence::consensus_every>("consensus_every_time", "null",
                                     "sample the consensus distance, normalised time", above(0))
          .either(kClock),
-     key<&Cadence::consensus_samples>("consensus_samples", "null",
-                                      "sample the consensus distance this often, once per unit of "
-                                      "normalised time at first, then "
-                                      "less and less often",
-                                      at_least(1).at_most(1e9))
+     key<&Cadence::consensus_samples>(
+         "consensus_samples", "null",
+         "how many samples of the consensus distance a run has: at first "
+         "one per unit of normalised time, then ever fewer",
+         at_least(1).at_most(1e9))
          .later()
          .either(kClock),
      choice<&Cadence::workers>(
