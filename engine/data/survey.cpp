@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
+#include <numeric>
 #include <unordered_set>
 #include <utility>
 
@@ -195,16 +197,42 @@ std::string form_of(const DataShape& shape, const std::string& type) {
                      shape.width, type);
 }
 
-// FNV-1a over the bits, word by word.
-std::uint64_t fingerprint(std::span<const float> values) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const float value : values) {
-    std::uint32_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    hash = (hash ^ bits) * 0x100000001b3;
-  }
-  return hash ^ hash >> 32;
+// What an example's values say together.
+struct Values {
+  float least = INFINITY, most = -INFINITY;
+  double magnitude = 0;           // their sum
+  std::uint64_t fingerprint = 0;  // FNV-1a over the bits, word by word, in lanes
+};
+
+// In lanes, since a chain of operations waits for each one before the next.
+Values look_at(std::span<const float> values) {
+  constexpr std::size_t kLanes = 8;
+  constexpr std::uint64_t kBasis = 0xcbf29ce484222325, kPrime = 0x100000001b3;
+  std::array<float, kLanes> least, most;
+  std::array<double, kLanes> magnitude{};
+  std::array<std::uint64_t, kLanes> hash;
+  least.fill(INFINITY);
+  most.fill(-INFINITY);
+  hash.fill(kBasis);
+  const auto add = [&](std::size_t lane, float value) {
+    least[lane] = value < least[lane] ? value : least[lane];
+    most[lane] = most[lane] < value ? value : most[lane];
+    magnitude[lane] += std::abs(value);
+    hash[lane] = (hash[lane] ^ std::bit_cast<std::uint32_t>(value)) * kPrime;
+  };
+  std::size_t k = 0;
+  for (; k + kLanes <= values.size(); k += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane) add(lane, values[k + lane]);
+  for (std::size_t lane = 0; k + lane < values.size(); ++lane) add(lane, values[k + lane]);
+  Values all{std::ranges::min(least), std::ranges::max(most),
+             std::reduce(magnitude.begin(), magnitude.end()), kBasis};
+  for (const std::uint64_t lane : hash)
+    all.fingerprint = (all.fingerprint ^ lane ^ lane >> 32) * kPrime;
+  all.fingerprint ^= all.fingerprint >> 32;
+  return all;
 }
+
+bool whole(float value) { return value == std::trunc(value); }
 
 using Fingerprints = std::unordered_set<std::uint64_t>;
 
@@ -241,26 +269,15 @@ Fingerprints look_at_inputs(SplitFacts& facts, const Sample& sample, std::int64_
       first = values;
       facts.first = words_of_first(sample, values);
     }
-    float least = values[0], most = values[0];
-    double magnitude = 0;
-    bool whole = true, finite = true;
-    for (std::size_t k = 0; k < width; ++k) {
-      const float value = values[k];
-      least = std::min(least, value);
-      most = std::max(most, value);
-      magnitude += std::abs(value);
-      whole &= value == std::trunc(value);
-      finite &= std::isfinite(value);
-      changes[k] |= value != first[k];
-    }
-    facts.least = std::min(facts.least, static_cast<double>(least));
-    facts.most = std::max(facts.most, static_cast<double>(most));
-    facts.magnitude += magnitude / static_cast<double>(width);
-    facts.whole &= whole;
-    facts.not_finite += finite ? 0 : 1;
-    const std::uint64_t print = fingerprint(values);
-    facts.repeats += seen.insert(print).second ? 0 : 1;
-    facts.trained += trained.contains(print) ? 1 : 0;
+    for (std::size_t k = 0; k < width; ++k) changes[k] |= values[k] != first[k];
+    const Values all = look_at(values);
+    facts.least = std::min(facts.least, static_cast<double>(all.least));
+    facts.most = std::max(facts.most, static_cast<double>(all.most));
+    facts.magnitude += all.magnitude / static_cast<double>(width);
+    facts.whole = facts.whole && std::ranges::all_of(values, whole);
+    facts.not_finite += std::isfinite(all.magnitude) ? 0 : 1;  // floats do not overflow a double
+    facts.repeats += seen.insert(all.fingerprint).second ? 0 : 1;
+    facts.trained += trained.contains(all.fingerprint) ? 1 : 0;
     ++facts.looked_at;
   }
   facts.magnitude /= static_cast<double>(facts.looked_at);

@@ -2,7 +2,7 @@
 //
 // ACID_CRASH_SEED chooses other times; ACID_CRASH_ROUNDS, ACID_CRASH_THREADS_ROUNDS and
 // ACID_CRASH_MPI_ROUNDS ask for more rounds and have each of them reported. scripts/stress sets
-// all.
+// all. ACID_CRASH_VARIANT leaves the variants whose names contain it.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -167,8 +167,13 @@ namespace {
 using Round = std::function<Story(const Bench&, const Whole&, acid::Stream&)>;
 
 /// Rounds of the variants in turn; at least `hits` of `count` shall hit a process.
-void go_through(const Rounds& rounds, const std::vector<Variant>& variants, std::uint64_t streams,
+void go_through(const Rounds& rounds, std::vector<Variant> variants, std::uint64_t streams,
                 std::uint64_t hits, const Round& one) {
+  if (const char* wanted = std::getenv("ACID_CRASH_VARIANT"))
+    std::erase_if(variants, [&](const Variant& variant) {
+      return variant.name.find(wanted) == std::string::npos;
+    });
+  if (variants.empty()) return;
   int kills = 0;
   for (std::uint64_t round = 0; rounds.go_on(round, kills, hits); ++round) {
     const Variant& variant = variants[round % variants.size()];

@@ -147,10 +147,11 @@ std::vector<Variant> virtual_variants() {
                                           .gradients = 15'000,
                                           .batch = "batch_size = 8\nvalidation = 0.25"})});
   if (there_is_numpy())
-    variants.push_back({"a program in Python", recipe({.algorithms = algorithm("a2cid2", 1),
-                                                       .dataset = kVectors,
-                                                       .gradients = 2'000,
-                                                       .batch = kPython})});
+    variants.push_back(
+        {"a program in Python", several + recipe({.algorithms = algorithm("a2cid2", 1),
+                                                  .dataset = kVectors,
+                                                  .gradients = 1'000,
+                                                  .batch = kPython})});
   if (!there_is_torch()) return variants;
   variants.push_back({"a2cid2 on images that are changed at random",
                       recipe({.algorithms = algorithm("a2cid2", 1),
