@@ -377,6 +377,8 @@ Exit execute_mpi(const ExecuteOptions& options, std::stop_token stop) {
     give_up(mpi, fmt::format("this is a bug in acid: {}", error.what()), Exit::run_failed);
   }
   finish(mpi, !goes_on);
+  // Those of an earlier attempt that was killed just before this one started were too young then.
+  remove_left_segments();
   if (refusal) std::rethrow_exception(refusal);
   return exit;
 }

@@ -31,6 +31,7 @@ struct Interrupted {
 // A run whose acid, or whose worker, got signals, the second `pause` after the first, once there
 // was a checkpoint. If the run had already ended (on a busy machine), tries again.
 Interrupted interrupt(const std::vector<int>& numbers, double pause = 0, bool worker = false) {
+  signal(SIGHUP, SIG_DFL);  // nohup ignores it, which what is started here would inherit
   for (int tries = 0; tries < 20; ++tries) {
     auto bench = std::make_unique<Bench>(plain_recipe());
     Running running = bench->start();
