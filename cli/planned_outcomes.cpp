@@ -14,14 +14,8 @@
 namespace acid {
 namespace {
 
-bool is_instant(const LinkCost& link) {
-  return link.latency_seconds == 0 && link.bytes_per_second == 0;
-}
-
 bool is_instant(const NetworkModel& network) {
-  return is_instant(network.link) && (!network.hubs || is_instant(*network.hubs)) &&
-         std::ranges::all_of(network.edges,
-                             [](const auto& edge) { return is_instant(edge.second); });
+  return network.is_instant() && (!network.hubs || network.hubs->is_instant());
 }
 
 /// The simulated seconds of a run when they can be known: nothing is drawn at random and messages

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "recipes/execution_mpi.hpp"
+#include "recipes/node_links.hpp"
 #include "recipes/sections.hpp"
 #include "settings/drivers.hpp"
 
@@ -37,6 +38,9 @@ void check_links(Checker& checker, const Node* node, json& network) {
     fill_link(links[i], network);
   }
   if (network.contains("hubs")) fill_link(network["hubs"], network);
+  check_nodes(checker, node, network);
+  if (network.contains("matrix"))
+    for (json& link : network["matrix"]) fill_link(link, network);
 }
 
 // Either equal buckets or sizes.

@@ -10,6 +10,7 @@
 #include "recipes/cadence.hpp"
 #include "recipes/digest.hpp"
 #include "recipes/execution_mpi.hpp"
+#include "recipes/node_links.hpp"
 #include "recipes/resolver.hpp"
 
 namespace acid {
@@ -204,6 +205,9 @@ void Resolver::look_at_workers() {
             fmt::format("execution.virtual.pauses[{}] names worker {} of {}", i,
                         model["pauses"][i]["worker"].get<std::int64_t>(), workers_),
             known);
+  check_nodes_fit(model["network"], workers_, [&](std::string_view path, Problem problem) {
+    error(path, std::move(problem.message), std::move(problem.remedy));
+  });
   const json& links = model["network"]["edges"];
   for (std::size_t k = 0; k < links.size(); ++k) {
     const std::string path = fmt::format("execution.virtual.network.edges.{}.edge", k);

@@ -10,9 +10,7 @@ namespace {
 // The assumptions of the proof. Each is true only for values that are known to fulfil it.
 
 bool exchanges_happen_at_once(const ExecutionSettings& execution) {
-  const NetworkModel& network = execution.simulation.network;
-  return execution.entry().simulates && network.link.latency_seconds == 0 &&
-         network.link.bytes_per_second == 0 && network.edges.empty();
+  return execution.entry().simulates && execution.simulation.network.is_instant();
 }
 
 bool workers_are_alike(const ComputeModel& compute) {

@@ -33,15 +33,7 @@ inline bool alone(const Run& run) { return run.settings.workers == 1; }
 inline bool has_gradients(const Run& run) {
   return simulated(run).gradient_clock != GradientClock::none;
 }
-inline bool is_instant(const LinkCost& link) {
-  return link.latency_seconds == 0 && link.bytes_per_second == 0;
-}
-inline bool is_instant(const Run& run) {
-  const NetworkModel& network = simulated(run).network;
-  return is_instant(network.link) && std::ranges::all_of(network.edges, [](const auto& edge) {
-           return is_instant(edge.second);
-         });
-}
+inline bool is_instant(const Run& run) { return simulated(run).network.is_instant(); }
 // Whether communication is cut into buckets that overlap the backward pass.
 inline bool has_buckets(const Run& run) {
   const auto overlaps = [](const Leg& leg) {
@@ -116,6 +108,9 @@ inline const char* without_messages(const Run& run) {
 }
 inline const char* without_links(const Run& run) {
   return run.method.has_server() ? kServed : without_messages(run);
+}
+inline const char* without_nodes(const Run& run) {
+  return unless(simulated(run).network.nodes() > 0, "no two workers share a node");
 }
 inline const char* without_hubs(const Run& run) {
   return unless(run.method.hubs.has_value(), "no algorithm here has hubs");

@@ -2,17 +2,7 @@
 
 #include <bit>
 
-#include "engine/base/error.hpp"
-
 namespace acid {
-
-AllReduceKind all_reduce_kind(std::string_view name) {
-  if (name == "ring") return AllReduceKind::ring;
-  if (name == "tree") return AllReduceKind::tree;
-  if (name == "recursive-doubling") return AllReduceKind::recursive_doubling;
-  ACID_ASSERT(name == "blocking", "an all-reduce called '{}'", name);
-  return AllReduceKind::blocking;
-}
 
 double all_reduce_vectors(AllReduceKind kind, int workers) {
   if (workers < 2) return 0;

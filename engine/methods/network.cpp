@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
+#include <limits>
 #include <vector>
 
 namespace acid {
@@ -14,15 +16,18 @@ std::vector<LinkCost> ring_links(const NetworkModel& network, int workers) {
   return links;
 }
 
+bool has_equal_links(const NetworkModel& network) {
+  return network.edges.empty() && network.between_nodes.empty() && network.nodes() == 0;
+}
+
 // The longest chain of messages that wait for each other, S = 2(n−1) of them. A message waits
 // either for its piece, which came over the link before, after that link's latency, or for its own
 // link, which the message before it occupies. So a chain crosses some k consecutive links, and of
 // its S messages the S − k that only waited for their link may as well have waited for the slowest.
-double eager_ring(const NetworkModel& network, int workers, double bytes) {
+double eager_ring(const std::vector<LinkCost>& links, double bytes) {
+  const auto workers = static_cast<int>(links.size());
   const double piece = bytes / workers;
   const int steps = 2 * (workers - 1);
-  if (network.edges.empty()) return steps * network.link.seconds(piece);
-  const std::vector<LinkCost> links = ring_links(network, workers);
   std::vector<double> transfers;
   for (const LinkCost& link : links) transfers.push_back(link.transfer_seconds(piece));
   double longest = 0;
@@ -38,6 +43,29 @@ double eager_ring(const NetworkModel& network, int workers, double bytes) {
   return longest;
 }
 
+double eager_ring(const NetworkModel& network, int workers, double bytes) {
+  if (!has_equal_links(network)) return eager_ring(ring_links(network, workers), bytes);
+  return 2 * (workers - 1) * network.link.seconds(bytes / workers);
+}
+
+double hierarchical(const NetworkModel& network, int workers, double bytes) {
+  const int nodes = network.nodes();
+  if (nodes == 0) return eager_ring(network, workers, bytes);
+  std::vector<int> first(static_cast<std::size_t>(nodes), workers);  // worker of each node
+  double inside = 0;
+  for (int i = workers - 1; i >= 0; --i) first[static_cast<std::size_t>(network.node(i))] = i;
+  std::vector<LinkCost> between;
+  for (std::size_t a = 0; a < first.size(); ++a) {
+    const int end = a + 1 < first.size() ? first[a + 1] : workers, size = end - first[a];
+    std::vector<LinkCost> links;
+    for (int i = first[a]; i < end; ++i)
+      links.push_back(network.between(i, i + 1 < end ? i + 1 : first[a]));
+    if (size > 1) inside = std::max(inside, eager_ring(links, bytes));
+    between.push_back(network.between(first[a], first[(a + 1) % first.size()]));
+  }
+  return inside + (nodes > 1 ? eager_ring(between, bytes) : 0);
+}
+
 double blocking_ring(const NetworkModel& network, int workers, double bytes) {
   double slowest = 0;
   for (const LinkCost& link : ring_links(network, workers))
@@ -45,26 +73,64 @@ double blocking_ring(const NetworkModel& network, int workers, double bytes) {
   return 2 * (workers - 1) * slowest;
 }
 
-// A worker's messages of one direction share its port: their bytes add up. Each of its links
-// carries half of the vector each way, up one tree or down it.
+// A worker's messages of one direction share its port, or its node's card: their bytes add up. Each
+// of its links carries half of the vector each way, up one tree or down it.
 double double_tree(const NetworkModel& network, int workers, double bytes) {
-  std::vector<double> busy(static_cast<std::size_t>(workers));
+  std::vector<double> busy(static_cast<std::size_t>(workers)), cards = busy;
+  std::map<std::pair<int, int>, double> paths;
+  const LinkCost on_card{0, network.card_bytes_per_second};
+  double slowest = 0;
   double farthest = 0;
   for (const bool mirrored : {false, true}) {
     const auto number = [&](int i) { return mirrored ? workers - 1 - i : i; };
     std::vector<double> latency(static_cast<std::size_t>(workers));
-    for (int i = 1; i < workers; ++i) {
-      const int child = number(i), parent = number(i / 2);
+    for (int k = 1; k < workers; ++k) {
+      const int child = number(k), parent = number(k / 2);
       const LinkCost& link = network.between(child, parent);
       const double transfer = link.transfer_seconds(bytes / 2);
-      busy[static_cast<std::size_t>(child)] += transfer;
-      busy[static_cast<std::size_t>(parent)] += transfer;
-      auto& way = latency[static_cast<std::size_t>(i)];
-      way = latency[static_cast<std::size_t>(i / 2)] + link.latency_seconds;
+      const std::pair<int, int> nodes = std::minmax(network.node(child), network.node(parent));
+      const bool alone = network.nodes() == 0;  // on the link, as nodes have one worker each
+      slowest = std::max(slowest, transfer);
+      for (const int i : {child, parent})
+        if (nodes.first == nodes.second)
+          busy[static_cast<std::size_t>(i)] += transfer;
+        else
+          cards[static_cast<std::size_t>(network.node(i))] +=
+              alone ? transfer : on_card.transfer_seconds(bytes / 2);
+      if (const auto path = network.path_bytes_per_second.find(nodes);
+          !alone && path != network.path_bytes_per_second.end())
+        paths[nodes] += LinkCost{0, path->second}.transfer_seconds(bytes / 2);
+      auto& way = latency[static_cast<std::size_t>(k)];
+      way = latency[static_cast<std::size_t>(k / 2)] + link.latency_seconds;
       farthest = std::max(farthest, way);
     }
   }
-  return 2 * farthest + *std::max_element(busy.begin(), busy.end());
+  double longest = std::max({slowest, std::ranges::max(busy), std::ranges::max(cards)});
+  for (const auto& [ends, seconds] : paths) longest = std::max(longest, seconds);
+  return 2 * farthest + longest;
+}
+
+// How long each of the pairs, which exchange whole vectors at once, takes.
+std::vector<double> pair_seconds(const NetworkModel& network, double bytes,
+                                 const std::vector<std::pair<int, int>>& pairs) {
+  std::vector<double> seconds;
+  std::optional<Cards> cards;
+  if (network.shares_cards()) cards.emplace(network.cards(false));
+  for (const auto& [i, j] : pairs) {
+    const LinkCost& link = network.between(i, j);
+    if (network.share_a_card(i, j))
+      cards->begin(static_cast<int>(seconds.size()), network.way(i, j, false), bytes,
+                   link.bytes_per_second, 0);
+    seconds.push_back(link.seconds(bytes));
+  }
+  while (cards && !cards->idle()) {
+    const double end = cards->next_end();
+    for (const int k : cards->end_next()) {
+      const auto& [i, j] = pairs[static_cast<std::size_t>(k)];
+      seconds[static_cast<std::size_t>(k)] = network.between(i, j).latency_seconds + end;
+    }
+  }
+  return seconds;
 }
 
 double recursive_doubling(const NetworkModel& network, int workers, double bytes) {
@@ -72,31 +138,104 @@ double recursive_doubling(const NetworkModel& network, int workers, double bytes
   const int spare = workers - members;
   // The first 2·spare workers are members in pairs, represented by the second of each.
   const auto member = [&](int m) { return m < spare ? 2 * m + 1 : m + spare; };
-  const auto seconds = [&](int i, int j) { return network.between(i, j).seconds(bytes); };
   std::vector<double> now(static_cast<std::size_t>(members), 0.0), before;
-  for (int m = 0; m < spare; ++m) now[static_cast<std::size_t>(m)] = seconds(2 * m, 2 * m + 1);
+  std::vector<std::pair<int, int>> pairs;
+  for (int m = 0; m < spare; ++m) pairs.emplace_back(2 * m, 2 * m + 1);
+  const std::vector<double> of_spare = pair_seconds(network, bytes, pairs);
+  std::ranges::copy(of_spare, now.begin());
   for (int bit = 1; bit < members; bit *= 2) {
+    pairs.clear();
+    for (int m = 0; m < members; ++m)
+      if ((m & bit) == 0) pairs.emplace_back(member(m), member(m ^ bit));
+    const std::vector<double> seconds = pair_seconds(network, bytes, pairs);
     before = now;
+    std::size_t pair = 0;
     for (int m = 0; m < members; ++m) {
-      const int partner = m ^ bit;
-      const double arrives =
-          before[static_cast<std::size_t>(partner)] + seconds(member(partner), member(m));
-      now[static_cast<std::size_t>(m)] = std::max(before[static_cast<std::size_t>(m)], arrives);
+      if ((m & bit) != 0) continue;
+      const auto a = static_cast<std::size_t>(m), b = static_cast<std::size_t>(m ^ bit);
+      now[a] = std::max(before[a], before[b] + seconds[pair]);
+      now[b] = std::max(before[b], before[a] + seconds[pair]);
+      ++pair;
     }
   }
-  for (int m = 0; m < spare; ++m) now[static_cast<std::size_t>(m)] += seconds(2 * m, 2 * m + 1);
+  for (std::size_t m = 0; m < of_spare.size(); ++m) now[m] += of_spare[m];
   return *std::max_element(now.begin(), now.end());
 }
 
 }  // namespace
 
+void LinkCost::limit_to_window(double bytes) {
+  if (bytes <= 0 || latency_seconds <= 0) return;
+  const double most = bytes / (2 * latency_seconds);
+  bytes_per_second = bytes_per_second > 0 ? std::min(bytes_per_second, most) : most;
+}
+
+void NetworkModel::settle(int workers) {
+  card_bytes_per_second = link.bytes_per_second;
+  for (const auto& [ends, of_ends] : between_nodes)
+    path_bytes_per_second[ends] = of_ends.bytes_per_second;
+  for (auto* const links : {&edges, &between_nodes})
+    for (auto& [ends, of_ends] : *links) of_ends.limit_to_window(window_bytes);
+  link.limit_to_window(window_bytes);
+  if (hubs) hubs->limit_to_window(window_bytes);
+  if (std::ranges::all_of(workers_per_node, [](int count) { return count == 1; })) return;
+  node_of.clear();
+  for (int node = 0; static_cast<int>(node_of.size()) < workers; ++node) {
+    const bool listed = static_cast<std::size_t>(node) < workers_per_node.size();
+    const int count =
+        listed ? workers_per_node[static_cast<std::size_t>(node)] : workers_per_node.back();
+    for (int k = 0; k < count && static_cast<int>(node_of.size()) < workers; ++k)
+      node_of.push_back(node);
+  }
+}
+
+bool NetworkModel::shares_cards() const {
+  return nodes() > 0 &&
+         (card_bytes_per_second > 0 ||
+          std::ranges::any_of(path_bytes_per_second, [](auto& path) { return path.second > 0; }));
+}
+
+std::vector<double> NetworkModel::cards(bool directed) const {
+  const auto bandwidth = [](double given) {
+    return given > 0 ? given : std::numeric_limits<double>::infinity();
+  };
+  const std::size_t ways = directed ? 2 : 1;
+  std::vector<double> all(ways * static_cast<std::size_t>(nodes()),
+                          bandwidth(card_bytes_per_second));
+  for (const auto& [ends, given] : path_bytes_per_second)
+    all.insert(all.end(), ways, bandwidth(given));
+  return all;
+}
+
+SharedWay NetworkModel::way(int from, int to, bool directed) const {
+  const int a = node(from), b = node(to), ways = directed ? 2 : 1;
+  SharedWay way{a, directed ? nodes() + b : b, -1};
+  const auto path = path_bytes_per_second.find(std::minmax(a, b));
+  if (path == path_bytes_per_second.end() || edges.contains(std::minmax(from, to))) return way;
+  const auto number = static_cast<int>(std::distance(path_bytes_per_second.begin(), path));
+  way[2] = ways * (nodes() + number) + (directed && a > b ? 1 : 0);
+  return way;
+}
+
 const LinkCost& NetworkModel::between(int i, int j) const {
-  const auto found = edges.find(std::minmax(i, j));
-  return found == edges.end() ? link : found->second;
+  if (const auto found = edges.find(std::minmax(i, j)); found != edges.end()) return found->second;
+  const int a = node(i), b = node(j);
+  if (a == b && i != j && nodes() > 0) return inside;
+  const auto found = between_nodes.find(std::minmax(a, b));
+  return found == between_nodes.end() ? link : found->second;
+}
+
+bool NetworkModel::is_instant() const {
+  const auto are_instant = [](const auto& links) {
+    return std::ranges::all_of(links, [](const auto& entry) { return entry.second.is_instant(); });
+  };
+  return link.is_instant() && (nodes() == 0 || inside.is_instant()) && are_instant(edges) &&
+         are_instant(between_nodes);
 }
 
 double NetworkModel::all_reduce_seconds(int workers, double bytes) const {
   if (workers < 2) return 0;
+  if (backend_factor != 1) bytes /= backend_factor;
   switch (all_reduce) {
     case AllReduceKind::ring:
       return eager_ring(*this, workers, bytes);
@@ -106,6 +245,8 @@ double NetworkModel::all_reduce_seconds(int workers, double bytes) const {
       return recursive_doubling(*this, workers, bytes);
     case AllReduceKind::blocking:
       return blocking_ring(*this, workers, bytes);
+    case AllReduceKind::hierarchical:
+      return hierarchical(*this, workers, bytes);
   }
   return 0;
 }

@@ -3,8 +3,10 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "engine/methods/all_reduce.hpp"
+#include "engine/methods/cards.hpp"
 
 namespace acid {
 
@@ -16,16 +18,50 @@ struct LinkCost {
     return bytes_per_second > 0 ? bytes / bytes_per_second : 0;
   }
   double seconds(double bytes) const { return latency_seconds + transfer_seconds(bytes); }
+  bool is_instant() const { return latency_seconds == 0 && bytes_per_second == 0; }
+  /// A sender that waits for an answer after so many bytes sends no more than them in a round trip.
+  void limit_to_window(double bytes);
 };
 
 /// The links between simulated workers, and to servers.
 struct NetworkModel {
-  LinkCost link;
+  LinkCost link;                                  // between nodes, where workers share them
   std::map<std::pair<int, int>, LinkCost> edges;  // overrides, keyed i < j
   AllReduceKind all_reduce = AllReduceKind::ring;
   std::optional<LinkCost> hubs = {};  // between hubs and the server above; absent: as link
 
+  // Nodes. A node's workers have consecutive numbers.
+  std::vector<int> workers_per_node = {};  // one number: of every node; empty: one worker each
+  LinkCost inside = {};                    // between workers of a node
+  std::map<std::pair<int, int>, LinkCost> between_nodes = {};  // overrides of link, keyed a < b
+  double backend_factor = 1;  // the share of the bandwidth that an all-reduce reaches
+  double window_bytes = 0;    // 0: unlimited; see LinkCost::limit_to_window
+  // Set by settle(), before a window limits what one message gets.
+  std::vector<int> node_of = {};     // by worker; empty: no two share a node
+  double card_bytes_per_second = 0;  // of a node, each way; 0: unlimited
+  std::map<std::pair<int, int>, double> path_bytes_per_second = {};  // as between_nodes
+
+  /// To be called once all members have their values: fits the links to the number of workers.
+  void settle(int workers);
+  /// Node of a worker; without nodes its own number.
+  int node(int worker) const {
+    return node_of.empty() ? worker : node_of[static_cast<std::size_t>(worker)];
+  }
+  int nodes() const { return node_of.empty() ? 0 : node_of.back() + 1; }
+  /// Whether messages share cards, or paths. A worker that is alone on its node has its card to
+  /// itself, so with one worker on each there is nothing to share.
+  bool shares_cards() const;
+  bool share_a_card(int i, int j) const { return shares_cards() && node(i) != node(j); }
+  /// The cards of Cards. `directed`: a node has one for each direction, and so has a path; else one
+  /// stands for both, as of messages that come in pairs. Each node's messages to all others share
+  /// its card, and those between two nodes that `between_nodes` has share that path.
+  std::vector<double> cards(bool directed) const;
+  /// Which of them a message between workers of two nodes uses.
+  SharedWay way(int from, int to, bool directed) const;
+
   const LinkCost& between(int i, int j) const;
+  /// Whether all messages between workers take no time.
+  bool is_instant() const;
 
   /// The time of an all-reduce of `bytes` from the moment at which every worker is ready until
   /// every worker has the sum, message by message over the links that it crosses; additions are
@@ -44,6 +80,15 @@ struct NetworkModel {
   ///   beyond the largest power of two hand theirs to a neighbour before and get the sum after.
   /// blocking: no worker begins a step of the ring before both neighbours have ended the last, so
   ///   every step takes as long as the slowest link: 2(n−1) times that.
+  /// hierarchical (as NCCL over nodes): the m workers of each node add up pieces round a ring
+  ///   inside, the nodes do a ring for each piece at once, which share the cards, and the sums go
+  ///   round inside: 2(m−1) steps of bytes/m inside, and a ring of the whole vector among nodes.
+  ///   Without nodes it is the ring.
+  ///
+  /// Nodes: the ring enters and leaves each node once, so its messages have the cards to
+  /// themselves. In the trees the bytes of all links of a node's card add up; in recursive doubling
+  /// the messages of a step that leave a node share its card. With a backend_factor f every link
+  /// has f times its bandwidth.
   ///
   /// O(n) where all links are equal, at most O(n²): compute it once, since links never change.
   double all_reduce_seconds(int workers, double bytes) const;

@@ -60,7 +60,12 @@ std::string algorithm(const std::string& kind, double rate = 0) {
 // Has messages under way while a checkpoint is taken.
 constexpr const char* kNetwork = R"([execution.virtual]
 compute = { kind = "lognormal", sigma = 0.4 }
-network = { latency_seconds = 0.004, bandwidth_bytes_per_second = 1e6, gradient_seconds = 0.05 }
+[execution.virtual.network]
+latency_seconds = 0.004
+bandwidth_bytes_per_second = 1e6
+gradient_seconds = 0.05
+workers_per_node = 2
+inside = { latency_seconds = 0.001 }
 )";
 
 // Has workers that fall behind their exchanges, so that the throttle holds their gradients.

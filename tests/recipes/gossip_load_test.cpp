@@ -1,7 +1,9 @@
 #include "recipes/gossip_load.hpp"
 
+#include "settings/run_settings.hpp"
 #include "tests/catch.hpp"
 #include "tests/recipes/recipe.hpp"
+#include "tests/scratch.hpp"
 
 namespace acid::test {
 namespace {
@@ -107,6 +109,51 @@ TEST_CASE("a load is no error for drivers that measure it, nor for synchronous a
   const std::string slow = "[execution.virtual.network]\nlatency_seconds = 9.0\n";
   CHECK_NOTHROW(compiled("[execution]\ndriver = \"threads\"\n" + slow));
   CHECK_NOTHROW(compiled(slow + "[[algorithms]]\nkind = \"ar-sgd\"\n"));
+}
+
+TEST_CASE("nodes are read with the links between them, and must fit the workers") {
+  const ScratchFolder scratch;
+  const std::string file = scratch.path("sites.csv");
+  const auto recipe = [&](const std::string& keys) {
+    return "[execution.virtual.network]\nbandwidth_bytes_per_second = 1e9\n" + keys + "\n";
+  };
+  const auto network = [&](const std::string& keys) {
+    return settings_from(compiled(recipe(keys)).runs[0].settings).execution.simulation.network;
+  };
+  CHECK(network("").nodes() == 0);
+  CHECK(network("workers_per_node = 1").nodes() == 0);
+  CHECK(network("workers_per_node = 3").node_of == std::vector{0, 0, 0, 1});
+  CHECK(network("workers_per_node = [1, 3]").node_of == std::vector{0, 1, 1, 1});
+  CHECK(compiled(recipe("")).runs[0].digest !=
+        compiled(recipe("workers_per_node = 1")).runs[0].digest);
+  const std::string matrix = "workers_per_node = 2\nmatrix = \"" + file + "\"";
+  put(file, "node,node,latency,bandwidth\n# the ocean\n1, 0, 30 ms, 100 Mbit/s\n");
+  CHECK(network(matrix).between(0, 3).latency_seconds == Approx(0.03));
+  CHECK(network(matrix).between(0, 3).bytes_per_second == Approx(12.5e6));
+  put(file, "0,1,1e-2,\n");
+  CHECK(network(matrix).between(0, 3).bytes_per_second == 1e9);
+
+  const auto refused = [&](const std::string& keys) {
+    const auto errors = errors_of(completed(recipe(keys)));
+    return errors.empty() ? "" : errors[0].message;
+  };
+  CHECK_THAT(refused("workers_per_node = [1, 2]"), ContainsSubstring("2 nodes have 3 workers"));
+  CHECK_THAT(refused("workers_per_node = 0"), ContainsSubstring("at least 1"));
+  CHECK_THAT(refused("workers_per_node = []"), ContainsSubstring("empty list"));
+  CHECK_THAT(refused("workers_per_node = \"2\""), ContainsSubstring("workers_per_node"));
+  CHECK_THAT(refused("matrix = \"nowhere.csv\""), ContainsSubstring("does not exist"));
+  for (const auto& [line, message] :
+       std::vector<std::pair<std::string, std::string>>{{"0,2,1,1", "names node 2 of 2"},
+                                                        {"0,0,1,1", "line 1 must begin"},
+                                                        {"0,1,1 m,1", "'1 m' is no latency"},
+                                                        {"0,1,nan,1", "'nan' is no latency"},
+                                                        {"0,1,1,0", "'0' is no bandwidth"},
+                                                        {"0,1,1,1,1", "5 columns"},
+                                                        {"0,1,1\n1,0,2", "1 and 0 again"},
+                                                        {"node,node", "it has no links"}}) {
+    put(file, line + "\n");
+    CHECK_THAT(refused(matrix), ContainsSubstring(message));
+  }
 }
 
 }  // namespace acid::test

@@ -7,13 +7,6 @@ namespace {
 
 constexpr const char* kOffers = "offer";
 
-bool takes_time(const NetworkModel& network, double bytes) {
-  if (network.link.seconds(bytes) > 0) return true;
-  for (const auto& [edge, cost] : network.edges)
-    if (cost.seconds(bytes) > 0) return true;
-  return false;
-}
-
 std::size_t message_size(const Run& run) {
   return run.spec.method.message().floats(run.objective.dimension());
 }
@@ -31,12 +24,13 @@ VirtualExchanges::VirtualExchanges(const Run& run, const VirtualOptions& options
       player_(player),
       message_size_(message_size(run)),
       message_bytes_(message_bytes(run)),
-      instant_(!takes_time(options.network, message_bytes_)),
+      instant_(options.network.is_instant()),
       fetches_ahead_(options.threads == 0 &&
                      4.0 * static_cast<double>(message_size_) <= kLongestFetched),
       schedule_(*run.spec.topology, run.spec.method.rate, run.spec.seeds),
       matchmaker_(run.spec.workers) {
   if (instant_) return;
+  if (network_.shares_cards()) cards_.emplace(network_.cards(false));
   constexpr std::size_t kLine = 64 / sizeof(float);
   offer_stride_ = (message_size_ + kLine - 1) / kLine * kLine;
   offers_ =
@@ -58,17 +52,38 @@ void VirtualExchanges::exchange_at_once(const DueEdge& edge) {
 }
 
 bool VirtualExchanges::begin(const DueEdge& edge) {
-  const double duration = network_.between(edge.i, edge.j).seconds(message_bytes_);
+  const LinkCost& link = network_.between(edge.i, edge.j);
+  const double duration = link.seconds(message_bytes_);
   const double now = timetable_.seconds();
   workers_.state(edge.i).exchanging_since = workers_.state(edge.j).exchanging_since = now;
-  if (duration == 0) {
+  const bool over_cards = cards_ && network_.share_a_card(edge.i, edge.j);
+  if (duration == 0 && !over_cards) {
     player_.exchange(edge.i, edge.j, timetable_.time(), edge.number);
     return false;
   }
   offer(edge);
-  timetable_.push(
-      {.seconds = now + duration, .worker = edge.i, .kind = Occurrence::Kind::exchange_done});
+  if (over_cards && !ended_)
+    cards_->begin(edge.i, network_.way(edge.i, edge.j, false), message_bytes_,
+                  link.bytes_per_second, now);
+  else
+    plan_end(edge.i, now + duration);
   return true;
+}
+
+void VirtualExchanges::plan_end(int first, double seconds) {
+  timetable_.push({.seconds = seconds, .worker = first, .kind = Occurrence::Kind::exchange_done});
+}
+
+void VirtualExchanges::leave_cards() {
+  for (const int i : cards_->end_next()) {
+    const LinkCost& link = network_.between(i, workers_.state(i).partner);
+    plan_end(i, timetable_.seconds() + link.latency_seconds);
+  }
+}
+
+void VirtualExchanges::end() {
+  ended_ = true;
+  while (cards_ && !cards_->idle()) leave_cards();
 }
 
 void VirtualExchanges::offer(const DueEdge& edge) {

@@ -7,6 +7,7 @@
 #include "engine/drivers/shared/matchmaker.hpp"
 #include "engine/drivers/shared/player.hpp"
 #include "engine/drivers/virtual/virtual_workers.hpp"
+#include "engine/methods/cards.hpp"
 #include "engine/run/outcome.hpp"
 #include "engine/topology/edge_schedule.hpp"
 
@@ -43,6 +44,12 @@ class VirtualExchanges {
   void apply(const DueEdge& edge);
   void finish(const DueEdge& edge);
   std::vector<ExchangeInFlight> in_flight();
+  /// When the next messages have left the cards that they share with others: then leave_cards()
+  /// plans the ends of their exchanges.
+  double next_off_cards() const { return cards_ ? cards_->next_end() : kNever; }
+  void leave_cards();
+  /// Time stands still from now on: exchanges that have begun end now.
+  void end();
 
   /// The offers, for a checkpoint.
   std::vector<StateVectors> vectors();
@@ -51,6 +58,7 @@ class VirtualExchanges {
   template <class Archive>
   void persist(Archive& archive) {
     archive(schedule_, matchmaker_);
+    if (cards_) archive(*cards_);
   }
 
  private:
@@ -60,6 +68,8 @@ class VirtualExchanges {
   std::span<float> offer_of(int w);
   std::vector<Segment> offer_segments() const;
   void end_spans(const DueEdge& edge, double since_i, double since_j);
+  /// Of the exchange whose first worker this is.
+  void plan_end(int first, double seconds);
 
   const NetworkModel& network_;
   Timetable& timetable_;
@@ -74,6 +84,10 @@ class VirtualExchanges {
   EdgeSchedule schedule_;
   Matchmaker matchmaker_;
   EdgeCounter edges_;
+  // Both messages of an exchange have the same bytes and cards, each its own way, so one stands for
+  // both; its name is the first worker's number. Absent where no messages share cards.
+  std::optional<Cards> cards_;
+  bool ended_ = false;
 };
 
 }  // namespace acid

@@ -77,6 +77,7 @@ void MeetingCalendar::gradient_done(int w) {
 // Under the Poisson clock a gradient is over as soon as it has begun. Held and paused workers do
 // not ring.
 void MeetingCalendar::handle_ring() {
+  if (exchanges_.next_off_cards() <= state_.timetable.seconds()) return exchanges_.leave_cards();
   const int w = rings_->pop().worker;
   if (exchanges_.fetches_ahead()) fetch_gradients();
   VirtualWorkers::State& s = state_.workers.state(w);
@@ -152,6 +153,11 @@ void MeetingCalendar::count_exchange() {
   totals.position.seconds = state_.timetable.seconds();
   if (totals.exchanges % kExchangesPerReport == 0) state_.player.tell_progress(totals.position);
   state_.look_for_end();
+}
+
+void MeetingCalendar::end() {
+  waiting_at_end_ = exchanges_.matchmaker().waiting();
+  exchanges_.end();
 }
 
 void MeetingCalendar::tell(Outcome& outcome) {

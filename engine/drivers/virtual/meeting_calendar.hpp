@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "engine/drivers/virtual/events.hpp"
@@ -21,10 +22,12 @@ class MeetingCalendar final : public Calendar {
   double next_due() const override { return exchanges_.next_due(); }
   void handle_due() override;
   void handle(const Occurrence& occurrence) override;
-  double next_ring() const override { return rings_ ? rings_->peek().seconds : kNever; }
+  double next_ring() const override {
+    return std::min(exchanges_.next_off_cards(), rings_ ? rings_->peek().seconds : kNever);
+  }
   void handle_ring() override;
   std::vector<ExchangeInFlight> in_flight() override { return exchanges_.in_flight(); }
-  void end() override { waiting_at_end_ = exchanges_.matchmaker().waiting(); }
+  void end() override;
   std::vector<StateVectors> vectors() override { return exchanges_.vectors(); }
   void persist(ArchiveWriter& archive) override { persist_all(archive); }
   void persist(ArchiveReader& archive) override { persist_all(archive); }

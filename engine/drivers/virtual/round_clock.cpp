@@ -1,6 +1,10 @@
 #include "engine/drivers/virtual/round_clock.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "engine/methods/cards.hpp"
+#include "engine/run/run_spec.hpp"
 
 namespace acid {
 
@@ -92,6 +96,7 @@ RoundClock::Buckets RoundClock::exchange(const Buckets& said, const MessageCosts
     }
     return ends;
   }
+  if (!costs.over_cards.empty()) return exchange_over_cards(said, costs, link_free_, shares_);
   for (std::size_t i = 0; i < said.size(); ++i)
     for (std::size_t b = 0; b < shares_.size(); ++b) {
       double start = std::max(said[i][b], link_free_[i]);
@@ -102,10 +107,75 @@ RoundClock::Buckets RoundClock::exchange(const Buckets& said, const MessageCosts
   return ends;
 }
 
+// What happens next is that a worker's exchange of a bucket begins, or that messages have left
+// their cards. Messages of one exchange share cards with each other, not with those of the exchange
+// before it, whose last ones may still be under way.
+RoundClock::Buckets RoundClock::exchange_over_cards(const Buckets& said, const MessageCosts& costs,
+                                                    std::vector<double>& link_free,
+                                                    const std::vector<double>& shares) {
+  struct Exchange {
+    std::size_t bucket = 0;
+    double start = 0, end = 0;
+    std::size_t under_way = 0;
+  };
+  const std::size_t n = said.size();
+  Buckets ends = said;
+  Cards cards(costs.cards);
+  std::vector<Exchange> exchanges(n);
+  std::vector<std::pair<std::size_t, double>> messages;  // worker that hears it, latency; by name
+  const auto plan = [&](std::size_t i) {
+    const std::size_t b = exchanges[i].bucket;
+    double start = std::max(said[i][b], link_free[i]);
+    for (const int j : costs.neighbours[i])
+      start = std::max(start, said[static_cast<std::size_t>(j)][b]);
+    exchanges[i].start = start;
+  };
+  const auto finish = [&](std::size_t i) {
+    ends[i][exchanges[i].bucket] = link_free[i] = exchanges[i].end;
+    exchanges[i].start = kNever;
+    if (++exchanges[i].bucket < shares.size()) plan(i);
+  };
+  const auto begin = [&](std::size_t i) {
+    Exchange& own = exchanges[i];
+    own.end = own.start + costs.exchanges[i].seconds(shares[own.bucket]);
+    own.under_way = costs.over_cards[i].size();
+    if (own.under_way == 0) return finish(i);
+    for (const CardMessage& message : costs.over_cards[i]) {
+      cards.begin(static_cast<int>(messages.size()), message.way,
+                  message.bytes * shares[own.bucket], message.link.bytes_per_second, own.start);
+      messages.emplace_back(i, message.link.latency_seconds);
+    }
+    own.start = kNever;
+  };
+  for (std::size_t i = 0; i < n; ++i) plan(i);
+  while (true) {
+    const auto next = std::ranges::min_element(exchanges, {}, &Exchange::start);
+    const double left = cards.next_end();
+    if (next->start == kNever && left == kNever) return ends;
+    if (next->start <= left) {
+      begin(static_cast<std::size_t>(next - exchanges.begin()));
+      continue;
+    }
+    for (const int name : cards.end_next()) {
+      const auto [i, latency] = messages[static_cast<std::size_t>(name)];
+      exchanges[i].end = std::max(exchanges[i].end, left + latency);
+      if (--exchanges[i].under_way == 0) finish(i);
+    }
+  }
+}
+
 std::vector<double> RoundClock::exchange_whole(const MessageCosts& costs) const {
   std::vector<double> ends = now_;
   if (costs.neighbours.empty()) {
     ends.assign(now_.size(), *std::max_element(now_.begin(), now_.end()) + costs.whole_seconds);
+    return ends;
+  }
+  if (!costs.over_cards.empty()) {
+    Buckets said;
+    for (const double now : now_) said.push_back({now});
+    std::vector<double> free(now_.size(), 0.0);
+    const Buckets heard = exchange_over_cards(said, costs, free, {1.0});
+    for (std::size_t i = 0; i < ends.size(); ++i) ends[i] = heard[i][0];
     return ends;
   }
   for (std::size_t i = 0; i < ends.size(); ++i) {

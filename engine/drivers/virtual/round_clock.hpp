@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/language/round.hpp"
+#include "engine/methods/network.hpp"
 
 namespace acid {
 
@@ -39,11 +40,20 @@ struct NeighbourCost {
   double seconds(double share) const { return latency_seconds + share * transfer_seconds; }
 };
 
+/// A message from a worker's neighbour on another node, which shares cards with others.
+struct CardMessage {
+  SharedWay way = {};
+  double bytes = 0;
+  LinkCost link = {};
+};
+
 /// What the messages of one exchange of a synchronous method cost.
 struct MessageCosts {
   // Where workers hear neighbours; empty where they hear all, by an all-reduce.
-  std::vector<std::vector<int>> neighbours = {};  // whom worker i hears
-  std::vector<NeighbourCost> exchanges = {};      // of worker i
+  std::vector<std::vector<int>> neighbours = {};          // whom worker i hears
+  std::vector<NeighbourCost> exchanges = {};              // of worker i, without those over cards
+  std::vector<std::vector<CardMessage>> over_cards = {};  // to worker i; empty: none has any
+  std::vector<double> cards = {};                         // NetworkModel::cards(), directed
   // Where they hear all: the seconds of an all-reduce of each bucket, and of the whole message.
   std::vector<double> bucket_seconds = {};
   double whole_seconds = 0;
@@ -62,7 +72,8 @@ struct MessageCosts {
 ///             changed. Elsewhere it is one bucket, saidᵢ = nowᵢ, as are messages that differ from
 ///             exchange to exchange. Where nothing is sent, endᵢ = nowᵢ. Neighbours: the exchange
 ///             of bucket b begins as soon as i and those it hears have said it and i's link is
-///             free, and ends at endᵢ,b, c_b later. All: end_b = max(maxᵢ saidᵢ,b, end_b−1) + c_b,
+///             free, and ends at endᵢ,b, c_b later; where messages share cards, when the last of
+///             them has come. All: end_b = max(maxᵢ saidᵢ,b, end_b−1) + c_b,
 ///             the same for all workers. Legs may end meanwhile.
 ///   hear      nowᵢ ← max(nowᵢ, endᵢ,B).
 ///   step      nowᵢ ← nowᵢ + Uᵢ, the optimiser's time. Right after hearing
@@ -100,6 +111,10 @@ class RoundClock {
     return began_[i] + work.gradient_seconds * (1 - (1 - forward_share_) * rest_[b]);
   }
   Buckets exchange(const Buckets& said, const MessageCosts& costs);
+  /// `link_free`: as link_free_; `shares`: of the buckets in `said`.
+  static Buckets exchange_over_cards(const Buckets& said, const MessageCosts& costs,
+                                     std::vector<double>& link_free,
+                                     const std::vector<double>& shares);
   std::vector<double> exchange_whole(const MessageCosts& costs) const;
   void step_by_buckets(const std::vector<RoundWork>& work, const Buckets& ends);
 

@@ -53,12 +53,21 @@ MessageCosts RoundCosts::of_all(double bytes) const {
 
 MessageCosts RoundCosts::of_peers(const MixingMatrix& weights, double bytes) const {
   MessageCosts costs;
+  if (network_.shares_cards() && bytes > 0) {
+    costs.over_cards.resize(static_cast<std::size_t>(workers_));
+    costs.cards = network_.cards(true);
+  }
   for (int i = 0; i < workers_; ++i) {
     NeighbourCost cost;
     std::vector<int>& partners = costs.neighbours.emplace_back();
     for (const Neighbour& heard : weights.neighbours[static_cast<std::size_t>(i)]) {
       partners.push_back(heard.worker);
       const LinkCost& link = network_.between(i, heard.worker);
+      if (!costs.over_cards.empty() && network_.share_a_card(i, heard.worker)) {
+        costs.over_cards[static_cast<std::size_t>(i)].push_back(
+            {network_.way(heard.worker, i, true), bytes, link});
+        continue;
+      }
       cost.latency_seconds = std::max(cost.latency_seconds, link.latency_seconds);
       cost.transfer_seconds += link.transfer_seconds(bytes);
     }

@@ -1,0 +1,195 @@
+#include "recipes/node_links.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <numeric>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "settings/sections.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kNetworkPath = "execution.virtual.network";
+
+struct Unit {
+  std::string_view name;
+  double factor;
+};
+constexpr std::array kTimes = {Unit{"", 1}, Unit{"s", 1}, Unit{"ms", 1e-3}, Unit{"us", 1e-6},
+                               Unit{"µs", 1e-6}};
+constexpr std::array kBandwidths = {Unit{"", 1},
+                                    Unit{"B/s", 1},
+                                    Unit{"kB/s", 1e3},
+                                    Unit{"MB/s", 1e6},
+                                    Unit{"GB/s", 1e9},
+                                    Unit{"bit/s", 1.0 / 8},
+                                    Unit{"kbit/s", 1e3 / 8},
+                                    Unit{"Mbit/s", 1e6 / 8},
+                                    Unit{"Gbit/s", 1e9 / 8}};
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r";
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+// A number and one of the units.
+std::optional<double> quantity(std::string_view text, std::span<const Unit> units) {
+  double value = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return std::nullopt;
+  const std::string_view name = trimmed(text.substr(static_cast<std::size_t>(rest - text.data())));
+  for (const Unit& unit : units)
+    if (unit.name == name) return value * unit.factor;
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> node_number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || rest != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+class LinksFile {
+ public:
+  LinksFile(Checker& checker, const Place& place, std::string path)
+      : checker_(checker), place_(place), path_(std::move(path)) {}
+
+  json read() {
+    json links = json::array();
+    std::ifstream file(path_);
+    std::string line;
+    while (std::getline(file, line)) {
+      ++number_;
+      const std::string_view text = trimmed(line);
+      if (text.empty() || text.front() == '#') continue;
+      const auto parts = split(text);
+      if (links.empty() && !begun_ && !node_number(parts[0])) {
+        begun_ = true;  // a line of titles
+        continue;
+      }
+      begun_ = true;
+      if (const auto link = link_of(parts)) links.push_back(*link);
+      if (failed_) return json::array();
+    }
+    if (links.empty()) report("it has no links");
+    return links;
+  }
+
+ private:
+  using Parts = std::vector<std::string_view>;
+
+  static Parts split(std::string_view text) {
+    Parts parts;
+    while (true) {
+      const std::size_t comma = text.find(',');
+      parts.push_back(trimmed(text.substr(0, comma)));
+      if (comma == std::string_view::npos) return parts;
+      text.remove_prefix(comma + 1);
+    }
+  }
+
+  std::optional<json> link_of(const Parts& parts) {
+    if (parts.size() < 3 || parts.size() > 4)
+      return report(fmt::format("line {} has {} columns", number_, parts.size()));
+    const auto a = node_number(parts[0]), b = node_number(parts[1]);
+    if (!a || !b || *a == *b)
+      return report(fmt::format("line {} must begin with the numbers of two nodes", number_));
+    if (!known_.insert(std::minmax(*a, *b)).second)
+      return report(fmt::format("line {} names the nodes {} and {} again", number_, *a, *b));
+    json link = {
+        {"nodes", {*a, *b}}, {"latency_seconds", nullptr}, {"bandwidth_bytes_per_second", nullptr}};
+    if (!parts[2].empty()) {
+      const auto latency = quantity(parts[2], kTimes);
+      if (!latency || !(*latency >= 0 && *latency < 1e15))
+        return report(fmt::format("line {}: '{}' is no latency", number_, parts[2]));
+      link["latency_seconds"] = *latency;
+    }
+    if (parts.size() == 4 && !parts[3].empty()) {
+      const auto bandwidth = quantity(parts[3], kBandwidths);
+      if (!bandwidth || !(*bandwidth > 0 && *bandwidth < 1e30))
+        return report(fmt::format("line {}: '{}' is no bandwidth", number_, parts[3]));
+      link["bandwidth_bytes_per_second"] = *bandwidth;
+    }
+    return link;
+  }
+
+  std::nullopt_t report(const std::string& what) {
+    failed_ = true;
+    checker_.diagnostics().error(
+        place_, fmt::format("{}.matrix: {}: {}", kNetworkPath, path_, what),
+        "write lines NODE,NODE,LATENCY,BANDWIDTH, such as 0,1,30 ms,100 Mbit/s; without units they "
+        "are seconds and bytes per second, and an empty column is the network's value");
+    return std::nullopt;
+  }
+
+  Checker& checker_;
+  const Place place_;
+  const std::string path_;
+  int number_ = 0;
+  bool begun_ = false, failed_ = false;
+  std::set<std::pair<std::int64_t, std::int64_t>> known_;
+};
+
+const Field& network_field(std::string_view name) {
+  return *table_of("execution").find("virtual")->table->find("network")->table->find(name);
+}
+
+}  // namespace
+
+void check_nodes(Checker& checker, const Node* node, json& network) {
+  if (node == nullptr) return;
+  if (const Node* const counts = node->find("workers_per_node")) {
+    const Field& field = network_field("workers_per_node");
+    const std::string path = fmt::format("{}.workers_per_node", kNetworkPath);
+    Field one = field;
+    one.type = FieldType::integer;
+    if (counts->is_list() && counts->children.empty())
+      checker.diagnostics().error(counts->place, fmt::format("{} is an empty list", path),
+                                  "write a number, or one for each node");
+    else if (auto value = checker.value(*counts, counts->is_list() ? field : one, path))
+      network["workers_per_node"] = value->is_array() ? *value : json::array({*value});
+  }
+  if (const Node* const matrix = node->find("matrix")) {
+    Field file = network_field("matrix");
+    file.type = FieldType::file;
+    const auto path = checker.value(*matrix, file, fmt::format("{}.matrix", kNetworkPath));
+    if (!path) return;
+    json links = LinksFile(checker, matrix->place, path->get<std::string>()).read();
+    if (!links.empty()) network["matrix"] = std::move(links);
+  }
+}
+
+void check_nodes_fit(const json& network, int workers, const Report& report) {
+  const std::string place = "execution.virtual.network.";
+  std::int64_t nodes = workers;
+  if (const auto found = network.find("workers_per_node"); found != network.end()) {
+    const auto counts = found->get<std::vector<std::int64_t>>();
+    const auto sum = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+    nodes = counts.size() > 1 ? static_cast<std::int64_t>(counts.size())
+                              : (workers + counts.front() - 1) / counts.front();
+    if (counts.size() > 1 && sum != workers)
+      report(place + "workers_per_node",
+             {fmt::format("{} nodes have {} workers, and the recipe {}", nodes, sum, workers),
+              "write one number for nodes that are alike; the last one may have fewer"});
+  }
+  if (const auto found = network.find("matrix"); found != network.end())
+    for (const json& link : *found)
+      for (const json& node : link["nodes"])
+        if (node.get<std::int64_t>() >= nodes)
+          return report(place + "matrix",
+                        {fmt::format("it names node {} of {}", node.dump(), nodes),
+                         fmt::format("nodes are numbered 0 to {}", nodes - 1)});
+}
+
+}  // namespace acid

@@ -1,0 +1,171 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engine/base/rng.hpp"
+#include "engine/methods/cards.hpp"
+#include "tests/catch.hpp"
+#include "tests/drivers/fixture.hpp"
+
+using namespace acid;
+using test::Setup;
+
+namespace {
+
+constexpr double kVector = 4000;  // bytes of the test's quadratic
+constexpr int kRounds = 5;
+
+NetworkModel network_of(int workers, std::vector<int> per_node, double bytes_per_second) {
+  NetworkModel network;
+  network.link = {0.25, bytes_per_second};
+  network.workers_per_node = std::move(per_node);
+  network.settle(workers);
+  return network;
+}
+
+double seconds_of(const std::string& algorithm, const NetworkModel& network,
+                  const std::string& graph = "complete", double scale = 1, int rounds = kRounds) {
+  Setup setup;
+  setup.topology = {{"kind", graph}};
+  setup.algorithm = algorithm;
+  setup.task = {{"dimension", static_cast<int>(kVector) / 4}};
+  setup.spec.budget.gradients = rounds * setup.workers;
+  setup.virtual_time.network = network;
+  setup.virtual_time.compute.gradient_seconds = scale;
+  setup.virtual_time.cost.buckets = 1;
+  return setup.run().position.seconds;
+}
+
+}  // namespace
+
+TEST_CASE("rates of messages on shared cards are max-min fair at every moment") {
+  constexpr int kCards = 5;
+  Stream stream(4, 1);
+  Cards cards({1, 2, 3, 4, 5});
+  double now = 0, sent = 0, total = 0;
+  int names = 0, under_way = 0;
+  for (int step = 0; step < 400; ++step) {
+    if (under_way < 12 && stream.below(2) == 0) {
+      const auto from = static_cast<int>(stream.below(kCards));
+      const auto to = (from + 1 + static_cast<int>(stream.below(kCards - 1))) % kCards;
+      const double bytes = 1 + stream.uniform();
+      cards.begin(names++, {from, to, -1}, bytes, stream.below(3) == 0 ? 0.1 : 0, now);
+      total += bytes;
+      ++under_way;
+    } else if (under_way > 0) {
+      const std::vector<double> load = cards.load();
+      sent += std::accumulate(load.begin(), load.end(), 0.0) / 2 * (cards.next_end() - now);
+      now = cards.next_end();
+      under_way -= static_cast<int>(cards.end_next().size());
+      continue;
+    }
+    const std::vector<double> load = cards.load();
+    for (std::size_t card = 0; card < load.size(); ++card)
+      REQUIRE(load[card] <= (static_cast<double>(card) + 1) * (1 + 1e-9));
+    if (under_way > 0 && stream.below(2) == 0) {  // somewhere on the way to the next end
+      const double then = now + stream.uniform() * (cards.next_end() - now);
+      sent += std::accumulate(load.begin(), load.end(), 0.0) / 2 * (then - now);
+      now = then;
+    }
+  }
+  while (!cards.idle()) {
+    const std::vector<double> load = cards.load();
+    sent += std::accumulate(load.begin(), load.end(), 0.0) / 2 * (cards.next_end() - now);
+    now = cards.next_end();
+    cards.end_next();
+  }
+  CHECK(sent == Approx(total).epsilon(1e-9));
+}
+
+TEST_CASE("a message gets what those that need less leave on its cards") {
+  Cards cards({10, 100, 100, 8});
+  cards.begin(0, {0, 1, -1}, 100, 2, 0);  // its link carries 2
+  cards.begin(1, {0, 2, -1}, 100, 0, 0);  // the other 8 of card 0
+  CHECK(cards.load()[0] == Approx(10));
+  CHECK(cards.next_end() == Approx(12.5));
+  cards.begin(2, {1, 2, 3}, 40, 0, 0);  // all of its path
+  cards.begin(3, {1, 2, 3}, 40, 0, 0);
+  CHECK(cards.load()[3] == Approx(8));
+  CHECK(cards.next_end() == Approx(10));
+  CHECK(cards.end_next() == std::vector<int>{2, 3});
+  CHECK(cards.end_next() == std::vector<int>{1});
+  CHECK(cards.next_end() == Approx(50));
+}
+
+TEST_CASE("messages of a node's workers share its card") {
+  // Of the 7 neighbours of a worker 4 are on the other of 2 nodes: 16 messages cross each way.
+  CHECK(seconds_of("d-psgd", network_of(8, {4}, kVector)) == Approx(kRounds * 16.25));
+  CHECK(seconds_of("d-psgd", network_of(8, {6, 2}, kVector)) == Approx(kRounds * 12.25));
+  // Inside a node nothing takes time unless it is said.
+  NetworkModel inside = network_of(8, {8}, kVector);
+  CHECK(seconds_of("d-psgd", inside) == Approx(kRounds));
+  inside.inside = {0.5, kVector / 2};
+  CHECK(seconds_of("d-psgd", inside) == Approx(kRounds * (7 * 2 + 0.5)));
+  // On a ring of 2 nodes each card has 2 messages each way at once.
+  CHECK(seconds_of("d-psgd", network_of(8, {4}, kVector), "ring") == Approx(kRounds * 2.25));
+}
+
+TEST_CASE("pairs share cards while they are under way") {
+  const auto seconds = [](const std::vector<int>& per_node) {
+    NetworkModel network = network_of(8, per_node, 2 * kVector);
+    network.inside = network.link;
+    return seconds_of("ad-psgd", network, "complete", 1, 100);
+  };
+  // Often more than one of a node's 4 workers exchange with the other node.
+  CHECK(seconds({4}) > 1.05 * seconds({}));
+  CHECK(seconds({8}) == seconds({}));
+}
+
+TEST_CASE("one worker on each node is a network without nodes, bit for bit") {
+  for (const char* algorithm : {"ad-psgd", "d-psgd", "ar-sgd", "sgp"})
+    CHECK(seconds_of(algorithm, network_of(8, {1}, 2 * kVector)) ==
+          seconds_of(algorithm, network_of(8, {}, 2 * kVector)));
+}
+
+TEST_CASE("twice the durations are twice the seconds, and bandwidth slows no synchronous method") {
+  for (const char* algorithm : {"d-psgd", "ar-sgd"})
+    for (const std::vector<int>& per_node : {std::vector<int>{}, {2}, {5, 3}}) {
+      double before = 1e300;
+      for (const double bandwidth : {kVector / 4, kVector / 2, kVector, 3 * kVector}) {
+        INFO(algorithm << " at " << bandwidth);
+        const NetworkModel network = network_of(8, per_node, bandwidth);
+        const double seconds = seconds_of(algorithm, network, "exponential");
+        NetworkModel slow = network;
+        slow.link = {2 * network.link.latency_seconds, bandwidth / 2};
+        slow.settle(8);
+        CHECK(seconds_of(algorithm, slow, "exponential", 2) == Approx(2 * seconds));
+        CHECK(seconds <= before * (1 + 1e-9));
+        before = seconds;
+      }
+    }
+}
+
+TEST_CASE("a hierarchical all-reduce goes round inside the nodes and among them") {
+  NetworkModel network = network_of(8, {4}, 1e6);
+  network.inside = {0.001, 1e7};
+  network.all_reduce = AllReduceKind::hierarchical;
+  const double inside = 6 * (0.001 + 0.25 * 0.1), among = 2 * (0.25 + 0.5);
+  CHECK(network.all_reduce_seconds(8, 1e6) == Approx(inside + among));
+  network.backend_factor = 0.5;
+  CHECK(network.all_reduce_seconds(8, 1e6) == Approx(6 * (0.001 + 0.05) + 2 * (0.25 + 1)));
+  // In the last step of recursive doubling all 4 workers of a node send at once.
+  network.backend_factor = 1;
+  network.all_reduce = AllReduceKind::recursive_doubling;
+  CHECK(network.all_reduce_seconds(8, 1e6) == Approx(2 * (0.001 + 0.1) + 0.25 + 4));
+}
+
+TEST_CASE("a window limits a link by its round trip, and a path is shared") {
+  NetworkModel network;
+  network.link = {0.05, 1e8};
+  network.window_bytes = 1e5;
+  network.workers_per_node = {4};
+  network.between_nodes[{0, 1}] = {0.1, 2e6};
+  network.settle(12);
+  CHECK(network.between(0, 11).bytes_per_second == Approx(1e6));
+  CHECK(network.between(0, 4).bytes_per_second == Approx(5e5));
+  CHECK(network.between(0, 3).is_instant());
+  CHECK(network.cards(false).back() == 2e6);
+  CHECK(network.way(0, 4, false) == SharedWay{0, 1, 3});
+  CHECK(network.way(4, 0, true) == SharedWay{1, 3, 7});
+  CHECK(network.way(0, 11, true) == SharedWay{0, 5, -1});
+}
