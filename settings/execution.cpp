@@ -272,6 +272,15 @@ constexpr Fields kExecution = fields<Execution>(
          at_least(1).at_most(1e6))
          .as(FieldType::integer)
          .unused(&use::max_backlog),
+     key<&Execution::max_load>(
+         "max_load", "null",
+         "the plan is refused unless every worker's load is below this; with 1, unless all can "
+         "keep "
+         "up with their exchanges; absent: any load, and the throttle holds gradients",
+         above(0))
+         .later()
+         .placement()
+         .unused(&use::max_load),
      key<&Execution::max_restarts>("max_restarts", "3",
                                    "how often acid run restarts a worker whose process died",
                                    at_least(0).at_most(1e6))

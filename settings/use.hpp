@@ -104,6 +104,9 @@ inline const char* max_backlog(const Run& run) {
   return gossips(run) ? unless(!simulates(run) || !is_instant(run), kInstant)
                       : without_exchanges(run);
 }
+inline const char* max_load(const Run& run) {
+  return simulates(run) ? max_backlog(run) : "only simulated exchanges have a load beforehand";
+}
 template <DriverKind driver>
 const char* without_driver(const Run& run) {
   return unless(run.settings.execution.driver == driver, entry_of(driver).unused);

@@ -293,7 +293,7 @@ constexpr auto kBroken = std::to_array<Broken>({
      "is for the virtual driver, not for threads"},
     {"star overload",
      "[workers]\ncount = 16\n[topology]\nkind = \"star\"\n"
-     "[execution.virtual.network]\nlatency_seconds = 0.5\n"
+     "[execution]\nmax_load = 1\n[execution.virtual.network]\nlatency_seconds = 0.5\n"
      "«[[algorithms]]»\nkind = \"ad-psgd\"",
      "worker 0 cannot keep up"},
     // MPI.

@@ -23,6 +23,7 @@ struct Unused {
 constexpr Unused kUnused[] = {
     {"[execution.threads]\nexchange_threads = 2", "execution.threads has no effect", 1},
     {"[execution]\nmax_backlog = 8", "execution.max_backlog has no effect", 2},
+    {"[execution]\nmax_load = 1", "execution.max_load has no effect: messages take no time", 2},
     {"[execution]\ndriver = \"threads\"\n[execution.virtual.network]\nlatency_seconds = 1",
      "execution.virtual has no effect", 3},
     {"[optimizer]\ndecay_one_dimensional = false",
