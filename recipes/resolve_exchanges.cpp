@@ -16,9 +16,8 @@ constexpr double kHighLoad = 0.3;
 constexpr double kNoticeable = 0.1;  // gradients that an all-reduce takes
 constexpr double kMostDrawn = 3e8;   // edges, for spectral = "realised": some seconds
 
-// The largest rate with a load below 1, to which it is proportional, rounded down to three digits.
-std::string feasible_rate(double rate, double load) {
-  const double limit = rate / load;
+// The largest rate below `limit` with three digits.
+std::string feasible_rate(double limit) {
   const double unit = std::pow(10, std::floor(std::log10(limit)) - 2);
   return fmt::format("{:.6g}", (std::ceil(limit / unit) - 1) * unit);
 }
@@ -77,13 +76,13 @@ void Resolver::look_at_load(const Load& load, double rate) {
                       what, load.largest, rate, why),
           fmt::format("the largest feasible communication_rate is {} here; or use a topology "
                       "without hubs, or a faster network",
-                      feasible_rate(rate, load.largest / std::min(most, 1.0))));
+                      feasible_rate(load.rate_at(std::min(most, 1.0), rate))));
   } else if (overloaded) {
     warn_of_load(fmt::format(
         "worker {} cannot keep up: its exchanges take {:.3g} times the time it has (load {:.3g}), "
         "so the throttle holds gradients: workers make about {:.3g} exchanges and {:.3g} gradients "
         "in the time of a gradient, instead of {} and 1",
-        load.worker, load.largest, load.largest, rate / load.largest, 1 / load.largest, rate));
+        load.worker, load.largest, load.largest, rate * load.pace(), load.pace(), rate));
   } else if (load.largest > kHighLoad) {
     warn_of_load(
         fmt::format("worker {} spends {:.0f} % of its time in exchanges (load {:.3g}, high above "

@@ -44,6 +44,17 @@ TEST_CASE("the optimiser's time lengthens a gradient, so that exchanges load it 
   CHECK(run_with.load.largest == Approx(0.08));
 }
 
+TEST_CASE("what exchanges take of the workers' own time lengthens both them and the unit") {
+  // An exchange takes 0.1 + 0.25 s, a unit the gradient and one exchange's 0.25 s.
+  const std::string own = "[execution.virtual.cost]\nexchange_seconds = 0.25";
+  CHECK(run("latency_seconds = 0.1", own).load.largest == Approx(0.35 / 1.25));
+  CHECK(run("", own).load.largest == Approx(0.25 / 1.25));
+  const auto limited = errors_of(completed(
+      "[execution]\nmax_load = 0.2\n[execution.virtual.network]\nlatency_seconds = 0.25\n" + own));
+  REQUIRE(limited.size() == 1);  // 0.5 r / (1 + 0.25 r) = 0.2 at r = 0.2 / 0.45
+  CHECK_THAT(limited[0].remedy, ContainsSubstring("communication_rate is 0.444 here"));
+}
+
 TEST_CASE("one slow link loads its two workers") {
   const PlannedRun slow = run("edges = [{ edge = [2, 3], latency_seconds = 0.4 }]");
   CHECK(slow.load.largest == Approx(0.2));  // λ₂₃ = ½

@@ -42,6 +42,8 @@ constexpr Unused kUnused[] = {
      "execution.virtual.gradient_clock has no effect", 2},
     {"[execution.virtual]\ncost = { buckets = 4 }\nnetwork = { latency_seconds = 0.1 }\n",
      "execution.virtual.cost.buckets has no effect", 2},
+    {"[execution.virtual]\ncost = { exchange_seconds = 0.1 }\n[[algorithms]]\nkind = \"ar-sgd\"",
+     "execution.virtual.cost.exchange_seconds has no effect: an all-reduce", 2},
     {"[execution.virtual]\nnetwork = { all_reduce = \"tree\", latency_seconds = 0.1 }\n",
      "execution.virtual.network.all_reduce has no effect", 2},
     {"[budget]\nnormalised_time = 9\n[optimizer]\nlearning_rate = 1\n"

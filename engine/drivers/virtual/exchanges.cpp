@@ -7,8 +7,9 @@ namespace {
 
 constexpr const char* kOffers = "offer";
 
-bool takes_time(const NetworkModel& network, double bytes) {
-  if (network.link.seconds(bytes) > 0) return true;
+bool takes_time(const VirtualOptions& options, double bytes) {
+  const NetworkModel& network = options.network;
+  if (options.cost.exchange_seconds > 0 || network.link.seconds(bytes) > 0) return true;
   for (const auto& [edge, cost] : network.edges)
     if (cost.seconds(bytes) > 0) return true;
   return false;
@@ -31,7 +32,8 @@ VirtualExchanges::VirtualExchanges(const Run& run, const VirtualOptions& options
       player_(player),
       message_size_(message_size(run)),
       message_bytes_(message_bytes(run)),
-      instant_(!takes_time(options.network, message_bytes_)),
+      own_seconds_(options.cost.exchange_seconds),
+      instant_(!takes_time(options, message_bytes_)),
       fetches_ahead_(options.threads == 0 &&
                      4.0 * static_cast<double>(message_size_) <= kLongestFetched),
       schedule_(*run.spec.topology, run.spec.method.rate, run.spec.seeds),
@@ -58,7 +60,7 @@ void VirtualExchanges::exchange_at_once(const DueEdge& edge) {
 }
 
 bool VirtualExchanges::begin(const DueEdge& edge) {
-  const double duration = network_.between(edge.i, edge.j).seconds(message_bytes_);
+  const double duration = network_.between(edge.i, edge.j).seconds(message_bytes_) + own_seconds_;
   const double now = timetable_.seconds();
   workers_.state(edge.i).exchanging_since = workers_.state(edge.j).exchanging_since = now;
   if (duration == 0) {
@@ -101,6 +103,8 @@ void VirtualExchanges::apply(const DueEdge& edge) {
 
 void VirtualExchanges::finish(const DueEdge& edge) {
   matchmaker_.finish(edge);
+  workers_.owe(edge.i);
+  workers_.owe(edge.j);
   end_spans(edge, workers_.state(edge.i).exchanging_since, workers_.state(edge.j).exchanging_since);
   edges_.add(edge.i, edge.j);
 }
