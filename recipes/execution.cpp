@@ -73,6 +73,7 @@ void check_durations(Checker& checker, const Node* node, const json& model) {
   refuse_unless(model["random_slowdown"] == no_slowdown(), "random_slowdown");
   refuse_unless(model["pauses"].empty(), "pauses");
   refuse_unless(model["cost"].value("optimizer_share", json()) == 0.0, "cost.optimizer_share");
+  refuse_unless(!model["cost"].contains("exchange_seconds"), "cost.exchange_seconds");
 }
 
 }  // namespace

@@ -1,19 +1,38 @@
 #include "recipes/gossip_load.hpp"
 
+#include <utility>
 #include <vector>
 
 namespace acid {
 namespace {
 
-// Seconds per unit of normalised time while every worker computes: 1 / mean of 1/E[durationᵢ].
-double unit_seconds(int workers, const VirtualOptions& model) {
+// Seconds per unit of normalised time while no worker is held: 1 / mean of 1/E[durationᵢ] where
+// exchanges take nothing of the workers' own time. `rates`: Λᵢᵢ by worker.
+double unit_seconds(int workers, const VirtualOptions& model, const std::vector<double>& rates) {
   const ComputeModel& compute = model.compute;
   const double seconds = compute.gradient_seconds *
                          (1 + compute.slowdown_probability * (compute.slowdown_factor - 1)) *
                          (1 + model.cost.optimizer_share);
-  double speeds = workers;
+  double speeds = workers, gradients = workers;
   for (const double factor : compute.slow_factors) speeds += 1 / factor - 1;
-  return seconds * workers / speeds;
+  for (std::size_t i = 0; i < rates.size(); ++i)
+    gradients += model.cost.exchange_seconds * rates[i] /
+                 (seconds * (compute.slow_factors.empty() ? 1 : compute.slow_factors[i]));
+  return seconds * gradients / speeds;
+}
+
+// Pairs whose link may differ from the network's.
+std::vector<std::pair<int, int>> differing_links(const Topology& topology,
+                                                 const NetworkModel& network) {
+  std::vector<std::pair<int, int>> pairs;
+  if (network.nodes() == 0 && network.between_nodes.empty()) {
+    for (const auto& [edge, link] : network.edges) pairs.push_back(edge);
+    return pairs;
+  }
+  for (int i = 0; i < topology.workers(); ++i)
+    for (int j = i + 1; j < topology.workers(); ++j)
+      if (topology.adjacent(i, j)) pairs.emplace_back(i, j);
+  return pairs;
 }
 
 }  // namespace
@@ -21,27 +40,49 @@ double unit_seconds(int workers, const VirtualOptions& model) {
 Load gossip_load(const Topology& topology, double rate, double vector_bytes,
                  const VirtualOptions& model) {
   const int n = topology.workers();
-  const double usual = model.network.link.seconds(vector_bytes);
-  std::vector<double> busy(static_cast<std::size_t>(n));
-  for (int i = 0; i < n; ++i)
-    busy[static_cast<std::size_t>(i)] = topology.worker_rate(i, rate) * usual;
-  for (const auto& [edge, link] : model.network.edges) {
-    const auto [i, j] = edge;
-    const double extra = topology.edge_rate(i, j, rate) * (link.seconds(vector_bytes) - usual);
+  const NetworkModel& network = model.network;
+  const double usual = network.link.seconds(vector_bytes);
+  std::vector<double> busy, rates;
+  for (int i = 0; i < n; ++i) {
+    rates.push_back(topology.worker_rate(i, rate));
+    busy.push_back(rates.back() * (usual + model.cost.exchange_seconds));
+  }
+  const std::vector<double> bandwidths = network.cards(false);
+  std::vector<double> cards(bandwidths.size());  // bytes per unit of time
+  std::vector<int> users(bandwidths.size());     // a worker that uses it
+  for (const auto& [i, j] : differing_links(topology, network)) {
+    const double often = topology.edge_rate(i, j, rate);
+    const double extra = often * (network.between(i, j).seconds(vector_bytes) - usual);
     busy[static_cast<std::size_t>(i)] += extra;
     busy[static_cast<std::size_t>(j)] += extra;
+    if (!network.share_a_card(i, j)) continue;
+    const SharedWay way = network.way(i, j, false);
+    for (std::size_t k = 0; k < way.size(); ++k) {
+      if (way[k] < 0) continue;
+      cards[static_cast<std::size_t>(way[k])] += often * vector_bytes;
+      users[static_cast<std::size_t>(way[k])] = k == 0 ? i : j;
+    }
   }
-  Load load;
-  const double unit = unit_seconds(n, model);
+  Load load{.unit_seconds = unit_seconds(n, model, rates),
+            .alone_seconds = unit_seconds(n, model, {})};
   for (int i = 0; i < n; ++i) {
-    const double share = busy[static_cast<std::size_t>(i)] / unit;
-    if (share > load.largest) load = {share, i};
+    const double share = busy[static_cast<std::size_t>(i)] / load.unit_seconds;
+    if (share <= load.largest) continue;
+    load.largest = share;
+    load.worker = i;
+  }
+  // A card that carries more than it can holds up the workers of its node.
+  for (std::size_t card = 0; card < cards.size(); ++card) {
+    const double share = cards[card] / bandwidths[card] / load.unit_seconds;
+    if (share <= load.largest) continue;
+    load.largest = share;
+    load.worker = users[card];
   }
   return load;
 }
 
 double all_reduce_load(int workers, double vector_bytes, const VirtualOptions& model) {
-  return model.network.all_reduce_seconds(workers, vector_bytes) / unit_seconds(workers, model);
+  return model.network.all_reduce_seconds(workers, vector_bytes) / unit_seconds(workers, model, {});
 }
 
 }  // namespace acid

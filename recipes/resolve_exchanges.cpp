@@ -16,9 +16,8 @@ constexpr double kHighLoad = 0.3;
 constexpr double kNoticeable = 0.1;  // gradients that an all-reduce takes
 constexpr double kMostDrawn = 3e8;   // edges, for spectral = "realised": some seconds
 
-// The largest rate with a load below 1, to which it is proportional, rounded down to three digits.
-std::string feasible_rate(double rate, double load) {
-  const double limit = rate / load;
+// The largest rate below `limit` with three digits.
+std::string feasible_rate(double limit) {
   const double unit = std::pow(10, std::floor(std::log10(limit)) - 2);
   return fmt::format("{:.6g}", (std::ceil(limit / unit) - 1) * unit);
 }
@@ -56,22 +55,46 @@ void Resolver::look_at_exchanges(const Method& method) {
   const Load load = gossip_load(*topology_, rate, static_cast<double>(message.bytes()), model);
   plan_.load.largest = load.largest;
   plan_.load.worker = load.worker;
-  if (load.largest >= 1) {
+  look_at_load(load, rate);
+}
+
+// A load from 1 on is no mistake: the throttle holds gradients until the exchanges have caught up.
+// Where there are none to hold, due exchanges would wait in a list that grows until the end.
+void Resolver::look_at_load(const Load& load, double rate) {
+  const double most = settings_.execution.max_load.value_or(kNever);
+  const bool overloaded = load.largest >= 1;
+  if (load.largest >= most || (overloaded && consensus_only_)) {
+    const std::string what =
+        overloaded ? fmt::format("cannot keep up: its exchanges take {:.3g} times the time it has",
+                                 load.largest)
+                   : fmt::format("spends {:.0f} % of its time in exchanges", 100 * load.largest);
+    const std::string why = overloaded && consensus_only_
+                                ? "no gradients are there to be held meanwhile"
+                                : fmt::format("execution.max_load is {}", most);
     error("algorithm",
-          fmt::format("worker {} cannot keep up: its exchanges take {:.3g} times the time it has "
-                      "(load {:.3g} at communication_rate {})",
-                      load.worker, load.largest, load.largest, rate),
+          fmt::format("worker {} {} (load {:.3g} at communication_rate {}), and {}", load.worker,
+                      what, load.largest, rate, why),
           fmt::format("the largest feasible communication_rate is {} here; or use a topology "
                       "without hubs, or a faster network",
-                      feasible_rate(rate, load.largest)));
+                      feasible_rate(load.rate_at(std::min(most, 1.0), rate))));
+  } else if (overloaded) {
+    warn_of_load(fmt::format(
+        "worker {} cannot keep up: its exchanges take {:.3g} times the time it has (load {:.3g}), "
+        "so the throttle holds gradients: workers make about {:.3g} exchanges and {:.3g} gradients "
+        "in the time of a gradient, instead of {} and 1",
+        load.worker, load.largest, load.largest, rate * load.pace(), load.pace(), rate));
   } else if (load.largest > kHighLoad) {
-    plan_.warnings.push_back(
+    warn_of_load(
         fmt::format("worker {} spends {:.0f} % of its time in exchanges (load {:.3g}, high above "
                     "{}): gradients will wait",
                     load.worker, 100 * load.largest, load.largest, kHighLoad));
-    out_.warn(place("algorithm"),
-              {plan_.warnings.back(), "lower communication_rate or use a faster network"});
   }
+}
+
+void Resolver::warn_of_load(std::string what) {
+  plan_.warnings.push_back(std::move(what));
+  out_.warn(place("algorithm"),
+            {plan_.warnings.back(), "lower communication_rate or use a faster network"});
 }
 
 void Resolver::look_at_agreement(const Method& method) {

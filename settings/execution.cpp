@@ -192,6 +192,14 @@ constexpr Fields kCost = fields<CostModel>(
          "optimizer_share", "0.0",
          "the optimiser's time in gradient durations, on top of the gradient, for every algorithm",
          at_least(0).at_most(1e6)),
+     key<&CostModel::exchange_seconds>(
+         "exchange_seconds", "0.0",
+         "a worker's own time for an exchange, in seconds: a lock, a pass over memory; it lasts so "
+         "much longer, and so does the gradient that is computed when it ends; in rounds for each "
+         "message heard from a neighbour",
+         at_least(0).at_most(1e9))
+         .later()
+         .unused(&use::exchange_seconds),
      key<&CostModel::bucket_bytes>(
          "bucket_bytes", "26214400",
          "size of the pieces in which exchanges overlap the backward pass (PyTorch: 25 MiB)",
@@ -328,6 +336,15 @@ constexpr Fields kExecution = fields<Execution>(
          at_least(1).at_most(1e6))
          .as(FieldType::integer)
          .unused(&use::max_backlog),
+     key<&Execution::max_load>(
+         "max_load", "null",
+         "the plan is refused unless every worker's load is below this; with 1, unless all can "
+         "keep "
+         "up with their exchanges; absent: any load, and the throttle holds gradients",
+         above(0))
+         .later()
+         .placement()
+         .unused(&use::max_load),
      key<&Execution::max_restarts>("max_restarts", "3",
                                    "how often acid run restarts a worker whose process died",
                                    at_least(0).at_most(1e6))

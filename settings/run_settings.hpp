@@ -74,6 +74,7 @@ struct ExecutionSettings {
   bool cuda = false;  // workers' memory; analytic tasks still compute on the CPU
   int threads_per_worker = 1;
   double max_backlog = 4;
+  std::optional<double> max_load;  // of the busiest worker, from plans; absent: any
   int max_restarts = 3;
   VirtualOptions simulation;  // but for its threads, which are no setting
   ThreadsSettings threads;

@@ -93,8 +93,13 @@ inline const char* compute_seed(const Run& run) {
   return unless(draws_durations(run), "no duration is drawn at random");
 }
 inline const char* max_backlog(const Run& run) {
-  return gossips(run) ? unless(!simulates(run) || !is_instant(run), kInstant)
+  return gossips(run) ? unless(!simulates(run) || !is_instant(run) ||
+                                   simulated(run).cost.exchange_seconds > 0,
+                               kInstant)
                       : without_exchanges(run);
+}
+inline const char* max_load(const Run& run) {
+  return simulates(run) ? max_backlog(run) : "only simulated exchanges have a load beforehand";
 }
 template <DriverKind driver>
 const char* without_driver(const Run& run) {
@@ -126,6 +131,11 @@ inline const char* without_buckets(const Run& run) {
   if (alone(run)) return kAlone;
   if (is_instant(run)) return kInstant;
   return unless(has_buckets(run), "no algorithm here overlaps its messages with the backward pass");
+}
+inline const char* exchange_seconds(const Run& run) {
+  if (alone(run) && !run.method.has_server()) return kAlone;
+  const bool in_turns = !run.method.turns.empty();
+  return unless(in_turns || run.method.peers != Peers::all, "an all-reduce is the network's work");
 }
 inline const char* on_loss(const Run& run) {
   const auto& mpi = run.settings.execution.mpi;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 #include <new>
+#include <numeric>
 #include <set>
 
 #include "engine/base/names.hpp"
@@ -41,6 +42,13 @@ class ChosenMetrics final : public Recorder {
   Recorder& to_;
   const std::optional<std::set<std::string, std::less<>>>& chosen_;  // absent: all of them
 };
+
+// The share of the run's time in which workers waited.
+double idle_share(const Outcome& outcome) {
+  const std::vector<double>& idle = outcome.worker_idle_seconds;
+  const double all = outcome.position.seconds * static_cast<double>(idle.size());
+  return all > 0 ? std::reduce(idle.begin(), idle.end()) / all : 0;
+}
 
 // The system distributes cores among threads and processes; with tiny gradients the shares can be
 // very uneven, and then the run says little about the method.
@@ -196,8 +204,8 @@ AttemptResult Attempt::drive_and_save(const Drive& drive, RunWriter& writer) {
   if (outcome.holds > 0)
     writer.note(Severity::info,
                 fmt::format("the throttle held {} of {} gradients until their worker had caught "
-                            "up with its exchanges",
-                            outcome.holds, outcome.position.gradients));
+                            "up with its exchanges; workers waited {:.3g} % of the time",
+                            outcome.holds, outcome.position.gradients, 100 * idle_share(outcome)));
   note_uneven_pace(writer, run_, outcome);
   AttemptResult result = result_of(outcome, run_.spec);
   // In virtual time, and between rounds, nothing comes too late.

@@ -104,6 +104,11 @@ const std::vector<Case>& cases() {
          s.spec.max_backlog = 1;
          s.virtual_time.network.link.latency_seconds = 0.4;
        }},
+      {"ad-psgd whose exchanges take its workers' time, with a pause",
+       [](Setup& s) {
+         s.virtual_time.cost.exchange_seconds = 0.4;
+         s.virtual_time.compute.pauses = {{1, 5.0, 4.0}};
+       }},
       {"a2cid2 on the poisson clock",
        [](Setup& s) {
          s.algorithm = "a2cid2";

@@ -270,6 +270,11 @@ constexpr auto kBroken = std::to_array<Broken>({
      "at least 0 and at most 1"},
     {"an optimiser that gives time back", "[execution.virtual.cost]\noptimizer_share = «-0.1»",
      "at least 0"},
+    {"an exchange that gives time back", "[execution.virtual.cost]\nexchange_seconds = «-0.1»",
+     "at least 0"},
+    {"an exchange's own time without gradients that take any",
+     "[execution.virtual]\ngradient_clock = \"poisson\"\ncost.exchange_seconds = «0.1»",
+     "no effect with gradient_clock = \"poisson\""},
     {"an unknown all-reduce of the network",
      "[execution.virtual.network]\nall_reduce = «\"recursive\"»",
      "unknown execution.virtual.network.all_reduce 'recursive'"},
@@ -293,7 +298,7 @@ constexpr auto kBroken = std::to_array<Broken>({
      "is for the virtual driver, not for threads"},
     {"star overload",
      "[workers]\ncount = 16\n[topology]\nkind = \"star\"\n"
-     "[execution.virtual.network]\nlatency_seconds = 0.5\n"
+     "[execution]\nmax_load = 1\n[execution.virtual.network]\nlatency_seconds = 0.5\n"
      "«[[algorithms]]»\nkind = \"ad-psgd\"",
      "worker 0 cannot keep up"},
     // MPI.

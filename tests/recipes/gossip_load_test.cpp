@@ -46,6 +46,17 @@ TEST_CASE("the optimiser's time lengthens a gradient, so that exchanges load it 
   CHECK(run_with.load.largest == Approx(0.08));
 }
 
+TEST_CASE("what exchanges take of the workers' own time lengthens both them and the unit") {
+  // An exchange takes 0.1 + 0.25 s, a unit the gradient and one exchange's 0.25 s.
+  const std::string own = "[execution.virtual.cost]\nexchange_seconds = 0.25";
+  CHECK(run("latency_seconds = 0.1", own).load.largest == Approx(0.35 / 1.25));
+  CHECK(run("", own).load.largest == Approx(0.25 / 1.25));
+  const auto limited = errors_of(completed(
+      "[execution]\nmax_load = 0.2\n[execution.virtual.network]\nlatency_seconds = 0.25\n" + own));
+  REQUIRE(limited.size() == 1);  // 0.5 r / (1 + 0.25 r) = 0.2 at r = 0.2 / 0.45
+  CHECK_THAT(limited[0].remedy, ContainsSubstring("communication_rate is 0.444 here"));
+}
+
 TEST_CASE("one slow link loads its two workers") {
   const PlannedRun slow = run("edges = [{ edge = [2, 3], latency_seconds = 0.4 }]");
   CHECK(slow.load.largest == Approx(0.2));  // λ₂₃ = ½
@@ -87,10 +98,42 @@ TEST_CASE("a load above 0.3 is a warning") {
   CHECK(plan.warnings[0].line > 0);
 }
 
-TEST_CASE("a load from 1 on is an error with the largest feasible rate, which is feasible") {
-  const std::string star =
-      "[workers]\ncount = 16\n[topology]\nkind = \"star\"\n"
-      "[execution.virtual.network]\nlatency_seconds = 0.5\n";
+namespace {
+
+const std::string kStar =
+    "[workers]\ncount = 16\n[topology]\nkind = \"star\"\n"
+    "[execution.virtual.network]\nlatency_seconds = 0.5\n";
+
+}  // namespace
+
+TEST_CASE("a load above 1 is a warning with the pace that the throttle leaves") {
+  const Plan plan = compiled(kStar);
+  REQUIRE(plan.warnings.size() == 1);
+  CHECK_THAT(plan.warnings[0].message,
+             ContainsSubstring("worker 0 cannot keep up") &&
+                 ContainsSubstring("about 0.25 exchanges and 0.25 gradients"));
+  CHECK(plan.runs[0].load.largest == Approx(4));
+}
+
+TEST_CASE("max_load refuses a load that is not below it, and leaves a run's id alone") {
+  const std::string slow = "[execution.virtual.network]\nlatency_seconds = 0.25\n";
+  CHECK(digest(slow + "[execution]\nmax_load = 0.26\n") == digest(slow));
+  const Diagnostic error = errors_of(completed(slow + "[execution]\nmax_load = 0.2\n")).at(0);
+  CHECK_THAT(error.message, ContainsSubstring("spends 25 % of its time in exchanges") &&
+                                ContainsSubstring("execution.max_load is 0.2"));
+  CHECK_THAT(error.remedy, ContainsSubstring("communication_rate is 0.799 here"));
+}
+
+TEST_CASE("a load from 1 on is an error where no gradient can be held") {
+  const auto errors = errors_of(completed(
+      kStar + "[execution.virtual]\ngradient_clock = \"none\"\n[budget]\nnormalised_time = 9\n"));
+  REQUIRE(errors.size() == 1);
+  CHECK_THAT(errors[0].message, ContainsSubstring("worker 0 cannot keep up") &&
+                                    ContainsSubstring("no gradients are there to be held"));
+}
+
+TEST_CASE("with max_load = 1 a load from 1 on is an error with a rate that is feasible") {
+  const std::string star = kStar + "[execution]\nmax_load = 1\n";
   const auto errors = errors_of(completed(star));
   REQUIRE(errors.size() == 1);
   CHECK_THAT(errors[0].message, ContainsSubstring("worker 0") && ContainsSubstring("load 4"));

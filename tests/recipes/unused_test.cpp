@@ -23,6 +23,7 @@ struct Unused {
 constexpr Unused kUnused[] = {
     {"[execution.threads]\nexchange_threads = 2", "execution.threads has no effect", 1},
     {"[execution]\nmax_backlog = 8", "execution.max_backlog has no effect", 2},
+    {"[execution]\nmax_load = 1", "execution.max_load has no effect: messages take no time", 2},
     {"[execution]\ndriver = \"threads\"\n[execution.virtual.network]\nlatency_seconds = 1",
      "execution.virtual has no effect", 3},
     {"[optimizer]\ndecay_one_dimensional = false",
@@ -41,6 +42,8 @@ constexpr Unused kUnused[] = {
      "execution.virtual.gradient_clock has no effect", 2},
     {"[execution.virtual]\ncost = { buckets = 4 }\nnetwork = { latency_seconds = 0.1 }\n",
      "execution.virtual.cost.buckets has no effect", 2},
+    {"[execution.virtual]\ncost = { exchange_seconds = 0.1 }\n[[algorithms]]\nkind = \"ar-sgd\"",
+     "execution.virtual.cost.exchange_seconds has no effect: an all-reduce", 2},
     {"[execution.virtual]\nnetwork = { all_reduce = \"tree\", latency_seconds = 0.1 }\n",
      "execution.virtual.network.all_reduce has no effect", 2},
     {"[budget]\nnormalised_time = 9\n[optimizer]\nlearning_rate = 1\n"

@@ -24,7 +24,8 @@ VirtualExchanges::VirtualExchanges(const Run& run, const VirtualOptions& options
       player_(player),
       message_size_(message_size(run)),
       message_bytes_(message_bytes(run)),
-      instant_(options.network.is_instant()),
+      own_seconds_(options.cost.exchange_seconds),
+      instant_(options.network.is_instant() && own_seconds_ == 0),
       fetches_ahead_(options.threads == 0 &&
                      4.0 * static_cast<double>(message_size_) <= kLongestFetched),
       schedule_(*run.spec.topology, run.spec.method.rate, run.spec.seeds),
@@ -53,7 +54,7 @@ void VirtualExchanges::exchange_at_once(const DueEdge& edge) {
 
 bool VirtualExchanges::begin(const DueEdge& edge) {
   const LinkCost& link = network_.between(edge.i, edge.j);
-  const double duration = link.seconds(message_bytes_);
+  const double duration = link.seconds(message_bytes_) + own_seconds_;
   const double now = timetable_.seconds();
   workers_.state(edge.i).exchanging_since = workers_.state(edge.j).exchanging_since = now;
   const bool over_cards = cards_ && network_.share_a_card(edge.i, edge.j);
@@ -77,7 +78,7 @@ void VirtualExchanges::plan_end(int first, double seconds) {
 void VirtualExchanges::leave_cards() {
   for (const int i : cards_->end_next()) {
     const LinkCost& link = network_.between(i, workers_.state(i).partner);
-    plan_end(i, timetable_.seconds() + link.latency_seconds);
+    plan_end(i, timetable_.seconds() + link.latency_seconds + own_seconds_);
   }
 }
 
@@ -116,6 +117,8 @@ void VirtualExchanges::apply(const DueEdge& edge) {
 
 void VirtualExchanges::finish(const DueEdge& edge) {
   matchmaker_.finish(edge);
+  workers_.owe(edge.i);
+  workers_.owe(edge.j);
   end_spans(edge, workers_.state(edge.i).exchanging_since, workers_.state(edge.j).exchanging_since);
   edges_.add(edge.i, edge.j);
 }

@@ -14,9 +14,10 @@
 namespace acid {
 
 /// The exchanges of an asynchronous virtual run, from the drawn list to their end. One takes as
-/// long as its message: both partners offer at its beginning and apply at its end. Where messages
-/// take no time, each exchange is over before the next begins, and no worker waits. Everything
-/// belongs to the public thread, but offers, which belong to their workers' chains.
+/// long as its message and what it takes of the partners' own time: both offer at its beginning and
+/// apply at its end. Where that is no time, each exchange is over before the next begins, and no
+/// worker waits. Everything belongs to the public thread, but offers, which belong to their
+/// workers' chains.
 class VirtualExchanges {
  public:
   /// The largest vector, in bytes, that is worth fetching ahead.
@@ -77,6 +78,7 @@ class VirtualExchanges {
   Player& player_;
   const std::size_t message_size_;
   const double message_bytes_;  // as it travels
+  const double own_seconds_;    // CostModel::exchange_seconds
   const bool instant_;
   const bool fetches_ahead_;
   std::size_t offer_stride_ = 0;

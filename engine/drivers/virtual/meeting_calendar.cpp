@@ -34,6 +34,7 @@ void MeetingCalendar::persist_all(Archive& archive) {
           state_.shell.sampler.gathered());
   if (rings_) archive(*rings_);
   for (int w = 0; w < state_.spec.workers; ++w) archive(state_.workers.state(w));
+  state_.workers.persist_debts(archive);
 }
 
 void MeetingCalendar::resume(const CheckpointFile& file) {
@@ -66,6 +67,7 @@ void MeetingCalendar::handle(const Occurrence& occurrence) {
 }
 
 void MeetingCalendar::gradient_done(int w) {
+  if (state_.workers.lasts_on(w)) return;
   const bool behind = is_behind(w);
   state_.workers.end_span(w, SpanKind::compute, state_.workers.state(w).computing_since);
   commit(w, !behind);

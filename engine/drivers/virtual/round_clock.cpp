@@ -27,6 +27,7 @@ RoundClock::RoundClock(int workers, double forward_share, std::vector<double> sh
       ready_(static_cast<std::size_t>(workers), 0.0),
       done_(ready_.size(), std::vector<double>(shares_.size(), 0.0)),
       link_free_(ready_.size(), 0.0),
+      own_(ready_.size(), 0.0),
       idle_(ready_.size(), 0.0) {
   for (std::size_t b = shares_.size() - 1; b > 0; --b) rest_[b - 1] = rest_[b] + shares_[b];
 }
@@ -48,6 +49,8 @@ double RoundClock::advance(const Leg& leg, const std::vector<RoundWork>& work,
         const MessageCosts& costs = *of_says[said++];
         const bool overlaps = !costs.is_whole && leg[k + 1] != Phase::hear;
         to_all_ = costs.neighbours.empty();
+        own_ = costs.own_seconds;
+        own_.resize(n);
         whole_.clear();
         early_ = overlaps;
         if (!overlaps && !(computed && costs.of_gradients)) {
@@ -62,9 +65,10 @@ double RoundClock::advance(const Leg& leg, const std::vector<RoundWork>& work,
       }
       case Phase::hear:
         stepping = early_ && computed && !to_all_ && leg[k + 1] == Phase::step;
+        for (std::size_t i = 0; i < n; ++i) idle_[i] -= own_[i];
         if (stepping) break;
         for (std::size_t i = 0; i < n; ++i) {
-          now_[i] = std::max(now_[i], whole_.empty() ? ends_[i].back() : whole_[i]);
+          now_[i] = std::max(now_[i], whole_.empty() ? ends_[i].back() : whole_[i]) + own_[i];
           done_[i].assign(buckets, now_[i]);
         }
         break;
@@ -192,7 +196,7 @@ void RoundClock::step_by_buckets(const std::vector<RoundWork>& work, const Bucke
     double now = began_[i] + work[i].gradient_seconds * forward_share_;
     for (std::size_t b = 0; b < shares_.size(); ++b) {
       now = std::max(now + backward * shares_[b], ends[i][b]) +
-            work[i].optimizer_seconds * shares_[b];
+            (work[i].optimizer_seconds + own_[i]) * shares_[b];
       done_[i][b] = now;
     }
     now_[i] = now;

@@ -17,6 +17,10 @@ struct CostModel {
   /// the exchange (all-reduce) or each bucket of it (neighbour average beside the gradient),
   /// precedes it (adapt-then-combine), or is part of the gradient (pairwise).
   double optimizer_share = 0;
+  /// What an exchange takes of each worker's own time: a meeting lasts so much longer and lengthens
+  /// the gradient that is computed when it ends, or else the next one; a worker of rounds pays it
+  /// for each message that it hears from a neighbour, and never for an all-reduce.
+  double exchange_seconds = 0;
   /// The number of equal buckets; 0: buckets by size, as PyTorch's DistributedDataParallel cuts
   /// them, which overlaps one bucket's all-reduce with the backward pass of the next. The first is
   /// small, so that sending begins early. (DDP never cuts a tensor; these buckets do.)
@@ -54,6 +58,7 @@ struct MessageCosts {
   std::vector<NeighbourCost> exchanges = {};              // of worker i, without those over cards
   std::vector<std::vector<CardMessage>> over_cards = {};  // to worker i; empty: none has any
   std::vector<double> cards = {};                         // NetworkModel::cards(), directed
+  std::vector<double> own_seconds = {};                   // of worker i, to hear them; empty: none
   // Where they hear all: the seconds of an all-reduce of each bucket, and of the whole message.
   std::vector<double> bucket_seconds = {};
   double whole_seconds = 0;
@@ -75,10 +80,11 @@ struct MessageCosts {
 ///             free, and ends at endᵢ,b, c_b later; where messages share cards, when the last of
 ///             them has come. All: end_b = max(maxᵢ saidᵢ,b, end_b−1) + c_b,
 ///             the same for all workers. Legs may end meanwhile.
-///   hear      nowᵢ ← max(nowᵢ, endᵢ,B).
+///   hear      nowᵢ ← max(nowᵢ, endᵢ,B) + hᵢ, the worker's own time for what it hears.
 ///   step      nowᵢ ← nowᵢ + Uᵢ, the optimiser's time. Right after hearing
 ///             from neighbours what was said before the gradient, bucket by bucket: doneᵢ,b =
-///             max(doneᵢ,b−1 + gᵢ,b, endᵢ,b) + uᵢ,b, with doneᵢ,0 = nowᵢ + Fᵢ where it began.
+///             max(doneᵢ,b−1 + gᵢ,b, endᵢ,b) + uᵢ,b + hᵢ,b, with doneᵢ,0 = nowᵢ + Fᵢ where it
+///             began.
 ///
 /// The start points are done at 0. Equal buckets and workers have closed forms in steady state,
 /// with G = Bg: "gradient say hear step" with all max(F + G + c, F + g + Bc) + U;
@@ -95,7 +101,8 @@ class RoundClock {
 
   /// When worker i starts its next leg.
   double ready_seconds(int worker) const { return ready_[static_cast<std::size_t>(worker)]; }
-  /// Seconds each worker has neither computed nor taken optimiser steps so far.
+  /// Seconds each worker has neither computed, nor taken optimiser steps, nor spent on what it
+  /// heard, so far.
   const std::vector<double>& idle_seconds() const { return idle_; }
 
   template <class Archive>
@@ -127,8 +134,9 @@ class RoundClock {
   // When the message on its way arrives, by bucket, or whole; none is where the clock is kept.
   Buckets ends_;
   std::vector<double> whole_;
-  bool early_ = false;   // the message was said before a gradient that is computed meanwhile
-  bool to_all_ = false;  // the message goes to all, by an all-reduce
+  std::vector<double> own_;  // MessageCosts::own_seconds, 0 where there are none
+  bool early_ = false;       // the message was said before a gradient that is computed meanwhile
+  bool to_all_ = false;      // the message goes to all, by an all-reduce
   std::vector<double> idle_;
 };
 

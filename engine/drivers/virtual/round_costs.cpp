@@ -10,9 +10,10 @@ constexpr std::size_t kKeptCosts = 64;  // costs of drawn or varying exchanges t
 }  // namespace
 
 RoundCosts::RoundCosts(const RunSpec& spec, const PeerSchedule& peers, const NetworkModel& network,
-                       const std::vector<double>& bucket_shares)
+                       double exchange_seconds, const std::vector<double>& bucket_shares)
     : peers_(peers),
       network_(network),
+      exchange_seconds_(exchange_seconds),
       bucket_shares_(bucket_shares),
       workers_(spec.workers),
       of_gradients_(spec.method.reduces_gradients),
@@ -72,6 +73,8 @@ MessageCosts RoundCosts::of_peers(const MixingMatrix& weights, double bytes) con
       cost.transfer_seconds += link.transfer_seconds(bytes);
     }
     costs.exchanges.push_back(cost);
+    if (exchange_seconds_ > 0 && bytes > 0)
+      costs.own_seconds.push_back(exchange_seconds_ * static_cast<double>(partners.size()));
   }
   return costs;
 }

@@ -18,7 +18,7 @@ class RoundCosts {
   /// `bucket_shares`: of a message, unless messages differ between exchanges: then each is one
   /// bucket. `peers` and `network` outlive this.
   RoundCosts(const RunSpec& spec, const PeerSchedule& peers, const NetworkModel& network,
-             const std::vector<double>& bucket_shares);
+             double exchange_seconds, const std::vector<double>& bucket_shares);
 
   std::shared_ptr<const MessageCosts> of(std::int64_t exchange);
 
@@ -28,6 +28,7 @@ class RoundCosts {
 
   const PeerSchedule& peers_;
   const NetworkModel& network_;
+  const double exchange_seconds_;  // CostModel
   const std::vector<double> bucket_shares_;
   const int workers_;
   const bool of_gradients_, varies_, has_turns_;

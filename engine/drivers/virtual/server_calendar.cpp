@@ -20,6 +20,7 @@ void ServerCalendar::persist_all(Archive& archive) {
   archive(state_.player, state_.timetable, state_.totals, state_.workers.clock(), walks_, arrivals_,
           links_, state_.notes, state_.shell.sampler);
   for (int w = 0; w < state_.spec.workers; ++w) archive(state_.workers.state(w));
+  state_.workers.persist_debts(archive);
 }
 
 void ServerCalendar::resume(const CheckpointFile&) {
@@ -99,6 +100,7 @@ void ServerCalendar::begin_gradient(int w) {
 
 // Gradients are counted here, so that the server knows the learning rate of what it is sent.
 void ServerCalendar::gradient_done(int w) {
+  if (state_.workers.lasts_on(w)) return;
   Walk& at = walk(w);
   state_.workers.end_span(w, SpanKind::compute, state_.workers.state(w).computing_since);
   state_.count_gradient();
@@ -158,10 +160,9 @@ void ServerCalendar::hear(int caller) {
       is_hub(caller) ? 0 : static_cast<std::uint64_t>(walk(caller).arrival);
   state_.player.hear(caller, state_.timetable.time(), messages().said(caller),
                      messages().reply(caller), number);
-  if (is_hub(caller))
-    servers().come_back(caller - servers().caller(0));
-  else
-    ++state_.totals.exchanges;
+  if (is_hub(caller)) return servers().come_back(caller - servers().caller(0));
+  ++state_.totals.exchanges;
+  state_.workers.owe(caller);
 }
 
 }  // namespace acid

@@ -26,7 +26,7 @@ VirtualSync::VirtualSync(const Run& run, const VirtualOptions& options)
       message_size_(run.spec.method.message().floats(shell_.ensemble.dimension())),
       bucket_shares_(
           options.cost.bucket_shares(message_bytes(run.spec, shell_.ensemble.dimension()))),
-      costs_(run.spec, peers_, options.network, bucket_shares_),
+      costs_(run.spec, peers_, options.network, options.cost.exchange_seconds, bucket_shares_),
       round_clock_(run.spec.workers, options.cost.forward_share, bucket_shares_),
       timeline_(run.spec.workers),
       mean_(run.spec.method.hears_all() ? message_size_ : 0, *run.spec.backend),

@@ -1,5 +1,7 @@
 #include "engine/drivers/virtual/virtual_workers.hpp"
 
+#include <utility>
+
 namespace acid {
 
 VirtualWorkers::VirtualWorkers(const Run& run, const VirtualOptions& options, Timetable& timetable,
@@ -62,6 +64,18 @@ void VirtualWorkers::schedule_gradient(int w) {
   timetable_.push({.seconds = options_.compute.end_seconds(w, now, s.duration), .worker = w});
 }
 
+bool VirtualWorkers::lasts_on(int w) {
+  State& s = state(w);
+  const double now = timetable_.seconds();
+  if (std::exchange(s.pays, false) && !s.paused) clock_.goes_on(now, s.duration);
+  if (s.owed_seconds == 0) return false;
+  s.pays = true;
+  if (!s.paused) clock_.ends(now, s.duration);
+  const double owed = std::exchange(s.owed_seconds, 0);
+  timetable_.push({.seconds = options_.compute.end_seconds(w, now, owed), .worker = w});
+  return true;
+}
+
 void VirtualWorkers::hold(int w) {
   State& s = state(w);
   s.held = true;
@@ -82,7 +96,7 @@ double VirtualWorkers::release(int w) {
 void VirtualWorkers::pause(int w, bool begins) {
   State& s = state(w);
   s.paused = begins;
-  if (s.held || s.begun == 0) return;  // a worker that does not compute is not stopped
+  if (s.held || s.pays || s.begun == 0) return;  // a worker that does not compute is not stopped
   if (begins)
     clock_.ends(timetable_.seconds(), s.duration);
   else

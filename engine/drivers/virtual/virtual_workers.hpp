@@ -29,6 +29,8 @@ class VirtualWorkers {
     int partner = -1;       // of the exchange in flight, once offered
     double offered = 0;     // normalised time of the offer
     double idle_seconds = 0;
+    double owed_seconds = 0;          // of its own time, for exchanges that are over
+    bool pays = false;                // its gradient is computed, and lasts on for what it owed
     double computing_since = kNever;  // seconds; of an earlier attempt: kNever
     double exchanging_since = kNever;
     double loss = 0;  // of the gradient in flight; chain n + i
@@ -57,9 +59,20 @@ class VirtualWorkers {
   void begin_waiting(int w);
   /// Worker w computes the gradient that began with its last commit.
   void compute_next(int w);
+  /// Worker w's gradient is computed. Returns true if it lasts on, because the worker owes time for
+  /// exchanges; the clock stands still for it meanwhile, and the gradient's end comes again.
+  bool lasts_on(int w);
   void hold(int w);
   /// Ends a hold. Returns its seconds.
   double release(int w);
+  /// A worker's exchange is over.
+  void owe(int w) { state(w).owed_seconds += options_.cost.exchange_seconds; }
+  /// What workers owe; nothing is archived where exchanges cost them nothing.
+  template <class Archive>
+  void persist_debts(Archive& archive) {
+    if (options_.cost.exchange_seconds == 0) return;
+    for (State& s : states_) archive(s.owed_seconds, s.pays);
+  }
   /// Begins or ends a pause: the worker neither computes nor advances the clock. The end of its
   /// gradient was already put off when the gradient began.
   void pause(int w, bool begins);
