@@ -121,7 +121,15 @@ constexpr Fields kNetwork = fields<Virtual>(
      section<kHubLink, &Virtual::network, &NetworkModel::hubs>(
          "hubs", "the links between hubs and the server above them; absent: as the others", "null")
          .later()
-         .unused(&use::without_hubs)});
+         .unused(&use::without_hubs),
+     key<&Virtual::network, &NetworkModel::vector_bytes>(
+         "vector_bytes", "null",
+         "the size of a large model's vectors, 4 bytes a parameter: messages cost and count as its "
+         "own; absent: those of the task's model",
+         above(0).at_most(1e15))
+         .as(FieldType::bytes)
+         .later()
+         .unused(&use::without_messages)});
 
 // Finer buckets take long to simulate and change little.
 constexpr Bounds kBucketBytes = at_least(1024).at_most(1e15);
