@@ -18,11 +18,14 @@
 #include "engine/base/names.hpp"
 #include "engine/methods/method.hpp"
 #include "exports/text.hpp"
+#include "reports/heading.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
 
 namespace acid {
 namespace {
+
+constexpr const char* kVectorBytes = "execution.virtual.network.vector_bytes";
 
 struct PlanOptions {
   RecipeOptions recipe;
@@ -42,6 +45,14 @@ std::vector<std::string> extra_keys(const std::map<std::string, FlatSettings>& g
   return keys;
 }
 
+// "bytes as of 260 MB vectors", where all runs stand for a large model of the same size. Where
+// sizes differ, they have a column.
+std::string bytes_title(const Plan& plan) {
+  std::set<std::string> words;
+  for (const PlannedRun& run : plan.runs) words.insert(stand_in_words(run.settings));
+  return words.size() == 1 && !words.begin()->empty() ? "bytes " + *words.begin() : "bytes";
+}
+
 // `exact`: numbers that programs can read back; else numbers rounded for a terminal.
 Table table_of(const Plan& plan, bool exact) {
   const auto number = [&](std::optional<double> value) {
@@ -54,7 +65,8 @@ Table table_of(const Plan& plan, bool exact) {
   for (const PlannedRun& run : plan.runs)
     if (settings.find(run.group) == settings.end())
       settings.emplace(run.group, flatten(run.settings));
-  const auto extra = extra_keys(settings);
+  auto extra = extra_keys(settings);
+  if (exact && bytes_title(plan) != "bytes") extra.emplace_back(kVectorBytes);
   std::set<std::string> algorithms;
   for (const PlannedRun& run : plan.runs) algorithms.insert(run.algorithm);
   const std::vector<Shown> shown = shown_by(algorithms);
@@ -69,7 +81,8 @@ Table table_of(const Plan& plan, bool exact) {
               {}};
   for (const Shown& each : shown)
     table.columns.push_back({std::string(exact ? each.key : each.symbol), true});
-  for (const char* name : {"gradients", "bytes"}) table.columns.push_back({name, true});
+  table.columns.push_back({"gradients", true});
+  table.columns.push_back({exact ? "bytes" : bytes_title(plan), true});
   const bool load = exact || std::ranges::any_of(plan.runs, [](const PlannedRun& run) {
                       return run.load.largest > 0;
                     });

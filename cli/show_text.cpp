@@ -11,6 +11,7 @@
 #include "engine/methods/method.hpp"
 #include "engine/recorder/metrics.hpp"
 #include "recipes/defaults.hpp"
+#include "reports/heading.hpp"
 #include "reports/numbers.hpp"
 #include "reports/realised_rate.hpp"
 #include "reports/settings.hpp"
@@ -75,7 +76,9 @@ void add_outcome(std::string& text, const RunDetail& run) {
   }
   add_line(text, simulates(summary.driver) ? "simulated time" : "wall time",
            format_seconds(summary.progress.seconds));
-  add_line(text, "bytes sent", format_bytes(static_cast<double>(summary.progress.bytes)));
+  std::string sent = format_bytes(static_cast<double>(summary.progress.bytes));
+  if (const std::string large = stand_in_words(run.settings); !large.empty()) sent += ", " + large;
+  add_line(text, "bytes sent", sent);
   if (summary.state == RunState::finished || !run.verifications.empty())
     add_line(text, "verification", verification_text(run));
 }

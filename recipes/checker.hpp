@@ -64,6 +64,7 @@ class Checker {
   std::optional<nlohmann::json> number(const Node& node, const Field& field, std::string_view path,
                                        bool whole);
   std::optional<nlohmann::json> choice(const Node& node, const Field& field, std::string_view path);
+  std::optional<nlohmann::json> bytes(const Node& node, const Field& field, std::string_view path);
   std::optional<nlohmann::json> file(const Node& node, const Field& field, std::string_view path);
   std::optional<nlohmann::json> list(const Node& node, const Field& field, std::string_view path,
                                      bool whole);

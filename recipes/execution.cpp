@@ -43,6 +43,20 @@ void check_links(Checker& checker, const Node* node, json& network) {
     for (json& link : network["matrix"]) fill_link(link, network);
 }
 
+void check_vector_bytes(Checker& checker, const Node* node, const json& network) {
+  const auto found = network.find("vector_bytes");
+  if (found == network.end()) return;
+  const auto bytes = found->get<std::int64_t>();
+  constexpr std::int64_t kEach = sizeof(float);
+  if (bytes % kEach == 0) return;
+  checker.diagnostics().error(
+      member(node, "vector_bytes")->place,
+      fmt::format("execution.virtual.network.vector_bytes: {} bytes are no whole number of "
+                  "parameters of {} bytes each",
+                  bytes, kEach),
+      fmt::format("write a multiple of {}, such as {}", kEach, bytes / kEach * kEach + kEach));
+}
+
 // Either equal buckets or sizes.
 void complete_cost(json& cost) {
   if (cost.contains("buckets")) {
@@ -83,6 +97,7 @@ json check_execution(Checker& checker, const Node* node) {
   const Node* const simulated = member(node, "virtual");
   json& model = execution["virtual"];
   check_links(checker, member(simulated, "network"), model["network"]);
+  check_vector_bytes(checker, member(simulated, "network"), model["network"]);
   complete_cost(model["cost"]);
   check_durations(checker, simulated, model);
   check_mpi(checker, member(node, "mpi"), execution["mpi"]);

@@ -53,6 +53,8 @@ constexpr std::array kTypes = {
     TypeWords{FieldType::boolean, "true or false", "true"},
     TypeWords{FieldType::integer, "a whole number{}", ""},
     TypeWords{FieldType::number, "a number{}", ""},
+    TypeWords{FieldType::bytes, "a whole number{}, or text with a unit (kB, MB, GB, KiB, …)",
+              "\"260 MB\""},
     TypeWords{FieldType::file, "the path of a file or folder", "\"data\""},
     TypeWords{FieldType::integers, "a list of whole numbers{}", "[0, 1]"},
     TypeWords{FieldType::numbers, "a list of numbers{}", "[0.25, 0.5]"},

@@ -35,15 +35,25 @@ void Resolver::look_at_exchanges(const Method& method) {
     return true;
   });
   const double rate = method.rate;
-  const double bytes = 4.0 * static_cast<double>(model_->parameters);
   plan_.parameters = model_->parameters;
+  const bool simulated = settings_.execution.entry().simulates;
+  const VirtualOptions& model = settings_.execution.simulation;
+  auto travelling = static_cast<std::size_t>(model_->parameters);
+  if (const auto larger = model.network.stands_for(); larger && simulated) {
+    travelling = *larger;
+    if (!ask("execution.virtual.network.vector_bytes", "use fewer fragments, or larger vectors",
+             [&] {
+               require_dimension_fits(method, travelling);
+               return true;
+             }))
+      return;
+  }
+  const double bytes = sizeof(float) * static_cast<double>(travelling);
   if (workers_ > 1 && rate > 0) {
     const Spectral& nominal = facts_.spectral(workers_, settings_.topology, rate);
     plan_.chi1 = nominal.chi1;
     plan_.chi2 = nominal.chi2;
   }
-  const bool simulated = settings_.execution.entry().simulates;
-  const VirtualOptions& model = settings_.execution.simulation;
   plan_.bytes = bytes_per_gradient(method, *topology_, bytes,
                                    simulated ? model.network.all_reduce : AllReduceKind::ring) *
                 worker_time_;
@@ -51,7 +61,7 @@ void Resolver::look_at_exchanges(const Method& method) {
   look_at_agreement(method);
   if (method.reduces_gradients && simulated) look_at_buckets(bytes);
   if (!meets(entry_->peers) || !simulated) return;
-  const PackedMessage message = method.packed_message(static_cast<std::size_t>(model_->parameters));
+  const PackedMessage message = method.packed_message(travelling);
   const Load load = gossip_load(*topology_, rate, static_cast<double>(message.bytes()), model);
   plan_.load.largest = load.largest;
   plan_.load.worker = load.worker;

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <system_error>
 
@@ -19,6 +21,35 @@ bool within_bounds(double value, const Field& field) {
   const bool above = field.minimum_excluded ? value > field.minimum : value >= field.minimum;
   const bool below = field.maximum_excluded ? value < field.maximum : value <= field.maximum;
   return above && below;
+}
+
+constexpr double kMostExact = 0x1p53;  // of whole numbers in a double
+
+struct Unit {
+  std::string_view name;
+  double bytes;
+};
+constexpr std::array kUnits = {Unit{"B", 1},        Unit{"kB", 1e3},     Unit{"MB", 1e6},
+                               Unit{"GB", 1e9},     Unit{"TB", 1e12},    Unit{"KiB", 0x1p10},
+                               Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}};
+
+std::vector<std::string> unit_names() {
+  std::vector<std::string> names;
+  for (const Unit& unit : kUnits) names.emplace_back(unit.name);
+  return names;
+}
+
+// "1.5 GB" is 1.5e9, within what doubles round; nothing for what is no size.
+std::optional<double> bytes_in(std::string_view text) {
+  double count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || !std::isfinite(count) || count < 0) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  const auto unit = std::ranges::find(kUnits, text, &Unit::name);
+  if (unit == kUnits.end()) return std::nullopt;
+  const double bytes = count * unit->bytes, whole = std::round(bytes);
+  return std::abs(bytes - whole) <= 4e-16 * bytes ? whole : bytes;
 }
 
 bool is_index(std::string_view key) {
@@ -52,6 +83,8 @@ std::optional<nlohmann::json> Checker::value(const Node& node, const Field& fiel
       return number(node, field, path, false);
     case FieldType::text:
       return choice(node, field, path);
+    case FieldType::bytes:
+      return bytes(node, field, path);
     case FieldType::file:
       return file(node, field, path);
     case FieldType::integers:
@@ -126,6 +159,34 @@ std::optional<nlohmann::json> Checker::choice(const Node& node, const Field& fie
     if (name == node.text()) return node.scalar;
   unknown(node.place, path, node.text(), known);
   return std::nullopt;
+}
+
+std::optional<nlohmann::json> Checker::bytes(const Node& node, const Field& field,
+                                             std::string_view path) {
+  const bool is_number = node.type == Node::Type::integer || node.type == Node::Type::number;
+  if (!is_number && !node.is_text()) {
+    wrong_type(node, field, path, "a number of bytes, or text such as \"260 MB\"");
+    return std::nullopt;
+  }
+  const auto count = is_number ? std::optional(node.scalar.get<double>()) : bytes_in(node.text());
+  if (!count) {
+    diagnostics_->error(node.place, fmt::format("{} is no size: '{}'", path, clip(node.text(), 40)),
+                        fmt::format("write a number and one of {}, as in \"260 MB\", \"1.5 GB\" or "
+                                    "\"64 KiB\"",
+                                    one_of(unit_names())));
+    return std::nullopt;
+  }
+  if (*count != std::round(*count) || std::abs(*count) > kMostExact) {
+    diagnostics_->error(node.place,
+                        fmt::format("{} must be a whole number of bytes, and {} is {:.17g}", path,
+                                    describe(node), *count),
+                        "write another number, or the number of bytes");
+    return std::nullopt;
+  }
+  Node counted = node;
+  counted.type = Node::Type::integer;
+  counted.scalar = static_cast<std::int64_t>(*count);
+  return number(counted, field, path, true);
 }
 
 std::optional<nlohmann::json> Checker::file(const Node& node, const Field& field,

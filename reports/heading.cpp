@@ -80,6 +80,10 @@ std::string link_words(const nlohmann::json& bandwidth, const nlohmann::json& la
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
+std::string as_of_vectors(const nlohmann::json& bytes) {
+  return fmt::format("as of {} vectors", format_bytes(bytes.get<double>()));
+}
+
 /// "1 GB/s, 100 µs", "edge 1-2 50 ms"; empty where messages take no time, and of
 /// drivers that have a real one.
 std::string network_of(const FlatSettings& settings, const std::string& driver) {
@@ -99,6 +103,8 @@ std::string network_of(const FlatSettings& settings, const std::string& driver) 
                                  edge.value("latency_seconds", nlohmann::json()))));
   if (const std::string hubs = link_at(table + "hubs."); !hubs.empty())
     words.push_back("hubs " + hubs);
+  const nlohmann::json& stands_for = value_at(settings, table + "vector_bytes");
+  if (stands_for.is_number()) words.push_back(as_of_vectors(stands_for));
   std::erase(words, "");
   return fmt::format("{}", fmt::join(words, ", "));
 }
@@ -125,6 +131,13 @@ std::string seeds_text(const std::set<std::uint64_t>& seeds) {
   }
   if (ranges.size() > kMostNamed) return fmt::format("{} of them", seeds.size());
   return fmt::format("{}", fmt::join(ranges, ", "));
+}
+
+std::string stand_in_words(const nlohmann::json& settings) {
+  const nlohmann::json::json_pointer key("/execution/virtual/network/vector_bytes");
+  const bool simulated =
+      simulates(settings.value(nlohmann::json::json_pointer("/execution/driver"), std::string()));
+  return simulated && settings.contains(key) ? as_of_vectors(settings.at(key)) : std::string();
 }
 
 std::string heading_of(const std::vector<ComparedRun>& runs) {

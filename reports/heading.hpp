@@ -17,4 +17,8 @@ std::string heading_of(const std::vector<ComparedRun>& runs);
 /// "1-3, 7", or "9 of them" where that would be long.
 std::string seeds_text(const std::set<std::uint64_t>& seeds);
 
+/// "as of 260 MB vectors": whose bytes and seconds a simulated run has that stands for a large
+/// model; empty: its own.
+std::string stand_in_words(const nlohmann::json& settings);
+
 }  // namespace acid

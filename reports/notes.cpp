@@ -56,7 +56,7 @@ std::string summed(const Comparison& comparison, NoteKind kind,
 
 }  // namespace
 
-const std::array<NoteKindEntry, 37> kNoteKinds{
+const std::array<NoteKindEntry, 38> kNoteKinds{
     NoteKindEntry{NoteKind::chosen, "chosen", "values were chosen"},
     NoteKindEntry{NoteKind::unequal_search, "unequal_search", "searches are unequal"},
     NoteKindEntry{NoteKind::chosen_on_test, "chosen_on_test", "values were chosen on the test set"},
@@ -107,6 +107,7 @@ const std::array<NoteKindEntry, 37> kNoteKinds{
     NoteKindEntry{NoteKind::survivors, "survivors", "differences of those that finished", true},
     NoteKindEntry{NoteKind::area, "area", "mean heights of curves"},
     NoteKindEntry{NoteKind::train_loss, "train_loss", "losses at the workers' own models"},
+    NoteKindEntry{NoteKind::stand_in, "stand_in", "bytes and seconds are those of large models"},
     NoteKindEntry{NoteKind::where_read, "where_read", "read elsewhere than at the end"},
     NoteKindEntry{NoteKind::resolution, "resolution", "values between samples"},
 };

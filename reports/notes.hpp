@@ -49,6 +49,7 @@ enum class NoteKind {
   survivors,   // means of differences are over those alone
   area,        // the range of a mean height
   train_loss,  // which model and which data
+  stand_in,    // bytes and seconds of a large model
   where_read,
   resolution,  // of values between samples
 };
@@ -60,7 +61,7 @@ struct NoteKindEntry {
   bool of_differences = false;  // of numbers that a table of means alone lacks
 };
 /// In the order of the enumeration.
-extern const std::array<NoteKindEntry, 37> kNoteKinds;
+extern const std::array<NoteKindEntry, 38> kNoteKinds;
 const NoteKindEntry& entry_of(NoteKind kind);
 
 struct ComparedNote {

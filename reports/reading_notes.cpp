@@ -10,6 +10,7 @@
 #include "reports/compare_notes.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/group_notes.hpp"
+#include "reports/heading.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/point_readings.hpp"
@@ -29,6 +30,16 @@ std::vector<std::string> metrics_that(const Comparison& comparison, Predicate pr
   std::vector<std::string> metrics;
   std::ranges::copy_if(comparison.metrics, std::back_inserter(metrics), predicate);
   return metrics;
+}
+
+std::vector<std::string> labels_of(const Comparison& comparison,
+                                   const std::vector<std::string>& groups) {
+  std::vector<std::string> labels;
+  for (const std::string& digest : groups)
+    if (const std::string& label = group_of(comparison, digest).label;
+        std::ranges::find(labels, label) == labels.end())
+      labels.push_back(label);
+  return labels;
 }
 
 std::vector<std::string> target_metrics(const Comparison& comparison) {
@@ -116,6 +127,27 @@ void note_train_loss(Comparison& comparison) {
          "communicates; train_loss_at_mean is of the mean model on all data",
          {},
          {"train_loss"}});
+}
+
+/// A small model's messages may cost what those of a large one would.
+void note_stand_ins(Comparison& comparison) {
+  std::map<std::string, std::vector<std::string>> groups;  // by words
+  for (const ComparedGroup& group : comparison.groups)
+    if (std::string words = stand_in_words(group.settings); !words.empty())
+      groups[words].push_back(group.group);
+  const std::vector<std::string> costs = metrics_that(comparison, [](const std::string& metric) {
+    const Metric* const known = known_metric(metric);
+    return has_unit(metric) || (known != nullptr && known->unit == "1/s");
+  });
+  if (costs.empty()) return;
+  for (auto& [words, those] : groups) {
+    std::string text = fmt::format(
+        "bytes and seconds are {}, for which smaller models stand in simulated time", words);
+    const bool all = those.size() == comparison.groups.size();
+    if (!all) text += fmt::format(": {}", fmt::join(labels_of(comparison, those), ", "));
+    comparison.notes.push_back({NoteKind::stand_in, std::move(text),
+                                all ? std::vector<std::string>() : std::move(those), costs});
+  }
 }
 
 /// Mean heights compare only where the curves are equally long.
@@ -260,6 +292,7 @@ void note_targets(Comparison& comparison) {
 void note_readings(Comparison& comparison, const CompareOptions& options) {
   note_area(comparison, options);
   note_train_loss(comparison);
+  note_stand_ins(comparison);
   note_where_read(comparison);
   note_target_reached(comparison, options);
   note_points_read(comparison);

@@ -176,6 +176,15 @@ constexpr Fields kNetwork = fields<Virtual>(
          "what a sender sends before it waits for an answer: a link carries at most this in a "
          "round trip, twice its latency; 0: unlimited",
          at_least(0).at_most(1e15))
+         .as(FieldType::bytes)
+         .later()
+         .unused(&use::without_messages),
+     key<&Virtual::network, &NetworkModel::vector_bytes>(
+         "vector_bytes", "null",
+         "the size of a large model's vectors, 4 bytes a parameter: messages cost and count as its "
+         "own; absent: those of the task's model",
+         above(0).at_most(1e15))
+         .as(FieldType::bytes)
          .later()
          .unused(&use::without_messages)});
 

@@ -155,6 +155,7 @@ std::unique_ptr<ComposedRun> compose(RunSettings settings, int cores, std::optio
   spec.keep_events = asked.record.events;
   spec.average_buffers = asked.task.average_buffers;
   run->options.virtual_time = execution.simulation;
+  if (execution.entry().simulates) spec.stands_for = execution.simulation.network.stands_for();
   // Where cores are idle, half as many exchanges as workers can be in flight at once.
   run->options.threads = {execution.slow_factors,
                           execution.threads.exchange_threads.value_or(

@@ -15,7 +15,8 @@ enum class FieldType {
   integer,
   number,
   text,
-  file,      // a path that must exist; relative ones are taken from the recipe's folder
+  bytes,  // a whole number of bytes, or a text with a unit such as "260 MB"; resolved to the number
+  file,   // a path that must exist; relative ones are taken from the recipe's folder
   integers,  // a list of integers, each within the bounds
   numbers,
   texts,

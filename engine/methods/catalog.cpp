@@ -172,9 +172,9 @@ double bytes_per_message(const Method& method, const Topology& topology, double 
   const double n = topology.workers();
   if (method.has_server()) {
     const auto dimension = static_cast<std::size_t>(vector_bytes / sizeof(float));
-    const auto bytes = static_cast<double>(method.bytes_per_exchange(dimension));
+    const auto bytes = static_cast<double>(method.bytes_per_exchange(dimension).both());
     if (!method.hubs) return n * bytes;
-    return n * (bytes + static_cast<double>(method.bytes_per_visit(dimension)) /
+    return n * (bytes + static_cast<double>(method.bytes_per_visit(dimension).both()) /
                             static_cast<double>(method.hubs->every));
   }
   double copies = 2 * static_cast<double>(topology.edge_count());

@@ -98,15 +98,21 @@ struct Method {
   PackedMessage packed_message(std::size_t dimension, std::uint64_t seed = 0) const {
     return {rules.floats, dimension, codec, seed};
   }
-  /// Bytes of a message and its answer: the partner's, or the server's, which no codec packs.
-  std::size_t bytes_per_exchange(std::size_t dimension) const {
+  /// Bytes of a message, and of its answer: the partner's, or the server's, which no codec packs.
+  struct Bytes {
+    std::size_t said, answered;
+    std::size_t both() const { return said + answered; }
+  };
+  Bytes bytes_per_exchange(std::size_t dimension) const {
     const std::size_t said = packed_message(dimension).bytes();
-    return said + (server ? sizeof(float) * server->floats->message().floats(dimension) : said);
+    return {said, server ? bytes_unpacked(*server, dimension) : said};
   }
-  /// Bytes of a hub's message to the server above and of the reply; no codec packs them.
-  std::size_t bytes_per_visit(std::size_t dimension) const {
-    return sizeof(float) * (hubs->visit.floats->message().floats(dimension) +
-                            hubs->above.floats->message().floats(dimension));
+  /// Those of a hub's message to the server above and of the reply; no codec packs them.
+  Bytes bytes_per_visit(std::size_t dimension) const {
+    return {bytes_unpacked(hubs->visit, dimension), bytes_unpacked(hubs->above, dimension)};
+  }
+  static std::size_t bytes_unpacked(const Rules& rules, std::size_t dimension) {
+    return sizeof(float) * rules.floats->message().floats(dimension);
   }
 };
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
@@ -29,6 +31,14 @@ struct NetworkModel {
   std::map<std::pair<int, int>, LinkCost> edges;  // overrides, keyed i < j
   AllReduceKind all_reduce = AllReduceKind::ring;
   std::optional<LinkCost> hubs = {};  // between hubs and the server above; absent: as link
+  /// The size of the vectors of a large model, for whose messages those of the run stand; a
+  /// multiple of 4. Absent: the run stands for itself.
+  std::optional<std::int64_t> vector_bytes = {};
+  /// The same in elements, as RunSpec::stands_for.
+  std::optional<std::size_t> stands_for() const {
+    if (!vector_bytes) return std::nullopt;
+    return static_cast<std::size_t>(*vector_bytes) / sizeof(float);
+  }
 
   // Nodes. A node's workers have consecutive numbers.
   std::vector<int> workers_per_node = {};  // one number: of every node; empty: one worker each

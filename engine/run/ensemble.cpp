@@ -117,6 +117,7 @@ Ensemble::Ensemble(const RunSpec& spec, Objective& objective, bool gradients)
       segments_(objective.segments()),
       buffer_segments_(objective.buffer_segments()),
       average_buffers_(spec.average_buffers),
+      travelling_(spec.travelling(settings_.dimension)),
       memory_(settings_, static_cast<std::size_t>(spec.workers)) {
   workers_.reserve(static_cast<std::size_t>(spec.workers));
   std::vector<float> x0(settings_.dimension), buffers(settings_.buffer_size);
@@ -146,7 +147,9 @@ std::int64_t Ensemble::extra_bytes() const {
   if (!settings_.rules.floats->extra_floats()) return 0;
   std::int64_t bytes = 0;
   for (const Worker& worker : workers_) bytes += worker.extra_bytes();
-  return bytes;
+  if (travelling_ == settings_.dimension) return bytes;
+  return std::llround(static_cast<double>(bytes) * static_cast<double>(travelling_) /
+                      static_cast<double>(settings_.dimension));
 }
 
 std::vector<StateVectors> Ensemble::vectors() const {

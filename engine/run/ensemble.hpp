@@ -103,7 +103,8 @@ class Ensemble {
   std::vector<StateVectors> vectors() const;
   /// Fills the vectors from a checkpoint. Gradients in flight will be computed again.
   void restore(const CheckpointFile& file);
-  /// Bytes that the workers received beside their messages since the run began. Any thread.
+  /// Bytes that the workers received beside their messages since the run began; where the run
+  /// stands for a large model, the same share of its vectors. Any thread.
   std::int64_t extra_bytes() const;
   /// Bytes that hubs and the server above them sent each other. Any thread.
   std::int64_t bytes_of_visits() const { return servers_ ? servers_->bytes_of_visits() : 0; }
@@ -119,6 +120,7 @@ class Ensemble {
   WorkerSettings settings_;
   std::vector<Segment> segments_, buffer_segments_;
   bool average_buffers_;
+  std::size_t travelling_;  // RunSpec::travelling
   WorkerMemory<float> memory_;
   std::vector<Worker> workers_;
   std::unique_ptr<Servers> servers_;

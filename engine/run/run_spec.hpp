@@ -82,7 +82,10 @@ struct RunSpec {
   double max_backlog = 4;       // due edges a worker may have waiting, times max(1, Λᵢᵢ)
   bool average_buffers = true;  // false: see MeanModel::buffers
   bool keep_events = false;     // report the event log
-  int threads_per_worker = 1;   // for acid's own kernels; models have their own setting
+  /// In simulated time: elements of a vector of the large model for whose messages those of the run
+  /// stand. Whatever such a message costs and counts is that of the large model.
+  std::optional<std::size_t> stands_for = {};
+  int threads_per_worker = 1;  // for acid's own kernels; models have their own setting
   /// Synchronous methods on threads: the run ends after this many gradients, not at its target or
   /// budget; the budget still sets the learning rate. For repeating a run that the clock ended,
   /// which noticed its target a little after reaching it.
@@ -110,9 +113,11 @@ struct RunSpec {
             .seconds = seconds,
             .bytes = exchanges * bytes_per_exchange(dimension)};
   }
+  /// Elements of a vector as messages count it, where the run's own has `dimension`.
+  std::size_t travelling(std::size_t dimension) const { return stands_for.value_or(dimension); }
   /// One message each way.
   std::int64_t bytes_per_exchange(std::size_t dimension) const {
-    return static_cast<std::int64_t>(method.bytes_per_exchange(dimension));
+    return static_cast<std::int64_t>(method.bytes_per_exchange(travelling(dimension)).both());
   }
   /// With more due edges waiting, the worker holds its next gradient (docs/SEMANTICS.md, Throttle).
   double backlog_limit(int worker) const;

@@ -88,7 +88,7 @@ void Servers::visit(int s, double t) {
 
 std::int64_t Servers::bytes_of_visits() const {
   if (!above_) return 0;
-  return above_->load() * static_cast<std::int64_t>(method_.bytes_per_visit(dimension_));
+  return above_->load() * static_cast<std::int64_t>(method_.bytes_per_visit(dimension_).both());
 }
 
 void Servers::say(int h, double t, std::span<float> said) {

@@ -222,6 +222,8 @@ std::vector<std::string> alternatives(const Key& key) {
         }
       return values;
     }
+    case FieldType::bytes:
+      return {"\"64 KiB\""};
     case FieldType::integers:
     case FieldType::edges:
     case FieldType::table:

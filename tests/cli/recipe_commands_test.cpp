@@ -81,6 +81,22 @@ TEST_CASE("plan says how many seeds a verdict takes, and warns where there are f
   CHECK_THAT(single.err, !ContainsSubstring("are needed"));
 }
 
+TEST_CASE("plan and show say beside bytes whose they are, if the model stands for a larger one") {
+  const SmallStudy folder;
+  const std::string large = "execution.virtual.network.vector_bytes=260 MB";
+  CHECK_THAT(folder.done({"plan", "small.toml"}).out, !ContainsSubstring("vectors"));
+  CHECK_THAT(folder.done({"plan", "small.toml", "--set", large}).out,
+             ContainsSubstring("bytes as of 260 MB vectors"));
+  CHECK_THAT(folder.done({"plan", "small.toml", "--csv", "--set", large}).out,
+             ContainsSubstring("execution.virtual.network.vector_bytes") &&
+                 ContainsSubstring(",260000000"));
+  folder.done({"run", "small.toml", "--set", large});
+  const std::string id = folder.told({"list"})["runs"][0]["id"];
+  CHECK_THAT(folder.done({"show", id}).out, ContainsSubstring("B, as of 260 MB vectors"));
+  CHECK_THAT(folder.done({"compare", "small"}).out,
+             ContainsSubstring("bytes and seconds are as of 260 MB vectors"));
+}
+
 TEST_CASE("plan says what is known of a graph that changes, once") {
   const SmallStudy folder;
   const auto plan =

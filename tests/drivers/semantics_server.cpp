@@ -122,7 +122,8 @@ class ServerLoop : PacedLoop {
     const int hub = servers().caller(h);  // as a caller of the server above
     const std::span<float> said = messages_.said(hub), reply = messages_.reply(hub);
     servers().say(h, time_, said);
-    result_.bytes += static_cast<std::int64_t>(method_.bytes_per_visit(ensemble_.dimension()));
+    result_.bytes +=
+        static_cast<std::int64_t>(method_.bytes_per_visit(ensemble_.dimension()).both());
     plan(arrival(link, links_.back().in_free, said.size_bytes()), h - servers().size(), true,
          [this, h, hub, link, said, reply] {
            serve(servers().model(), time_, said, reply, servers().arrive(hub));

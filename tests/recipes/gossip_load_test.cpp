@@ -66,6 +66,58 @@ TEST_CASE("one slow link loads its two workers") {
   CHECK(link["bandwidth_bytes_per_second"].is_null());
 }
 
+TEST_CASE("sizes have units, and bytes and load are those of the vectors that messages stand for") {
+  const PlannedRun small = run("bandwidth_bytes_per_second = 1e6");
+  const auto stands_for = [](const char* size, const char* rest = "") {
+    return run("bandwidth_bytes_per_second = 1e6\nvector_bytes = " + std::string(size), rest);
+  };
+  for (const auto& [size, bytes] : {std::pair("160000", 160000),
+                                    {"1.6e5", 160000},
+                                    {"\"160 kB\"", 160000},
+                                    {"\"0.16MB\"", 160000},
+                                    {"\"64 KiB\"", 65536},
+                                    {"\"4000 B\"", 4000}}) {
+    INFO(size);
+    const PlannedRun large = stands_for(size);
+    CHECK(large.settings["execution"]["virtual"]["network"]["vector_bytes"] == bytes);
+    CHECK(large.bytes == Approx(small.bytes * bytes / 4000));
+    CHECK(large.load.largest == Approx(bytes / 1e6));
+    CHECK(large.parameters == small.parameters);
+    CHECK(large.digest != small.digest);
+  }
+  CHECK(stands_for("160000").digest == stands_for("\"160 kB\"").digest);
+  const char* const packed = "[[algorithms]]\nkind = \"ad-psgd\"\ncodec = \"bf16\"";
+  CHECK(stands_for("160000", packed).bytes == Approx(small.bytes * 160000 / 4000 / 2));
+  CHECK_FALSE(small.settings["execution"]["virtual"]["network"].contains("vector_bytes"));
+}
+
+TEST_CASE("what is no size of larger vectors is refused with the size that was read") {
+  const auto refuses = [](const char* size, const char* what, const char* rest = "") {
+    INFO(size);
+    const std::string recipe =
+        "[execution.virtual.network]\nvector_bytes = " + std::string(size) + "\n" + rest;
+    CHECK_THAT(only_error_of(recipe, 2).message, ContainsSubstring(what));
+  };
+  refuses("\"260\"", "vector_bytes is no size: '260'");
+  refuses("\"260 Mb\"", "vector_bytes is no size: '260 Mb'");
+  refuses("\"-4 kB\"", "vector_bytes is no size: '-4 kB'");
+  refuses("-8", "must be above 0");
+  refuses("\"0 B\"", "must be above 0");
+  refuses("\"1.5 B\"", "must be a whole number of bytes, and the text \"1.5 B\" is 1.5");
+  refuses("[4]", "must be a number of bytes, or text such as \"260 MB\"");
+  refuses("\"1.022 kB\"", "1022 bytes are no whole number of parameters of 4 bytes each");
+  refuses("8", "cuts vectors into 4 fragments",
+          "[[algorithms]]\nkind = \"streaming-diloco\"\nsteps = 8\nfragments = 4\n");
+}
+
+TEST_CASE("the size of larger vectors has no effect where messages are real") {
+  const Plan plan =
+      compiled("[execution]\ndriver = \"threads\"\nvirtual.network.vector_bytes = \"1 MB\"");
+  REQUIRE_FALSE(plan.warnings.empty());
+  CHECK_THAT(plan.warnings[0].message, ContainsSubstring("execution.virtual"));
+  CHECK(plan.runs[0].bytes == compiled("[execution]\ndriver = \"threads\"").runs[0].bytes);
+}
+
 TEST_CASE("an all-reduce in one bucket is a warning, unless it was asked for or costs nothing") {
   const auto warnings = [](const std::string& network, const std::string& rest = "",
                            const char* algorithm = "ar-sgd") {

@@ -153,6 +153,19 @@ Comparison of_metric(const std::string& metric) {
   return compare_runs(runs, options);
 }
 
+/// Of two algorithms the second counts the messages of a large model.
+Comparison stand_ins() {
+  Runs runs = runs_of({"ar-sgd"}, 3);
+  const json network{{"network", {{"vector_bytes", 260'000'000}}}};
+  for (ComparedRun& one :
+       runs_of({"ad-psgd"}, 3, {{"execution", {{"driver", "virtual"}, {"virtual", network}}}}))
+    runs.push_back(std::move(one));
+  for (ComparedRun& one : runs) one.summary.metrics["bytes_sent"] = 1e9;
+  CompareOptions options;
+  options.metrics = {"bytes_sent"};
+  return compare_runs(runs, options);
+}
+
 /// Experiments of which only the first has a margin.
 Comparison asked_for_otherwise() {
   ComparisonPlan plan;
@@ -221,6 +234,7 @@ std::vector<Scenario> scenarios() {
           {"other settings", with_other_settings()},
           {"mean heights", of_metric("auc_eval_loss"), "auc_eval_loss"},
           {"losses of workers", of_metric("train_loss"), "train_loss"},
+          {"models that stand for larger ones", stand_ins(), "bytes_sent"},
           {"recipes that differ", asked_for_otherwise()},
           {"another outcome than the recipe's", of_another_outcome()},
           {"chosen again, and hidden", chosen_again_and_hidden()},

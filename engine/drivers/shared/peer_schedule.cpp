@@ -15,6 +15,7 @@ PeerSchedule::PeerSchedule(const RunSpec& spec, std::size_t dimension, AllReduce
       mixing_(mixing_of(spec.method, *spec.topology)),
       seed_(spec.seeds.derived(Purpose::pairing)),
       form_(spec.method.packed_message(dimension, spec.seeds.derived(Purpose::dither))),
+      counted_(spec.method.packed_message(spec.travelling(dimension))),
       all_reduce_vectors_(all_reduce_vectors(all_reduce, spec.workers)) {
   if (!spec.method.turns.empty() && spec.method.gathers())
     all_ = make(metropolis_weights(Topology::complete(spec.workers)));
@@ -67,16 +68,16 @@ Position PeerSchedule::after_legs(std::int64_t legs, double seconds) const {
 }
 
 std::int64_t PeerSchedule::bytes_in(std::int64_t exchange) const {
-  const auto bytes = static_cast<std::int64_t>(form_.bytes(exchange));
-  if (sums_in(exchange)) return std::llround(all_reduce_vectors_ * static_cast<double>(bytes));
-  if (bytes == 0) return 0;
+  const auto one = static_cast<std::int64_t>(bytes(exchange));
+  if (sums_in(exchange)) return std::llround(all_reduce_vectors_ * static_cast<double>(one));
+  if (one == 0) return 0;
   const auto staying = stays(exchange);
-  return bytes * messages_of((staying != nullptr ? staying : drawn(exchange))->weights);
+  return one * messages_of((staying != nullptr ? staying : drawn(exchange))->weights);
 }
 
 std::int64_t PeerSchedule::bytes_before(std::int64_t exchange) const {
   if (!spec_.method.varies() && period() > 0)
-    return static_cast<std::int64_t>(form_.bytes()) *
+    return static_cast<std::int64_t>(counted_.bytes()) *
            (exchange / period() * cycle_messages_.back() +
             cycle_messages_[static_cast<std::size_t>(exchange % period())]);
   MutexLock lock(mutex_);

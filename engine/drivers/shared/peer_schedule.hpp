@@ -33,6 +33,8 @@ class PeerSchedule {
   }
   /// The form in which messages travel.
   const PackedMessage& form() const { return form_; }
+  /// What a message of this exchange counts and costs (RunSpec::stands_for).
+  std::size_t bytes(std::int64_t exchange) const { return counted_.bytes(exchange); }
   /// The number of exchanges after which the same graphs come again; 0: never.
   std::int64_t period() const { return static_cast<std::int64_t>(cycle_.size()); }
 
@@ -50,7 +52,7 @@ class PeerSchedule {
   const RunSpec& spec_;
   const std::shared_ptr<const MixingSchedule> mixing_;  // null: an all-reduce
   const std::uint64_t seed_;
-  const PackedMessage form_;
+  const PackedMessage form_, counted_;
   const double all_reduce_vectors_;
   std::shared_ptr<const Exchange>
       all_;  // the exchange in which all hear all, where there are others too; null: none

@@ -11,7 +11,8 @@ std::size_t message_size(const Run& run) {
   return run.spec.method.message().floats(run.objective.dimension());
 }
 double message_bytes(const Run& run) {
-  return static_cast<double>(run.spec.method.packed_message(run.objective.dimension()).bytes());
+  const std::size_t dimension = run.spec.travelling(run.objective.dimension());
+  return static_cast<double>(run.spec.method.packed_message(dimension).bytes());
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ RoundCosts::RoundCosts(const RunSpec& spec, const PeerSchedule& peers, const Net
       has_turns_(!spec.method.turns.empty()) {}
 
 std::shared_ptr<const MessageCosts> RoundCosts::of(std::int64_t exchange) {
-  const double bytes = static_cast<double>(peers_.form().bytes(exchange));
+  const double bytes = static_cast<double>(peers_.bytes(exchange));
   const bool sums = peers_.sums_in(exchange);
   const std::int64_t period = peers_.period();
   const bool comes_again = period > 0 && !has_turns_;

@@ -131,19 +131,18 @@ void ServerCalendar::push(int caller, Occurrence::Kind kind, std::size_t bytes) 
        .kind = kind});
 }
 
-void ServerCalendar::say(int caller) {
-  const std::size_t dimension = state_.run.objective.dimension();
+Method::Bytes ServerCalendar::bytes_of(int caller) const {
+  const std::size_t dimension = state_.spec.travelling(state_.run.objective.dimension());
   const Method& method = state_.spec.method;
-  const std::span<float> said = messages().said(caller);
-  state_.player.say(caller, state_.timetable.time(), said);
-  if (is_hub(caller)) {
-    state_.totals.position.bytes += static_cast<std::int64_t>(method.bytes_per_visit(dimension));
-  } else {
-    walk(caller).replied = false;
-    state_.totals.position.bytes += state_.spec.bytes_per_exchange(dimension);
-  }
-  push(caller, Occurrence::Kind::message_arrives,
-       is_hub(caller) ? said.size_bytes() : method.packed_message(dimension).bytes());
+  return is_hub(caller) ? method.bytes_per_visit(dimension) : method.bytes_per_exchange(dimension);
+}
+
+void ServerCalendar::say(int caller) {
+  state_.player.say(caller, state_.timetable.time(), messages().said(caller));
+  if (!is_hub(caller)) walk(caller).replied = false;
+  const Method::Bytes bytes = bytes_of(caller);
+  state_.totals.position.bytes += static_cast<std::int64_t>(bytes.both());
+  push(caller, Occurrence::Kind::message_arrives, bytes.said);
 }
 
 void ServerCalendar::serve(int caller) {
@@ -151,7 +150,7 @@ void ServerCalendar::serve(int caller) {
   if (!is_hub(caller)) walk(caller).arrival = ++arrivals_;
   state_.player.serve(caller, state_.timetable.time(), messages().said(caller), reply,
                       servers().arrive(caller, is_hub(caller) ? 0 : walk(caller).learning_rate));
-  push(caller, Occurrence::Kind::reply_arrives, reply.size_bytes());
+  push(caller, Occurrence::Kind::reply_arrives, bytes_of(caller).answered);
   if (const int s = servers().of(caller); servers().leave(s)) say(servers().caller(s));
 }
 

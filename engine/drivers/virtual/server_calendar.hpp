@@ -49,6 +49,7 @@ class ServerCalendar final : public Calendar {
   void serve(int caller);
   void hear(int caller);
   /// Plans the arrival of a caller's message or reply after so many bytes on its server's link.
+  Method::Bytes bytes_of(int caller) const;
   void push(int caller, Occurrence::Kind kind, std::size_t bytes);
   /// A server's link to its callers: the seconds at which each direction is free.
   struct Link {

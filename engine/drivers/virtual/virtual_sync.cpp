@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kReductionBlock = 1 << 16;  // elements that one task reduces
 
 double message_bytes(const RunSpec& spec, std::size_t dimension) {
-  return static_cast<double>(spec.method.packed_message(dimension).bytes());
+  return static_cast<double>(spec.method.packed_message(spec.travelling(dimension)).bytes());
 }
 
 }  // namespace
