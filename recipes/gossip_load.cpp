@@ -77,6 +77,7 @@ Load gossip_load(const Topology& topology, double rate, double vector_bytes,
     if (share <= load.largest) continue;
     load.largest = share;
     load.worker = users[card];
+    load.is_of_card = true;
   }
   return load;
 }

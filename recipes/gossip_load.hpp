@@ -10,6 +10,7 @@ namespace acid {
 struct Load {
   double largest = 0;
   int worker = 0;
+  bool is_of_card = false;   // the load is that of its node's card, or of a path between nodes
   double unit_seconds = 0;   // of normalised time, while no worker is held
   double alone_seconds = 0;  // the same without exchanges
 

@@ -22,6 +22,52 @@ std::string feasible_rate(double limit) {
   return fmt::format("{:.6g}", (std::ceil(limit / unit) - 1) * unit);
 }
 
+// What is to be said of a load; nothing if it is low.
+struct OnLoad {
+  bool refused = false;
+  Problem problem;
+};
+
+// A load from 1 on is no mistake: the throttle holds gradients until the exchanges have caught up.
+// Where there are none to hold, due exchanges would wait in a list that grows until the end.
+std::optional<OnLoad> look_at(const Load& load, double rate, std::optional<double> max_load,
+                              bool without_gradients) {
+  const double most = max_load.value_or(kNever);
+  const bool overloaded = load.largest >= 1;
+  const std::string who =
+      load.is_of_card ? fmt::format("the network card, or path, of worker {}'s node", load.worker)
+                      : fmt::format("worker {}", load.worker);
+  const std::string too_much =
+      fmt::format("{} cannot keep up: its {} take {:.3g} times the time {}", who,
+                  load.is_of_card ? "messages" : "exchanges", load.largest,
+                  load.is_of_card ? "they have" : "it has");
+  const std::string busy =
+      fmt::format("{} spends {:.0f} % of its time in {}", who, 100 * load.largest,
+                  load.is_of_card ? "messages" : "exchanges");
+  if (load.largest >= most || (overloaded && without_gradients)) {
+    const std::string why = overloaded && without_gradients
+                                ? "no gradients are there to be held meanwhile"
+                                : fmt::format("execution.max_load is {}", most);
+    return OnLoad{
+        true,
+        {fmt::format("{} (load {:.3g} at communication_rate {}), and {}",
+                     overloaded ? too_much : busy, load.largest, rate, why),
+         fmt::format("the largest feasible communication_rate is {} here; or use a topology "
+                     "without hubs, or a faster network",
+                     feasible_rate(load.rate_at(std::min(most, 1.0), rate)))}};
+  }
+  if (!overloaded && load.largest <= kHighLoad) return std::nullopt;
+  const std::string what =
+      overloaded ? fmt::format(
+                       "{} (load {:.3g}), so the throttle holds gradients: workers make about "
+                       "{:.3g} exchanges and {:.3g} gradients in the time of a gradient, instead "
+                       "of {} and 1",
+                       too_much, load.largest, rate * load.pace(), load.pace(), rate)
+                 : fmt::format("{} (load {:.3g}, high above {}): gradients will wait", busy,
+                               load.largest, kHighLoad);
+  return OnLoad{false, {what, "lower communication_rate or use a faster network"}};
+}
+
 }  // namespace
 
 // Computes spectral numbers, bytes and load. All sections must be sound.
@@ -65,46 +111,11 @@ void Resolver::look_at_exchanges(const Method& method) {
   const Load load = gossip_load(*topology_, rate, static_cast<double>(message.bytes()), model);
   plan_.load.largest = load.largest;
   plan_.load.worker = load.worker;
-  look_at_load(load, rate);
-}
-
-// A load from 1 on is no mistake: the throttle holds gradients until the exchanges have caught up.
-// Where there are none to hold, due exchanges would wait in a list that grows until the end.
-void Resolver::look_at_load(const Load& load, double rate) {
-  const double most = settings_.execution.max_load.value_or(kNever);
-  const bool overloaded = load.largest >= 1;
-  if (load.largest >= most || (overloaded && consensus_only_)) {
-    const std::string what =
-        overloaded ? fmt::format("cannot keep up: its exchanges take {:.3g} times the time it has",
-                                 load.largest)
-                   : fmt::format("spends {:.0f} % of its time in exchanges", 100 * load.largest);
-    const std::string why = overloaded && consensus_only_
-                                ? "no gradients are there to be held meanwhile"
-                                : fmt::format("execution.max_load is {}", most);
-    error("algorithm",
-          fmt::format("worker {} {} (load {:.3g} at communication_rate {}), and {}", load.worker,
-                      what, load.largest, rate, why),
-          fmt::format("the largest feasible communication_rate is {} here; or use a topology "
-                      "without hubs, or a faster network",
-                      feasible_rate(load.rate_at(std::min(most, 1.0), rate))));
-  } else if (overloaded) {
-    warn_of_load(fmt::format(
-        "worker {} cannot keep up: its exchanges take {:.3g} times the time it has (load {:.3g}), "
-        "so the throttle holds gradients: workers make about {:.3g} exchanges and {:.3g} gradients "
-        "in the time of a gradient, instead of {} and 1",
-        load.worker, load.largest, load.largest, rate * load.pace(), load.pace(), rate));
-  } else if (load.largest > kHighLoad) {
-    warn_of_load(
-        fmt::format("worker {} spends {:.0f} % of its time in exchanges (load {:.3g}, high above "
-                    "{}): gradients will wait",
-                    load.worker, 100 * load.largest, load.largest, kHighLoad));
-  }
-}
-
-void Resolver::warn_of_load(std::string what) {
-  plan_.warnings.push_back(std::move(what));
-  out_.warn(place("algorithm"),
-            {plan_.warnings.back(), "lower communication_rate or use a faster network"});
+  const auto said = look_at(load, rate, settings_.execution.max_load, consensus_only_);
+  if (!said) return;
+  if (said->refused) return out_.error(place("algorithm"), said->problem);
+  plan_.warnings.push_back(said->problem.message);
+  out_.warn(place("algorithm"), said->problem);
 }
 
 void Resolver::look_at_agreement(const Method& method) {

@@ -111,8 +111,6 @@ class Resolver {
   void look_at_target(bool has_accuracy);
   void look_at_record();
   void look_at_exchanges(const Method& method);
-  void look_at_load(const Load& load, double rate);
-  void warn_of_load(std::string what);
   void look_at_sharing(const Method& method);
   void look_at_buckets(double vector_bytes);
   void look_at_codec(const Method& method);

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "engine/base/static_text.hpp"
+#include "settings/network_keys.hpp"
 #include "settings/run_settings.hpp"
 #include "settings/schema.hpp"
 #include "settings/sections.hpp"
@@ -77,117 +78,6 @@ void read_pauses(Virtual& options, const json& section, const Field&) {
   }
 }
 
-constexpr const char* kBandwidth = "bandwidth_bytes_per_second";
-constexpr const char* kBandwidthHelp = "bandwidth of a link, each way; absent: unlimited";
-constexpr Fields kHubLink = fields<LinkCost>(
-    {key<&LinkCost::latency_seconds>(
-         "latency_seconds", "null",
-         "latency of a message between a hub and the server above; absent: the network's",
-         at_least(0)),
-     key<&LinkCost::bytes_per_second>(kBandwidth, "null", kBandwidthHelp, above(0))});
-constexpr Fields kEdge = fields<LinkCost>(
-    {key_of<LinkCost>("edge", FieldType::integers, "", "the two workers of the link", at_least(0)),
-     key<&LinkCost::latency_seconds>("latency_seconds", "null",
-                                     "latency of a message; absent: the network's", at_least(0)),
-     key<&LinkCost::bytes_per_second>(kBandwidth, "null", kBandwidthHelp, above(0))});
-
-constexpr Fields kInside = fields<LinkCost>(
-    {key<&LinkCost::latency_seconds>("latency_seconds", "0.0",
-                                     "latency of a message between workers of a node", at_least(0)),
-     key<&LinkCost::bytes_per_second>(kBandwidth, "null", kBandwidthHelp, above(0))});
-constexpr Fields kNodeLink = fields<LinkCost>(
-    {key_of<LinkCost>("nodes", FieldType::integers, "", "the two nodes", at_least(0)),
-     key<&LinkCost::latency_seconds>("latency_seconds", "0.0", "latency of a message", at_least(0)),
-     key<&LinkCost::bytes_per_second>(kBandwidth, "null", kBandwidthHelp, above(0))});
-
-void read_node_links(Virtual& options, const json& section, const Field&) {
-  for (const json& link : section) {
-    const int a = link.at("nodes").at(0), b = link.at("nodes").at(1);
-    kNodeLink.fill(options.network.between_nodes[std::minmax(a, b)], link);
-  }
-}
-
-void read_nodes(Virtual& options, const json& value, const Field&) {
-  options.network.workers_per_node = value.get<std::vector<int>>();
-}
-
-void read_edges(Virtual& options, const json& section, const Field&) {
-  for (const json& link : section) {
-    const int i = link.at("edge").at(0), j = link.at("edge").at(1);
-    kEdge.fill(options.network.edges[std::minmax(i, j)], link);
-  }
-}
-
-constexpr Fields kNetwork = fields<Virtual>(
-    {key<&Virtual::network, &NetworkModel::link, &LinkCost::latency_seconds>(
-         "latency_seconds", "0.0", "latency of a message", at_least(0))
-         .unused(&use::without_messages),
-     key<&Virtual::network, &NetworkModel::link, &LinkCost::bytes_per_second>(
-         kBandwidth, "null", kBandwidthHelp, above(0))
-         .unused(&use::without_messages),
-     key<&Virtual::compute, &Compute::gradient_seconds>(
-         "gradient_seconds", "1.0", "mean duration of one gradient of a nominal worker", above(0)),
-     choice<&Virtual::network, &NetworkModel::all_reduce>(
-         "all_reduce", "ring,tree,recursive-doubling,blocking,hierarchical", "\"ring\"",
-         "how its messages go: ring (2(n-1) pieces of a vector, each sent as soon as it has come), "
-         "tree, recursive-doubling, blocking (a ring whose every step waits for all), hierarchical "
-         "(rings inside the nodes, and one among them)",
-         Values<AllReduceKind::ring, AllReduceKind::tree, AllReduceKind::recursive_doubling,
-                AllReduceKind::blocking, AllReduceKind::hierarchical>{})
-         .unused(&use::simulated_all_reduce),
-     key_of<Virtual>("edges", FieldType::sections, "[]", "links that differ from the others", {},
-                     &read_edges)
-         .of(kTableOf<kEdge>)
-         .unused(&use::without_links),
-     section<kHubLink, &Virtual::network, &NetworkModel::hubs>(
-         "hubs", "the links between hubs and the server above them; absent: as the others", "null")
-         .later()
-         .unused(&use::without_hubs),
-     key_of<Virtual>("workers_per_node", FieldType::integers, "[]",
-                     "workers on each node, which share its network card: a number, or a list for "
-                     "nodes that differ; absent: one on each",
-                     at_least(1).at_most(1e6), &read_nodes)
-         .later()
-         .apart()
-         .said("a whole number at least 1, or a list of them", "", "workers_per_node = 8")
-         .unused(&use::without_messages),
-     section<kInside, &Virtual::network, &NetworkModel::inside>(
-         "inside", "the links between workers of a node; absent: messages take no time there",
-         "null")
-         .later()
-         .unused(&use::without_nodes),
-     key_of<Virtual>("matrix", FieldType::sections, "[]",
-                     "links between nodes that differ from the others: lines NODE,NODE,LATENCY,"
-                     "BANDWIDTH, in seconds and bytes per second or with units",
-                     {}, &read_node_links)
-         .of(kTableOf<kNodeLink>)
-         .later()
-         .apart()
-         .said("the path of a CSV file", "", "matrix = \"sites.csv\"")
-         .unused(&use::without_links),
-     key<&Virtual::network, &NetworkModel::backend_factor>(
-         "backend_factor", "1.0",
-         "the share of the bandwidth that an all-reduce reaches, as measured of a library",
-         above(0).at_most(1))
-         .later()
-         .unused(&use::simulated_all_reduce),
-     key<&Virtual::network, &NetworkModel::window_bytes>(
-         "window_bytes", "0",
-         "what a sender sends before it waits for an answer: a link carries at most this in a "
-         "round trip, twice its latency; 0: unlimited",
-         at_least(0).at_most(1e15))
-         .as(FieldType::bytes)
-         .later()
-         .unused(&use::without_messages),
-     key<&Virtual::network, &NetworkModel::vector_bytes>(
-         "vector_bytes", "null",
-         "the size of a large model's vectors, 4 bytes a parameter: messages cost and count as its "
-         "own; absent: those of the task's model",
-         above(0).at_most(1e15))
-         .as(FieldType::bytes)
-         .later()
-         .unused(&use::without_messages)});
-
 // Finer buckets take long to simulate and change little.
 constexpr Bounds kBucketBytes = at_least(1024).at_most(1e15);
 constexpr std::uint8_t kSize = 1, kFirstSize = 2, kHosts = 1;  // Field::either
@@ -259,7 +149,7 @@ constexpr Fields kVirtual = fields<Virtual>(
      key_of<Virtual>("pauses", FieldType::sections, "[]", "workers that stop for a while", {},
                      &read_pauses)
          .of(kTableOf<kPause>),
-     section<kNetwork>("network", "how long messages take"),
+     section<network_keys::kNetwork>("network", "how long messages take"),
      section<kCost, &Virtual::cost>("cost", "which part of a gradient messages can overlap")});
 
 constexpr Fields kThreads = fields<ThreadsSettings>(

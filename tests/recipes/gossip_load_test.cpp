@@ -206,6 +206,12 @@ TEST_CASE("a load is no error for drivers that measure it, nor for synchronous a
   CHECK_NOTHROW(compiled(slow + "[[algorithms]]\nkind = \"ar-sgd\"\n"));
 }
 
+TEST_CASE("an exchange's own time is refused where gradients take none") {
+  const Diagnostic error = only_error_of(
+      "[execution.virtual]\ngradient_clock = \"poisson\"\ncost.exchange_seconds = 0.1", 3);
+  CHECK_THAT(error.message, ContainsSubstring("no effect with gradient_clock = \"poisson\""));
+}
+
 TEST_CASE("nodes are read with the links between them, and must fit the workers") {
   const ScratchFolder scratch;
   const std::string file = scratch.path("sites.csv");

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "settings/run_settings.hpp"
+#include "settings/schema.hpp"
+#include "settings/use.hpp"
+
+namespace acid::network_keys {
+
+using nlohmann::json;
+
+// The keys of execution.virtual.network.
+
+inline constexpr const char* kBandwidth = "bandwidth_bytes_per_second";
+inline constexpr const char* kBandwidthHelp = "bandwidth of a link, each way; absent: unlimited";
+inline constexpr Fields kHubLink = fields<LinkCost>(
+    {key<&LinkCost::latency_seconds>(
+         "latency_seconds", "null",
+         "latency of a message between a hub and the server above; absent: the network's",
+         at_least(0)),
+     key<&LinkCost::bytes_per_second>(kBandwidth, "null", kBandwidthHelp, above(0))});
+inline constexpr Fields kEdge = fields<LinkCost>(
+    {key_of<LinkCost>("edge", FieldType::integers, "", "the two workers of the link", at_least(0)),
+     key<&LinkCost::latency_seconds>("latency_seconds", "null",
+                                     "latency of a message; absent: the network's", at_least(0)),
+     key<&LinkCost::bytes_per_second>(kBandwidth, "null", kBandwidthHelp, above(0))});
+
+inline constexpr Fields kInside = fields<LinkCost>(
+    {key<&LinkCost::latency_seconds>("latency_seconds", "0.0",
+                                     "latency of a message between workers of a node", at_least(0)),
+     key<&LinkCost::bytes_per_second>(kBandwidth, "null", kBandwidthHelp, above(0))});
+inline constexpr Fields kNodeLink = fields<LinkCost>(
+    {key_of<LinkCost>("nodes", FieldType::integers, "", "the two nodes", at_least(0)),
+     key<&LinkCost::latency_seconds>("latency_seconds", "0.0", "latency of a message", at_least(0)),
+     key<&LinkCost::bytes_per_second>(kBandwidth, "null", kBandwidthHelp, above(0))});
+
+inline void read_node_links(VirtualOptions& options, const json& section, const Field&) {
+  for (const json& link : section) {
+    const int a = link.at("nodes").at(0), b = link.at("nodes").at(1);
+    kNodeLink.fill(options.network.between_nodes[std::minmax(a, b)], link);
+  }
+}
+
+inline void read_nodes(VirtualOptions& options, const json& value, const Field&) {
+  options.network.workers_per_node = value.get<std::vector<int>>();
+}
+
+inline void read_edges(VirtualOptions& options, const json& section, const Field&) {
+  for (const json& link : section) {
+    const int i = link.at("edge").at(0), j = link.at("edge").at(1);
+    kEdge.fill(options.network.edges[std::minmax(i, j)], link);
+  }
+}
+
+inline constexpr Fields kNetwork = fields<VirtualOptions>(
+    {key<&VirtualOptions::network, &NetworkModel::link, &LinkCost::latency_seconds>(
+         "latency_seconds", "0.0", "latency of a message", at_least(0))
+         .unused(&use::without_messages),
+     key<&VirtualOptions::network, &NetworkModel::link, &LinkCost::bytes_per_second>(
+         kBandwidth, "null", kBandwidthHelp, above(0))
+         .unused(&use::without_messages),
+     key<&VirtualOptions::compute, &ComputeModel::gradient_seconds>(
+         "gradient_seconds", "1.0", "mean duration of one gradient of a nominal worker", above(0)),
+     choice<&VirtualOptions::network, &NetworkModel::all_reduce>(
+         "all_reduce", "ring,tree,recursive-doubling,blocking,hierarchical", "\"ring\"",
+         "how its messages go: ring (2(n-1) pieces of a vector, each sent as soon as it has come), "
+         "tree, recursive-doubling, blocking (a ring whose every step waits for all), hierarchical "
+         "(rings inside the nodes, and one among them)",
+         Values<AllReduceKind::ring, AllReduceKind::tree, AllReduceKind::recursive_doubling,
+                AllReduceKind::blocking, AllReduceKind::hierarchical>{})
+         .unused(&use::simulated_all_reduce),
+     key_of<VirtualOptions>("edges", FieldType::sections, "[]", "links that differ from the others",
+                            {}, &read_edges)
+         .of(kTableOf<kEdge>)
+         .unused(&use::without_links),
+     section<kHubLink, &VirtualOptions::network, &NetworkModel::hubs>(
+         "hubs", "the links between hubs and the server above them; absent: as the others", "null")
+         .later()
+         .unused(&use::without_hubs),
+     key_of<VirtualOptions>(
+         "workers_per_node", FieldType::integers, "[]",
+         "workers on each node, which share its network card: a number, or a list for "
+         "nodes that differ; absent: one on each",
+         at_least(1).at_most(1e6), &read_nodes)
+         .later()
+         .apart()
+         .said("a whole number at least 1, or a list of them", "", "workers_per_node = 8")
+         .unused(&use::without_messages),
+     section<kInside, &VirtualOptions::network, &NetworkModel::inside>(
+         "inside", "the links between workers of a node; absent: messages take no time there",
+         "null")
+         .later()
+         .unused(&use::without_nodes),
+     key_of<VirtualOptions>(
+         "matrix", FieldType::sections, "[]",
+         "links between nodes that differ from the others: lines NODE,NODE,LATENCY,"
+         "BANDWIDTH, in seconds and bytes per second or with units",
+         {}, &read_node_links)
+         .of(kTableOf<kNodeLink>)
+         .later()
+         .apart()
+         .said("the path of a CSV file", "", "matrix = \"sites.csv\"")
+         .unused(&use::without_links),
+     key<&VirtualOptions::network, &NetworkModel::backend_factor>(
+         "backend_factor", "1.0",
+         "the share of the bandwidth that an all-reduce reaches, as measured of a library",
+         above(0).at_most(1))
+         .later()
+         .unused(&use::simulated_all_reduce),
+     key<&VirtualOptions::network, &NetworkModel::window_bytes>(
+         "window_bytes", "0",
+         "what a sender sends before it waits for an answer: a link carries at most this in a "
+         "round trip, twice its latency; 0: unlimited",
+         at_least(0).at_most(1e15))
+         .as(FieldType::bytes)
+         .later()
+         .unused(&use::without_messages),
+     key<&VirtualOptions::network, &NetworkModel::vector_bytes>(
+         "vector_bytes", "null",
+         "the size of a large model's vectors, 4 bytes a parameter: messages cost and count as its "
+         "own; absent: those of the task's model",
+         above(0).at_most(1e15))
+         .as(FieldType::bytes)
+         .later()
+         .unused(&use::without_messages)});
+
+}  // namespace acid::network_keys
