@@ -89,7 +89,8 @@ void Compiler::compile(const Node& root, Plan& plan) {
   search_ = read_search(root.find("search"), seeds_, swept, out_);
   if (search_) plan.search.emplace().seeds = search_->seeds;
   for (const SweepPoint& point : sweep_points(swept, out_)) {
-    if (out_.error_count() > kEnoughErrors || (!skips_ && refused_.size() > kEnoughErrors)) break;
+    if (out_.error_count() > kEnoughErrors || (!skips_ && refused_.reasons() > kEnoughErrors))
+      break;
     point_ = &point;
     compile_point(root, point, plan);
   }

@@ -49,9 +49,11 @@ void RefusedCells::add(const SweepPoint& point, const Place& algorithm_place, st
                        std::string label, Diagnostics::Findings findings) {
   nlohmann::json settings = nlohmann::json::object();
   for (const Assignment& assignment : point) settings[assignment.key] = json_of(assignment.value);
+  std::string reason = reason_of(findings);
+  reasons_.insert(reason);
   cells_.push_back(
       {algorithm_place,
-       {std::move(algorithm), std::move(label), std::move(settings), reason_of(findings)},
+       {std::move(algorithm), std::move(label), std::move(settings), std::move(reason)},
        std::move(findings)});
 }
 
@@ -68,7 +70,7 @@ void RefusedCells::leave_out(Plan& plan, Diagnostics& diagnostics) const {
 void RefusedCells::settle(const Node* sweep, bool skip, Plan& plan,
                           Diagnostics& diagnostics) const {
   const bool others_run = !plan.runs.empty();
-  if (skip && others_run) return leave_out(plan, diagnostics);
+  if (skip && (others_run || diagnostics.has_errors())) return leave_out(plan, diagnostics);
   const bool could_skip = sweep != nullptr && others_run;
   for (const Cell& cell : cells_) {
     for (Diagnostics::Finding finding : cell.findings.errors) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,12 @@ class RefusedCells {
   /// `findings`: the reasons, withdrawn from the recipe's diagnostics.
   void add(const SweepPoint& point, const Place& algorithm_place, std::string algorithm,
            std::string label, Diagnostics::Findings findings);
-  std::size_t size() const { return cells_.size(); }
+  /// How many different reasons there are.
+  std::size_t reasons() const { return reasons_.size(); }
 
-  /// `skip`: the cells are left out of the plan if others have runs. Otherwise their reasons become
-  /// errors, which name the key where it would help. `sweep`: nullptr if there is none.
+  /// `skip`: the cells are left out of the plan if others have runs, or mistakes. Otherwise their
+  /// reasons become errors, which name the key where it would help. `sweep`: nullptr if there is
+  /// none.
   void settle(const Node* sweep, bool skip, Plan& plan, Diagnostics& diagnostics) const;
 
  private:
@@ -32,6 +35,7 @@ class RefusedCells {
     Diagnostics::Findings findings;
   };
   std::vector<Cell> cells_;
+  std::set<std::string> reasons_;
 };
 
 /// Takes skip_inapplicable out of `sweep`; reports a value that is neither true nor false.

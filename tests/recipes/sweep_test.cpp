@@ -169,6 +169,8 @@ TEST_CASE("a mistake in what is written is never left out") {
   refuses(kOfGraphs + kSkip + "workers.count = [4, \"8\"]\n", "must be a whole number");
   refuses(kOfGraphs + kSkip + "[[algorithms]]\nkind = \"sgp\"\nsteps = 2\n", "steps");
   refuses("[sweep]\ntopology.kind = [\"ring\", \"rnig\"]\n" + kSkip, "rnig");
+  refuses("[topology]\nkind = \"hypercube\"\n[sweep]\nworkers.count = [6, \"8\"]\n" + kSkip,
+          "must be");
   refuses("[sweep]\nworkers.count = [4, 8]\nskip_inapplicable = 1\n",
           "sweep.skip_inapplicable must be true or false");
 }
