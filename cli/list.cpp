@@ -10,7 +10,9 @@
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/run_json.hpp"
 #include "cli/terminal/table.hpp"
+#include "engine/base/names.hpp"
 #include "reports/compare.hpp"
+#include "reports/comparison_plan.hpp"
 #include "reports/grouping.hpp"
 #include "reports/heading.hpp"
 #include "reports/pivot.hpp"
@@ -54,6 +56,7 @@ struct ListedExperiment {
   std::vector<std::pair<RunState, int>> states;  // the states that occur
   std::set<std::uint64_t> seeds;
   std::set<std::string> drivers;
+  std::size_t left_out = 0;  // cells of its sweep
 
   ListedExperiment(const Store& store, const ExperimentSummary& experiment)
       : summary(experiment), sweep(sweep_of(store, experiment)) {
@@ -66,6 +69,9 @@ struct ListedExperiment {
       seeds.insert(run.seed);
       drivers.insert(run.driver);
     }
+    if (!experiment.runs.empty())
+      left_out = comparison_plan_from(experiment_of(store, experiment.runs.front()).comparison)
+                     .left_out.size();
   }
 };
 
@@ -82,6 +88,7 @@ nlohmann::json to_json(const ListedExperiment& experiment) {
           {"name", experiment.summary.name},
           {"created", experiment.summary.created},
           {"settings", experiment.sweep.points.size()},
+          {"left_out", experiment.left_out},
           {"runs", experiment.summary.runs.size()},
           {"states", states},
           {"seeds", experiment.seeds},
@@ -103,7 +110,10 @@ std::vector<std::string> row_of(const ListedExperiment& experiment) {
   return {experiment.summary.name,
           experiment.summary.id,
           shown_time(experiment.summary.created),
-          fmt::format("{}", experiment.sweep.points.size()),
+          fmt::format("{}{}", experiment.sweep.points.size(),
+                      experiment.left_out == 0
+                          ? ""
+                          : fmt::format(", {} left out", counted(experiment.left_out, "cell"))),
           fmt::format("{}", fmt::join(states, ", ")),
           seeds_text(experiment.seeds),
           fmt::format("{}", fmt::join(experiment.drivers, ", ")),

@@ -19,6 +19,7 @@
 #include "engine/methods/method.hpp"
 #include "exports/text.hpp"
 #include "reports/heading.hpp"
+#include "reports/left_out.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
 
@@ -231,6 +232,14 @@ std::string text_of_shared(const Plan& plan) {
   return text;
 }
 
+// The cells of the sweep of which nothing runs.
+std::string text_of_left_out(const Plan& plan) {
+  const auto cells = left_out_from(to_json(plan.left_out));
+  if (!cells || cells->empty()) return {};
+  return fmt::format("\nLeft out, since the parts do not go together:\n  {}\n",
+                     fmt::join(left_out_words(*cells), "\n  "));
+}
+
 // The number of runs, before anything else is known.
 std::string text_of_count(const Plan& plan) {
   if (!plan.search) return counted(plan.runs.size(), "run");
@@ -254,14 +263,14 @@ Exit plan(const PlanOptions& options) {
   } else if (options.format.csv) {
     print_data(to_csv(table_of(compiled, true)));
   } else if (options.format.markdown) {
-    print_data(to_markdown(table_of(compiled, false)));
+    print_data(to_markdown(table_of(compiled, false)) + text_of_left_out(compiled));
   } else {
     print_data(fmt::format("{}: {}, recipe {}\n\n{}", compiled.name, text_of_count(compiled),
                            compiled.recipe_digest.substr(0, 12),
                            to_text(table_of(compiled, false), lines_of_standard_output())));
     print_data(text_of_training(compiled) + text_of_samples(compiled) + text_of_shared(compiled) +
-               text_of_examples(compiled) + text_of_schedules(compiled) +
-               text_of_agreement(compiled) +
+               text_of_left_out(compiled) + text_of_examples(compiled) +
+               text_of_schedules(compiled) + text_of_agreement(compiled) +
                (verdict.comparisons.most > 0 ? "\n" + words_of(verdict) : ""));
     print_data("\nAn id is the first 12 digits of the run's SHA-256 digest (--json has all 64).\n");
   }

@@ -6,6 +6,8 @@
 namespace acid {
 
 ExperimentRecord experiment_record(const Plan& plan, const std::string& command_line) {
+  nlohmann::json comparison = plan.comparison;
+  if (!plan.left_out.empty()) comparison["left_out"] = to_json(plan.left_out);
   return {.id = plan.recipe_digest.substr(0, 12),
           .name = plan.name,
           .recipe_path = plan.recipe_path,
@@ -14,7 +16,7 @@ ExperimentRecord experiment_record(const Plan& plan, const std::string& command_
           .overrides = plan.overrides,
           .command_line = command_line,
           .search = {},
-          .comparison = plan.comparison};
+          .comparison = comparison};
 }
 
 std::vector<RunRecord> run_records(const std::vector<PlannedRun>& runs, bool of_search) {

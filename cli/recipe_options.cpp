@@ -8,6 +8,7 @@
 
 #include "cli/planned_outcomes.hpp"
 #include "cli/terminal/session.hpp"
+#include "engine/base/names.hpp"
 
 namespace acid {
 
@@ -43,6 +44,11 @@ void say_warnings(const Plan& plan) {
   for (const PlannedRun& run : plan.runs)
     for (const std::string& warning : run.warnings)
       if (said.insert(warning).second) say(fmt::format("acid: warning: {}", warning));
+  if (!plan.left_out.empty())
+    say(
+        fmt::format("acid: warning: {} of the sweep left out, since the parts do not go together; "
+                    "'acid plan' says why",
+                    counted(plan.left_out.size(), "cell")));
   const PlannedVerdict verdict = verdict_of(plan);
   if (const std::string words = too_few_words(verdict); !words.empty())
     say(fmt::format("acid: warning: {}; write seeds = \"1-{}\"", words,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -13,6 +14,7 @@
 #include "recipes/methods.hpp"
 #include "recipes/parse.hpp"
 #include "recipes/reference.hpp"
+#include "recipes/refused_cells.hpp"
 #include "recipes/resolve.hpp"
 #include "recipes/search.hpp"
 #include "recipes/sections.hpp"
@@ -45,7 +47,10 @@ class Compiler {
   void compile_point(Node root, const SweepPoint& point, Plan& plan);
   void compile_algorithm(const Node& point, const Node& algorithm, std::size_t index, Plan& plan);
   std::vector<PlannedRun> runs_of(Node settings, Node algorithm, const std::string& label,
-                                  std::span<const std::uint64_t> seeds);
+                                  std::span<const std::uint64_t> seeds,
+                                  Diagnostics::Findings& refusals);
+  bool is_refused(const Node& algorithm, const std::string& label, Diagnostics::Findings refusals);
+  std::string usual_label(std::string_view algorithm) const;
   void compile_cell(const Node& settings, const Node& algorithm, const std::string& label,
                     std::size_t index, Plan& plan);
   bool has_equal_points(const std::vector<SweepPoint>& points, const Node& algorithm,
@@ -60,6 +65,9 @@ class Compiler {
   UnusedKeys unused_;
   std::vector<std::uint64_t> seeds_;
   std::optional<SearchTable> search_;
+  const SweepPoint* point_ = nullptr;  // whose cells are compiled
+  RefusedCells refused_;
+  bool skips_ = false;                    // refused cells are left out
   std::set<std::string> broken_methods_;  // of the recipe; their mistakes are reported already
   struct Owner {
     std::size_t algorithm;  // index of its [[algorithms]] entry
@@ -74,12 +82,19 @@ void Compiler::compile(const Node& root, Plan& plan) {
   read_seeds(root);
   checker_.add_algorithms(recipe_methods(root.find("methods"), checker_, broken_methods_));
   check_labels(root);
-  search_ = read_search(root.find("search"), seeds_, root.find("sweep"), out_);
+  std::optional<Node> sweep;
+  if (const Node* const given = root.find("sweep")) sweep = *given;
+  skips_ = sweep && take_skip_inapplicable(*sweep, out_);
+  const Node* const swept = sweep ? &*sweep : nullptr;
+  search_ = read_search(root.find("search"), seeds_, swept, out_);
   if (search_) plan.search.emplace().seeds = search_->seeds;
-  for (const SweepPoint& point : sweep_points(root.find("sweep"), out_)) {
-    if (out_.error_count() > kEnoughErrors) break;
+  for (const SweepPoint& point : sweep_points(swept, out_)) {
+    if (out_.error_count() > kEnoughErrors || (!skips_ && refused_.reasons() > kEnoughErrors))
+      break;
+    point_ = &point;
     compile_point(root, point, plan);
   }
+  refused_.settle(swept, skips_, plan, out_);
   plan.comparison = read_comparison(root.find("comparison"), plan, checker_);
   unused_.warn(out_);
   warn_of_unused_methods(root, plan);
@@ -211,16 +226,47 @@ void Compiler::compile_algorithm(const Node& point, const Node& algorithm, std::
   if (const Node* const own = algorithm.find("search"))
     out_.error(own->key_place, "an algorithm has a search, and the recipe has none",
                "add [search] with seeds of its own");
-  add(runs_of(std::move(tree), algorithm, label, seeds_), index, algorithm.place, plan.runs);
+  Diagnostics::Findings refusals;
+  std::vector<PlannedRun> runs = runs_of(std::move(tree), algorithm, label, seeds_, refusals);
+  if (!is_refused(algorithm, label, std::move(refusals)))
+    add(std::move(runs), index, algorithm.place, plan.runs);
 }
 
+// Notes a cell with refusals.
+bool Compiler::is_refused(const Node& algorithm, const std::string& label,
+                          Diagnostics::Findings refusals) {
+  if (refusals.errors.empty()) return false;
+  const Node* const kind = algorithm.is_table() ? algorithm.find("kind") : &algorithm;
+  const std::string name = kind->text();
+  refused_.add(*point_, algorithm.place, name, label.empty() ? usual_label(name) : label,
+               std::move(refusals));
+  return true;
+}
+
+std::string Compiler::usual_label(std::string_view algorithm) const {
+  for (const AlgorithmEntry* own : checker_.algorithms())
+    if (own->name == algorithm) return std::string(own->label);
+  return std::string(find_algorithm(algorithm)->label);
+}
+
+// No runs after a mistake, which is reported, or where parts that are sound do not go together:
+// `refusals` says why, and is not reported.
 std::vector<PlannedRun> Compiler::runs_of(Node settings, Node algorithm, const std::string& label,
-                                          std::span<const std::uint64_t> seeds) {
+                                          std::span<const std::uint64_t> seeds,
+                                          Diagnostics::Findings& refusals) {
   algorithm.key = "algorithm";
   for (const char* elsewhere : {"label", "set", "search"}) algorithm.erase(elsewhere);
   settings.children.push_back(std::move(algorithm));
   const Draft draft = check_sections(checker_, settings);
-  return resolve(settings, draft, label, seeds, facts_, unused_, out_);
+  const Diagnostics::Mark before = out_.mark();
+  std::vector<PlannedRun> runs = resolve(settings, draft, label, seeds, facts_, unused_, out_);
+  if (out_.reported() > before.reported && (draft.broken.empty() || skips_)) {
+    Diagnostics::Findings found = out_.withdraw(before);
+    if (!draft.broken.empty()) return runs;  // a mistake refuses the recipe, whatever else is
+    std::ranges::move(found.errors, std::back_inserter(refusals.errors));
+    std::ranges::move(found.warnings, std::back_inserter(refusals.warnings));
+  }
+  return runs;
 }
 
 // An algorithm that tries more values has an advantage.
@@ -255,12 +301,15 @@ void Compiler::compile_cell(const Node& settings, const Node& algorithm, const s
   std::vector<std::uint64_t> seeds = search_->seeds;
   seeds.insert(seeds.end(), seeds_.begin(), seeds_.end());
   std::vector<std::string> cell;
+  std::vector<PlannedRun> tries, finals;
+  Diagnostics::Findings refusals;
   for (const SweepPoint& point : points) {
     Node tried_settings = settings, tried = algorithm;
     for (std::string& key : apply_search_point(tried_settings, tried, point, sections_, out_))
       if (std::ranges::find(search.keys, key) == search.keys.end())
         search.keys.push_back(std::move(key));
-    std::vector<PlannedRun> runs = runs_of(std::move(tried_settings), tried, label, seeds);
+    std::vector<PlannedRun> runs =
+        runs_of(std::move(tried_settings), tried, label, seeds, refusals);
     if (runs.empty()) continue;
     search.metric = search_metric(runs.front(), *search_, out_);
     if (std::ranges::find(cell, runs.front().group) != cell.end())
@@ -268,10 +317,13 @@ void Compiler::compile_cell(const Node& settings, const Node& algorithm, const s
                  "list each once");
     cell.push_back(runs.front().group);
     const auto first_final = runs.begin() + static_cast<std::ptrdiff_t>(search_->seeds.size());
-    add({first_final, runs.end()}, index, algorithm.place, search.finals);
-    runs.erase(first_final, runs.end());
-    add(std::move(runs), index, algorithm.place, plan.runs);
+    std::move(runs.begin(), first_final, std::back_inserter(tries));
+    std::move(first_final, runs.end(), std::back_inserter(finals));
   }
+  // With fewer values than others have the algorithm would be at a disadvantage.
+  if (is_refused(algorithm, label, std::move(refusals))) return;
+  add(std::move(finals), index, algorithm.place, search.finals);
+  add(std::move(tries), index, algorithm.place, plan.runs);
   // An algorithm that reads no graph has one cell for all graphs.
   if (std::ranges::find(search.cells, cell) == search.cells.end())
     search.cells.push_back(std::move(cell));
@@ -327,6 +379,7 @@ Plan compile_recipe(const std::string& path, const std::string& recipe_text,
             .runs = {},
             .search = {},
             .comparison = {},
+            .left_out = {},
             .warnings = {}};
   if (auto root = parse_recipe(recipe_text, diagnostics)) {
     apply_overrides(*root, overrides, diagnostics);

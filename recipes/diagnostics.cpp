@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -102,6 +103,17 @@ void Diagnostics::add(std::vector<Finding>& findings, const Place& place, Proble
            finding.problem.message == problem.message;
   });
   if (!known) findings.push_back({place, std::move(problem)});
+}
+
+Diagnostics::Findings Diagnostics::withdraw(const Mark& mark) {
+  const auto take = [](std::vector<Finding>& from, std::size_t first) {
+    const auto begin = from.begin() + static_cast<std::ptrdiff_t>(first);
+    std::vector<Finding> taken(std::make_move_iterator(begin), std::make_move_iterator(from.end()));
+    from.erase(begin, from.end());
+    return taken;
+  };
+  reported_ = mark.reported;
+  return {take(errors_, mark.errors), take(warnings_, mark.warnings)};
 }
 
 void Diagnostics::adopt(const Diagnostics& other) {

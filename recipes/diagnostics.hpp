@@ -23,6 +23,22 @@ class Diagnostics {
   /// Adds the errors of another file that the recipe names.
   void adopt(const Diagnostics& other);
 
+  struct Finding {
+    Place place;
+    Problem problem;
+  };
+  struct Findings {
+    std::vector<Finding> errors, warnings;
+  };
+  /// How much has been found so far.
+  struct Mark {
+    std::size_t errors, warnings;
+    int reported;
+  };
+  Mark mark() const { return {errors_.size(), warnings_.size(), reported_}; }
+  /// Takes back what was found in the recipe since the mark.
+  Findings withdraw(const Mark& mark);
+
   /// How often error() was called, with repetitions. Unchanged: no error in between.
   int reported() const { return reported_; }
   bool has_errors() const { return error_count() > 0; }
@@ -32,10 +48,6 @@ class Diagnostics {
   std::vector<Diagnostic> warnings() const;
 
  private:
-  struct Finding {
-    Place place;
-    Problem problem;
-  };
   void add(std::vector<Finding>& findings, const Place& place, Problem problem);
   std::vector<Diagnostic> in_order(std::vector<Finding> findings) const;
   Diagnostic locate(const Finding& finding) const;

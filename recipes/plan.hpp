@@ -122,6 +122,14 @@ struct PlannedSearch {
   std::size_t final_count() const;  // how many will run
 };
 
+/// A cell of a sweep, an algorithm at a setting, of which nothing runs: its parts do not go
+/// together, and the recipe says [sweep] skip_inapplicable.
+struct LeftOut {
+  std::string algorithm, label;
+  nlohmann::json settings;  // swept values by dotted key
+  std::string reason;       // one or more sentences
+};
+
 /// What a recipe compiles to.
 struct Plan {
   std::string name;
@@ -134,6 +142,7 @@ struct Plan {
   std::optional<PlannedSearch> search;
   /// Its [comparison] as in ExperimentRecord (store/store.hpp); null: none. No run depends on it.
   nlohmann::json comparison = {};
+  std::vector<LeftOut> left_out = {};  // by sweep point and algorithm
   std::vector<Diagnostic> warnings;
 };
 
@@ -157,9 +166,11 @@ Plan load_recipe(const std::string& path, const std::vector<std::string>& overri
 /// seed, digest, group, settings, graphs, examples {train, validation, test}, budget_gradients,
 /// gradients_per_epoch, chi1, chi2, bytes, load, warnings, schedule {…}, agreement {left,
 /// exchanges_per_gradient}, and each number that a method shows}], "search": {keys, metric, seeds,
-/// values, runs, final_runs, cells: [[group]]}, "comparison": as in Plan}; absent values are null.
+/// values, runs, final_runs, cells: [[group]]}, "comparison": as in Plan, "left_out": [{algorithm,
+/// label, settings, reason}]}; absent values are null.
 /// The command adds "verdict" (reports/planned_verdict.hpp).
 nlohmann::json to_json(const Plan& plan);
+nlohmann::json to_json(const std::vector<LeftOut>& cells);
 /// One of its runs.
 nlohmann::json to_json(const PlannedRun& run);
 

@@ -75,9 +75,23 @@ nlohmann::json to_json(const PlannedRun& run) {
 nlohmann::json to_json(const Plan& plan) {
   nlohmann::json runs = nlohmann::json::array();
   for (const PlannedRun& run : plan.runs) runs.push_back(to_json(run));
-  return {
-      {"schema_version", 1}, {"name", plan.name},           {"recipe_digest", plan.recipe_digest},
-      {"runs", runs},        {"search", search_json(plan)}, {"comparison", plan.comparison}};
+  return {{"schema_version", 1},
+          {"name", plan.name},
+          {"recipe_digest", plan.recipe_digest},
+          {"runs", runs},
+          {"search", search_json(plan)},
+          {"comparison", plan.comparison},
+          {"left_out", to_json(plan.left_out)}};
+}
+
+nlohmann::json to_json(const std::vector<LeftOut>& cells) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const LeftOut& cell : cells)
+    list.push_back({{"algorithm", cell.algorithm},
+                    {"label", cell.label},
+                    {"settings", cell.settings},
+                    {"reason", cell.reason}});
+  return list;
 }
 
 std::size_t PlannedSearch::final_count() const {

@@ -13,6 +13,7 @@
 #include "recipes/checker.hpp"
 #include "recipes/comparison_section.hpp"
 #include "recipes/search.hpp"
+#include "recipes/sweep.hpp"
 #include "settings/run_settings.hpp"
 #include "settings/schema.hpp"
 
@@ -159,9 +160,12 @@ const FieldTable& top_keys() { return kTableOf<kTop>; }
 std::vector<RecipeTable> recipe_reference() {
   std::vector<RecipeTable> tables;
   add(tables, "", "the experiment", kTableOf<kTop>);
-  // [search] and [comparison] stand between what is compared and how it is executed.
+  // [sweep], [search] and [comparison] stand between what is compared and how it is executed.
   for (bool above_0 = false; const Field& section : ranked(run_table().fields)) {
     if (section.rank > 0 && !std::exchange(above_0, true)) {
+      add(tables, "sweep",
+          "what every algorithm is run with: all combinations of the values of other keys",
+          sweep_keys());
       add(tables, "search", "what each algorithm chooses before it is compared", search_keys());
       add(tables, "comparison", "how the runs are compared; no run depends on it, and no id",
           comparison_keys());

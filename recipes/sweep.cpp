@@ -6,12 +6,19 @@
 #include <set>
 
 #include "engine/base/names.hpp"
+#include "recipes/plan.hpp"
 #include "recipes/utf8.hpp"
+#include "settings/schema.hpp"
 
 namespace acid {
 namespace {
 
 constexpr std::size_t kMostPoints = 100'000;
+
+constexpr Fields kSweepKeys = fields<Plan>({key_of<Plan>(
+    "skip_inapplicable", FieldType::boolean, "false",
+    "leave out an algorithm at settings that refuse it, such as a method on a graph "
+    "that it is not for, and run the rest; plans and reports name what is left out")});
 
 // The values that one or several keys take together: an axis of the product.
 using Axis = std::vector<SweepPoint>;
@@ -128,6 +135,8 @@ void flatten_set(const Node& table, const std::string& prefix, std::vector<Assig
 }
 
 }  // namespace
+
+const FieldTable& sweep_keys() { return kTableOf<kSweepKeys>; }
 
 std::vector<SweepPoint> sweep_points(const Node* sweep, Diagnostics& diagnostics) {
   std::vector<SweepPoint> points(1);

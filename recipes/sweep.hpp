@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/fields.hpp"
 #include "recipes/diagnostics.hpp"
 #include "recipes/node.hpp"
 
@@ -16,6 +17,9 @@ struct Assignment {
 
 /// All that one point of a sweep sets.
 using SweepPoint = std::vector<Assignment>;
+
+/// The keys of [sweep] besides the swept ones.
+const FieldTable& sweep_keys();
 
 /// The cartesian product of the lists of [sweep] and of each [[sweep.zip]] group, whose lists vary
 /// together and have equal lengths; the first axis varies slowest. `sweep` may be nullptr: one

@@ -100,6 +100,9 @@ ComparisonPlan comparison_plan_from(const json& document) {
                       .consensus_baseline = text_at(document, "consensus_baseline"),
                       .margins = margins_at(document)};
   if (!plan.primary.empty() && !is_comparable(plan.primary)) refuse_plan();
+  auto left_out = left_out_from(document.value("left_out", json()));
+  if (!left_out) refuse_plan();
+  plan.left_out = *std::move(left_out);
   return plan;
 }
 
@@ -124,6 +127,15 @@ ComparisonPlan agreed_plan(const std::vector<ComparisonPlan>& plans,
   agree(&ComparisonPlan::consensus_baseline, "baseline of consensus distances",
         "it is the first algorithm of pairwise exchanges by rate", plans, agreed, notes);
   agree(&ComparisonPlan::margins, "margins", "none counts", plans, agreed, notes);
+  std::vector<LeftOutCell> left_out;
+  for (const ComparisonPlan& plan : plans)
+    left_out.insert(left_out.end(), plan.left_out.begin(), plan.left_out.end());
+  for (const std::string& words : left_out_words(left_out))
+    notes.push_back(
+        {NoteKind::left_out,
+         fmt::format("left out of the sweep, so that nothing is compared with it there: "
+                     "{}",
+                     words)});
   for (const ComparisonPlan& plan : plans)
     if (!plan.before.empty())
       notes.push_back(

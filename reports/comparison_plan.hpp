@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/left_out.hpp"
 #include "reports/notes.hpp"
 #include "store/queries.hpp"
 
@@ -21,13 +22,15 @@ struct Margin {
   bool operator==(const Margin&) const = default;
 };
 
-/// A recipe's [comparison], chosen before the data. Members that it does not set are empty.
+/// A recipe's [comparison] and what its sweep leaves out, known before the data. Members that it
+/// does not set are empty.
 struct ComparisonPlan {
   std::string primary;                         // outcome that the verdict is about
   std::string consensus_baseline;              // label or algorithm
   std::map<std::string, Margin> margins = {};  // by outcome
   /// The plan of an earlier recipe, if some of the runs had ended when it changed; else empty.
   std::string before = {};
+  std::vector<LeftOutCell> left_out = {};  // cells of the sweep without runs
   bool operator==(const ComparisonPlan&) const = default;
 };
 

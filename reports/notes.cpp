@@ -56,13 +56,14 @@ std::string summed(const Comparison& comparison, NoteKind kind,
 
 }  // namespace
 
-const std::array<NoteKindEntry, 38> kNoteKinds{
+const std::array<NoteKindEntry, 39> kNoteKinds{
     NoteKindEntry{NoteKind::chosen, "chosen", "values were chosen"},
     NoteKindEntry{NoteKind::unequal_search, "unequal_search", "searches are unequal"},
     NoteKindEntry{NoteKind::chosen_on_test, "chosen_on_test", "values were chosen on the test set"},
     NoteKindEntry{NoteKind::same_seeds, "same_seeds", "chosen and compared on the same seeds"},
     NoteKindEntry{NoteKind::on_edge, "on_edge", "values on the edge of what was tried"},
     NoteKindEntry{NoteKind::search_diverged, "search_diverged", "every value tried diverged"},
+    NoteKindEntry{NoteKind::left_out, "left_out", "left out of the sweep"},
     NoteKindEntry{NoteKind::no_baseline, "no_baseline", "no run of the baseline", true},
     NoteKindEntry{NoteKind::shared_runs, "shared_runs", "runs were computed once for all graphs"},
     NoteKindEntry{NoteKind::diverged, "diverged",

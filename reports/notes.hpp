@@ -20,6 +20,7 @@ enum class NoteKind {
   same_seeds,       // chosen on the seeds that are compared
   on_edge,          // a chosen value is the smallest or largest tried
   search_diverged,  // with every value that was tried
+  left_out,         // a sweep has no runs of an algorithm at a setting that refuses it
   no_baseline,      // differences are to another group, or there are none
   shared_runs,      // computed once for several settings
   diverged,
@@ -61,7 +62,7 @@ struct NoteKindEntry {
   bool of_differences = false;  // of numbers that a table of means alone lacks
 };
 /// In the order of the enumeration.
-extern const std::array<NoteKindEntry, 38> kNoteKinds;
+extern const std::array<NoteKindEntry, 39> kNoteKinds;
 const NoteKindEntry& entry_of(NoteKind kind);
 
 struct ComparedNote {

@@ -25,8 +25,9 @@ struct ExperimentRecord {
   std::string command_line;
   nlohmann::json search;  // what its search chose; null: it has none, or none yet
   /// How its runs are to be compared: {"primary": metric, "margins": {metric: {"value": number,
-  /// "relative": true or false}}, "consensus_baseline": label or method}; keys that the recipe does
-  /// not have are absent. null: the recipe says nothing about comparing.
+  /// "relative": true or false}}, "consensus_baseline": label or method, "left_out": [{"algorithm",
+  /// "label", "settings", "reason"}], the cells of its sweep without runs}; keys that the recipe
+  /// does not have are absent. null: the recipe says nothing about comparing.
   nlohmann::json comparison = {};
 };
 

@@ -82,3 +82,43 @@ TEST_CASE("a shared run is verified, kept by gc and, where it was interrupted, t
   CHECK(study.call({"report", "--html", "-o", "page.html"}).code == 0);
   CHECK_THAT(study.read("page.html"), ContainsSubstring("computed once for all graphs"));
 }
+
+TEST_CASE("what a sweep leaves out is named with its reason from the plan to the report") {
+  const acid::test::SmallStudy folder;
+  const std::vector<std::string> sweep{
+      "--set", R"(sweep={ topology.kind = ["ring", "one-peer-exponential"] })", "--set",
+      R"(algorithms=["d-psgd", "ad-psgd"])"};
+  const auto with = [&](std::vector<std::string> command, bool skip) {
+    command.insert(command.end(), sweep.begin(), sweep.end());
+    if (skip) command.insert(command.end(), {"--set", "sweep.skip_inapplicable=true"});
+    return command;
+  };
+  constexpr const char* kCell = "AD-PSGD at topology.kind = one-peer-exponential: ";
+  constexpr const char* kReason = "ad-psgd draws pairs instead";
+  acid::test::check_refused(
+      folder.call(with({"run", "small.toml"}, false)),
+      {kReason, "set sweep.skip_inapplicable = true to leave out such cells"});
+
+  const auto plan = folder.done(with({"plan", "small.toml"}, true));
+  CHECK_THAT(plan.out, ContainsSubstring("6 runs") && ContainsSubstring("Left out") &&
+                           ContainsSubstring(kCell) && ContainsSubstring(kReason));
+  CHECK_THAT(plan.err, ContainsSubstring("1 cell of the sweep left out"));
+  CHECK_THAT(folder.done(with({"plan", "small.toml", "--markdown"}, true)).out,
+             ContainsSubstring(kCell));
+  folder.done(with({"run", "small.toml"}, true));
+  CHECK(folder.runs().size() == 6);
+  for (const char* form : {"--details", "--markdown", "--pivot"})
+    CHECK_THAT(folder.done({"compare", "small", form}).out,
+               ContainsSubstring("left out of the sweep"));
+  const auto compared = folder.told({"compare", "small"});
+  const auto is_about = [](const json& note) { return note["kind"] == "left_out"; };
+  REQUIRE(std::ranges::count_if(compared["caveats"], is_about) == 1);
+  const json note = *std::ranges::find_if(compared["caveats"], is_about);
+  CHECK_THAT(note["text"], ContainsSubstring(kCell) && ContainsSubstring(kReason));
+  const auto listed = folder.told({"list", "--experiments"});
+  CHECK(listed["experiments"][0]["left_out"] == 1);
+  CHECK_THAT(folder.done({"list", "--experiments"}).out, ContainsSubstring("2, 1 cell left out"));
+  folder.done({"report", "small", "--html", "-o", "page.html"});
+  CHECK_THAT(folder.read("page.html"), ContainsSubstring("left out of the sweep") &&
+                                           ContainsSubstring("draws pairs instead"));
+}

@@ -101,6 +101,110 @@ TEST_CASE("a value that is wrong at some points only is reported at those") {
   CHECK_THAT(errors[1].message, ContainsSubstring("10"));
 }
 
+namespace {
+
+/// Meetings need a graph that stays.
+const std::string kOfGraphs =
+    "[[algorithms]]\nkind = \"d-psgd\"\n[[algorithms]]\nkind = \"ad-psgd\"\n"
+    "[sweep]\ntopology.kind = [\"ring\", \"one-peer-exponential\"]\n";
+const std::string kSkip = "skip_inapplicable = true\n";
+
+}  // namespace
+
+TEST_CASE("cells whose parts do not go together are left out if the sweep says so") {
+  const Plan plan = compiled(kOfGraphs + kSkip);
+  REQUIRE(plan.left_out.size() == 1);
+  CHECK(plan.left_out[0].algorithm == "ad-psgd");
+  CHECK(plan.left_out[0].label == "AD-PSGD");
+  CHECK(plan.left_out[0].settings == nlohmann::json{{"topology.kind", "one-peer-exponential"}});
+  CHECK_THAT(plan.left_out[0].reason, ContainsSubstring("draws pairs instead"));
+  REQUIRE(plan.runs.size() == 3);
+  CHECK(plan.runs[2].graph.kind == "one-peer-exponential");
+  CHECK(plan.runs[2].algorithm == "d-psgd");
+  CHECK(to_json(plan)["left_out"][0]["reason"] == plan.left_out[0].reason);
+  // What runs is the same run as without the key, which --set can say too.
+  const Plan ring = compiled(kOfGraphs, {"sweep.topology.kind=[\"ring\"]"});
+  REQUIRE(ring.runs.size() == 2);
+  for (std::size_t k = 0; k < 2; ++k) CHECK(ring.runs[k].digest == plan.runs[k].digest);
+  CHECK(ring.left_out.empty());
+  CHECK(compiled(kOfGraphs, {"sweep.skip_inapplicable=true"}).left_out.size() == 1);
+}
+
+TEST_CASE("a refused cell refuses the sweep unless it says otherwise, and the key is named") {
+  constexpr const char* kHint = "set sweep.skip_inapplicable = true to leave out such cells";
+  for (const char* said : {"", "skip_inapplicable = false\n"}) {
+    const auto errors = errors_of(completed(kOfGraphs + said));
+    REQUIRE(errors.size() == 1);
+    CHECK_THAT(errors[0].message, ContainsSubstring("draws pairs instead"));
+    CHECK_THAT(errors[0].remedy, ContainsSubstring(kHint));
+  }
+  // It would not help where nothing else runs, and there is nothing to leave out without a sweep.
+  for (const char* recipe :
+       {"[[algorithms]]\nkind = \"ad-psgd\"\n[sweep]\nworkers.count = [4, 8]\n"
+        "[topology]\nkind = \"one-peer-exponential\"\n",
+        "[[algorithms]]\nkind = \"d-psgd\"\n[[algorithms]]\nkind = \"ad-psgd\"\n"
+        "[topology]\nkind = \"one-peer-exponential\"\n"})
+    for (const Diagnostic& error : errors_of(completed(recipe)))
+      CHECK_THAT(error.remedy, !ContainsSubstring("skip_inapplicable"));
+}
+
+TEST_CASE("a sweep of which nothing can run is refused with all reasons") {
+  const auto errors = errors_of(
+      completed("[topology]\nkind = \"hypercube\"\n[sweep]\nworkers.count = [6, 10]\n" + kSkip));
+  REQUIRE(errors.size() == 3);
+  CHECK_THAT(errors[0].message, ContainsSubstring("6"));
+  CHECK_THAT(errors[1].message, ContainsSubstring("10"));
+  CHECK_THAT(errors[2].message, ContainsSubstring("leaves nothing"));
+}
+
+TEST_CASE("a mistake in what is written is never left out") {
+  const auto refuses = [](const std::string& recipe, const char* what) {
+    INFO(recipe);
+    const auto errors = errors_of(completed(recipe));
+    REQUIRE(errors.size() == 1);
+    CHECK_THAT(errors[0].message, ContainsSubstring(what));
+  };
+  refuses(kOfGraphs + kSkip + "[optimizer]\nmomentun = 0.5\n", "momentun");
+  refuses(kOfGraphs + kSkip + "optimizer.momentum = [0.5, 2.0]\n", "momentum must be");
+  refuses(kOfGraphs + kSkip + "workers.count = [4, \"8\"]\n", "must be a whole number");
+  refuses(kOfGraphs + kSkip + "[[algorithms]]\nkind = \"sgp\"\nsteps = 2\n", "steps");
+  refuses("[sweep]\ntopology.kind = [\"ring\", \"rnig\"]\n" + kSkip, "rnig");
+  refuses("[topology]\nkind = \"hypercube\"\n[sweep]\nworkers.count = [6, \"8\"]\n" + kSkip,
+          "must be");
+  refuses("[sweep]\nworkers.count = [4, 8]\nskip_inapplicable = 1\n",
+          "sweep.skip_inapplicable must be true or false");
+}
+
+TEST_CASE("an algorithm that every setting refuses is a warning where the rest runs") {
+  const Plan plan = compiled(
+      "[[algorithms]]\nkind = \"d-psgd\"\n[[algorithms]]\nkind = \"ad-psgd\"\nlabel = \"pairs\"\n"
+      "[topology]\nkind = \"one-peer-exponential\"\n[sweep]\nworkers.count = [4, 8]\n" +
+      kSkip);
+  CHECK(plan.left_out.size() == 2);
+  CHECK(plan.runs.size() == 2);
+  REQUIRE(plan.warnings.size() == 1);
+  CHECK_THAT(plan.warnings[0].message, ContainsSubstring("pairs has no run"));
+}
+
+TEST_CASE("a search leaves out a cell as a whole, also if one value alone is refused") {
+  const std::string search =
+      "[search]\nseeds = [101]\nmetric = \"eval_loss\"\n"
+      "[task]\ndataset = { kind = \"quadratic\", dimension = 8 }\n";
+  const Plan graphs =
+      compiled(kOfGraphs + kSkip + search + "[search.optimizer]\nlearning_rate = [0.1, 0.2]\n");
+  CHECK(graphs.left_out.size() == 1);
+  CHECK(graphs.search->cells.size() == 3);
+  CHECK(graphs.runs.size() == 6);
+  const Plan degrees =
+      compiled("[topology]\nkind = \"random-regular\"\n[sweep]\nworkers.count = [4, 8]\n" + kSkip +
+               search + "[search.topology]\ndegree = [3, 5]\n");
+  REQUIRE(degrees.left_out.size() == 1);
+  CHECK(degrees.left_out[0].settings == nlohmann::json{{"workers.count", 4}});
+  CHECK(degrees.search->cells.size() == 1);
+  CHECK(degrees.runs.size() == 2);
+  for (const PlannedRun& run : degrees.runs) CHECK(run.workers == 8);
+}
+
 TEST_CASE("a sweep that is too large is refused before it is built", "[release]") {
   std::string text = "[sweep]\n";
   for (const char* key : {"learning_rate", "momentum", "weight_decay"}) {
