@@ -1,9 +1,22 @@
 #include "recipes/gossip_load.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
 #include <vector>
 
 namespace acid {
 namespace {
+
+constexpr double kHighLoad = 0.3;
+
+// The largest rate below `limit` with three digits.
+std::string feasible_rate(double limit) {
+  const double unit = std::pow(10, std::floor(std::log10(limit)) - 2);
+  return fmt::format("{:.6g}", (std::ceil(limit / unit) - 1) * unit);
+}
 
 // Seconds per unit of normalised time while no worker is held: 1 / mean of 1/E[durationᵢ] where
 // exchanges take nothing of the workers' own time. `rates`: Λᵢᵢ by worker.
@@ -46,6 +59,46 @@ Load gossip_load(const Topology& topology, double rate, double vector_bytes,
     load.worker = i;
   }
   return load;
+}
+
+// A load from 1 on is no mistake: the throttle holds gradients until the exchanges have caught up.
+// Where there are none to hold, due exchanges would wait in a list that grows until the end.
+std::optional<LoadDoubt> load_doubt(const Load& load, double rate, std::optional<double> max_load,
+                                    bool no_gradients) {
+  const double most = max_load.value_or(kNever);
+  const bool overloaded = load.largest >= 1;
+  if (load.largest >= most || (overloaded && no_gradients)) {
+    const std::string what =
+        overloaded ? fmt::format("cannot keep up: its exchanges take {:.3g} times the time it has",
+                                 load.largest)
+                   : fmt::format("spends {:.0f} % of its time in exchanges", 100 * load.largest);
+    const std::string why = overloaded && no_gradients
+                                ? "no gradients are there to be held meanwhile"
+                                : fmt::format("execution.max_load is {}", most);
+    return LoadDoubt{
+        {fmt::format("worker {} {} (load {:.3g} at communication_rate {}), and {}", load.worker,
+                     what, load.largest, rate, why),
+         fmt::format("the largest feasible communication_rate is {} here; or use a topology "
+                     "without hubs, or a faster network",
+                     feasible_rate(load.rate_at(std::min(most, 1.0), rate)))},
+        true};
+  }
+  const std::string remedy = "lower communication_rate or use a faster network";
+  if (overloaded)
+    return LoadDoubt{
+        {fmt::format(
+             "worker {} cannot keep up: its exchanges take {:.3g} times the time it has "
+             "(load {:.3g}), so the throttle holds gradients: workers make about {:.3g} "
+             "exchanges and {:.3g} gradients in the time of a gradient, instead of {} and 1",
+             load.worker, load.largest, load.largest, rate * load.pace(), load.pace(), rate),
+         remedy}};
+  if (load.largest > kHighLoad)
+    return LoadDoubt{
+        {fmt::format("worker {} spends {:.0f} % of its time in exchanges (load {:.3g}, high above "
+                     "{}): gradients will wait",
+                     load.worker, 100 * load.largest, load.largest, kHighLoad),
+         remedy}};
+  return std::nullopt;
 }
 
 double all_reduce_load(int workers, double vector_bytes, const VirtualOptions& model) {

@@ -10,17 +10,11 @@
 #include "recipes/resolver.hpp"
 
 namespace acid {
+
 namespace {
 
-constexpr double kHighLoad = 0.3;
 constexpr double kNoticeable = 0.1;  // gradients that an all-reduce takes
 constexpr double kMostDrawn = 3e8;   // edges, for spectral = "realised": some seconds
-
-// The largest rate below `limit` with three digits.
-std::string feasible_rate(double limit) {
-  const double unit = std::pow(10, std::floor(std::log10(limit)) - 2);
-  return fmt::format("{:.6g}", (std::ceil(limit / unit) - 1) * unit);
-}
 
 }  // namespace
 
@@ -38,7 +32,8 @@ void Resolver::look_at_exchanges(const Method& method) {
   const double bytes = 4.0 * static_cast<double>(model_->parameters);
   plan_.parameters = model_->parameters;
   if (workers_ > 1 && rate > 0) {
-    const Spectral& nominal = facts_.spectral(workers_, settings_.topology, rate);
+    const Spectral& nominal =
+        saturated_ ? *saturated_ : facts_.spectral(workers_, settings_.topology, rate);
     plan_.chi1 = nominal.chi1;
     plan_.chi2 = nominal.chi2;
   }
@@ -50,51 +45,16 @@ void Resolver::look_at_exchanges(const Method& method) {
   look_at_codec(method);
   look_at_agreement(method);
   if (method.reduces_gradients && simulated) look_at_buckets(bytes);
-  if (!meets(entry_->peers) || !simulated) return;
+  if (!meets(entry_->peers) || !simulated || method.saturates) return;
   const PackedMessage message = method.packed_message(static_cast<std::size_t>(model_->parameters));
   const Load load = gossip_load(*topology_, rate, static_cast<double>(message.bytes()), model);
   plan_.load.largest = load.largest;
   plan_.load.worker = load.worker;
-  look_at_load(load, rate);
-}
-
-// A load from 1 on is no mistake: the throttle holds gradients until the exchanges have caught up.
-// Where there are none to hold, due exchanges would wait in a list that grows until the end.
-void Resolver::look_at_load(const Load& load, double rate) {
-  const double most = settings_.execution.max_load.value_or(kNever);
-  const bool overloaded = load.largest >= 1;
-  if (load.largest >= most || (overloaded && consensus_only_)) {
-    const std::string what =
-        overloaded ? fmt::format("cannot keep up: its exchanges take {:.3g} times the time it has",
-                                 load.largest)
-                   : fmt::format("spends {:.0f} % of its time in exchanges", 100 * load.largest);
-    const std::string why = overloaded && consensus_only_
-                                ? "no gradients are there to be held meanwhile"
-                                : fmt::format("execution.max_load is {}", most);
-    error("algorithm",
-          fmt::format("worker {} {} (load {:.3g} at communication_rate {}), and {}", load.worker,
-                      what, load.largest, rate, why),
-          fmt::format("the largest feasible communication_rate is {} here; or use a topology "
-                      "without hubs, or a faster network",
-                      feasible_rate(load.rate_at(std::min(most, 1.0), rate))));
-  } else if (overloaded) {
-    warn_of_load(fmt::format(
-        "worker {} cannot keep up: its exchanges take {:.3g} times the time it has (load {:.3g}), "
-        "so the throttle holds gradients: workers make about {:.3g} exchanges and {:.3g} gradients "
-        "in the time of a gradient, instead of {} and 1",
-        load.worker, load.largest, load.largest, rate * load.pace(), load.pace(), rate));
-  } else if (load.largest > kHighLoad) {
-    warn_of_load(
-        fmt::format("worker {} spends {:.0f} % of its time in exchanges (load {:.3g}, high above "
-                    "{}): gradients will wait",
-                    load.worker, 100 * load.largest, load.largest, kHighLoad));
-  }
-}
-
-void Resolver::warn_of_load(std::string what) {
-  plan_.warnings.push_back(std::move(what));
-  out_.warn(place("algorithm"),
-            {plan_.warnings.back(), "lower communication_rate or use a faster network"});
+  const auto doubt = load_doubt(load, rate, settings_.execution.max_load, consensus_only_);
+  if (!doubt) return;
+  if (doubt->refuses) return error("algorithm", doubt->problem.message, doubt->problem.remedy);
+  plan_.warnings.push_back(doubt->problem.message);
+  out_.warn(place("algorithm"), doubt->problem);
 }
 
 void Resolver::look_at_agreement(const Method& method) {
