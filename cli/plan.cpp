@@ -21,6 +21,7 @@
 #include "reports/heading.hpp"
 #include "reports/left_out.hpp"
 #include "reports/numbers.hpp"
+#include "reports/realised_rate.hpp"
 #include "reports/settings.hpp"
 
 namespace acid {
@@ -217,6 +218,21 @@ std::string text_of_agreement(const Plan& plan) {
          text;
 }
 
+// The rates that are expected where workers exchange as often as they can, each once.
+std::string text_of_saturation(const Plan& plan) {
+  std::set<std::string> told;
+  std::string text;
+  for (const PlannedRun& run : plan.runs) {
+    if (!saturates(run.settings)) continue;
+    const std::string line = fmt::format(
+        "{} with {} workers exchanges as often as its network carries: about {:.4g} "
+        "times per worker and gradient, from which χ₁ and χ₂ are.\n",
+        shown_name(run.algorithm, run.label), run.workers, nominal_rate(run.settings).value_or(0));
+    if (told.insert(line).second) text += line;
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
 // Says which runs are computed once for several settings.
 std::string text_of_shared(const Plan& plan) {
   std::map<std::pair<std::string, std::size_t>, std::size_t>
@@ -270,7 +286,8 @@ Exit plan(const PlanOptions& options) {
                            to_text(table_of(compiled, false), lines_of_standard_output())));
     print_data(text_of_training(compiled) + text_of_samples(compiled) + text_of_shared(compiled) +
                text_of_left_out(compiled) + text_of_examples(compiled) +
-               text_of_schedules(compiled) + text_of_agreement(compiled) +
+               text_of_schedules(compiled) + text_of_saturation(compiled) +
+               text_of_agreement(compiled) +
                (verdict.comparisons.most > 0 ? "\n" + words_of(verdict) : ""));
     print_data("\nAn id is the first 12 digits of the run's SHA-256 digest (--json has all 64).\n");
   }

@@ -114,7 +114,8 @@ void add_gossip(std::string& text, const RunDetail& run) {
       result.exchanges_drawn > 0 ? std::optional(result.realised_rate) : std::nullopt);
   if (rate && result.exchanges_drawn > 0 && result.position.gradients > 0)
     if (const auto doubt =
-            rate_doubt(*rate, result.realised_rate, static_cast<double>(result.position.gradients)))
+            rate_doubt(*rate, result.realised_rate, static_cast<double>(result.position.gradients),
+                       saturates(run.settings)))
       add_line(text, "warning", *doubt);
   row("chi1", planned("chi1"), result.realised_chi1);
   row("chi2", planned("chi2"), result.realised_chi2);

@@ -1,10 +1,23 @@
 #include "recipes/gossip_load.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace acid {
 namespace {
+
+constexpr double kHighLoad = 0.3;
+
+// The largest rate below `limit` with three digits.
+std::string feasible_rate(double limit) {
+  const double unit = std::pow(10, std::floor(std::log10(limit)) - 2);
+  return fmt::format("{:.6g}", (std::ceil(limit / unit) - 1) * unit);
+}
 
 // Seconds per unit of normalised time while no worker is held: 1 / mean of 1/E[durationᵢ] where
 // exchanges take nothing of the workers' own time. `rates`: Λᵢᵢ by worker.
@@ -80,6 +93,46 @@ Load gossip_load(const Topology& topology, double rate, double vector_bytes,
     load.is_of_card = true;
   }
   return load;
+}
+
+// A load from 1 on is no mistake: the throttle holds gradients until the exchanges have caught up.
+// Where there are none to hold, due exchanges would wait in a list that grows until the end.
+std::optional<LoadDoubt> load_doubt(const Load& load, double rate, std::optional<double> max_load,
+                                    bool no_gradients) {
+  const double most = max_load.value_or(kNever);
+  const bool overloaded = load.largest >= 1;
+  const std::string who =
+      load.is_of_card ? fmt::format("the network card, or path, of worker {}'s node", load.worker)
+                      : fmt::format("worker {}", load.worker);
+  const std::string too_much =
+      fmt::format("{} cannot keep up: its {} take {:.3g} times the time {} (load {:.3g}", who,
+                  load.is_of_card ? "messages" : "exchanges", load.largest,
+                  load.is_of_card ? "they have" : "it has", load.largest);
+  const std::string busy =
+      fmt::format("{} spends {:.0f} % of its time in {} (load {:.3g}", who, 100 * load.largest,
+                  load.is_of_card ? "messages" : "exchanges", load.largest);
+  if (load.largest >= most || (overloaded && no_gradients)) {
+    const std::string why = overloaded && no_gradients
+                                ? "no gradients are there to be held meanwhile"
+                                : fmt::format("execution.max_load is {}", most);
+    return LoadDoubt{{fmt::format("{} at communication_rate {}), and {}",
+                                  overloaded ? too_much : busy, rate, why),
+                      fmt::format("the largest feasible communication_rate is {} here; or use a "
+                                  "topology without hubs, or a faster network",
+                                  feasible_rate(load.rate_at(std::min(most, 1.0), rate)))},
+                     true};
+  }
+  const std::string remedy = "lower communication_rate or use a faster network";
+  if (overloaded)
+    return LoadDoubt{
+        {fmt::format("{}), so the throttle holds gradients: workers make about {:.3g} exchanges "
+                     "and {:.3g} gradients in the time of a gradient, instead of {} and 1",
+                     too_much, rate * load.pace(), load.pace(), rate),
+         remedy}};
+  if (load.largest > kHighLoad)
+    return LoadDoubt{
+        {fmt::format("{}, high above {}): gradients will wait", busy, kHighLoad), remedy}};
+  return std::nullopt;
 }
 
 double all_reduce_load(int workers, double vector_bytes, const VirtualOptions& model) {

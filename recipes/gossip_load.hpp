@@ -1,6 +1,9 @@
 #pragma once
 
+#include <optional>
+
 #include "engine/topology/topology.hpp"
+#include "recipes/diagnostics.hpp"
 #include "settings/run_settings.hpp"
 
 namespace acid {
@@ -30,6 +33,15 @@ struct Load {
 /// in it worker i has (U − cΛᵢᵢ)/dᵢ gradients, and all have n.
 Load gossip_load(const Topology& topology, double rate, double vector_bytes,
                  const VirtualOptions& model);
+
+struct LoadDoubt {
+  Problem problem;
+  bool refuses = false;
+};
+/// What is to be said of a load at this rate: it is high, too high to be kept, or not below
+/// `max_load`. Without gradients, none can be held until exchanges have caught up.
+std::optional<LoadDoubt> load_doubt(const Load& load, double rate, std::optional<double> max_load,
+                                    bool no_gradients);
 
 /// One all-reduce of `vector_bytes` among `workers`, in gradient times.
 double all_reduce_load(int workers, double vector_bytes, const VirtualOptions& model);

@@ -19,21 +19,21 @@ using nlohmann::json;
 
 constexpr const char* kNetworkPath = "execution.virtual.network";
 
-struct Unit {
+struct NamedUnit {
   std::string_view name;
   double factor;
 };
-constexpr std::array kTimes = {Unit{"", 1}, Unit{"s", 1}, Unit{"ms", 1e-3}, Unit{"us", 1e-6},
-                               Unit{"µs", 1e-6}};
-constexpr std::array kBandwidths = {Unit{"", 1},
-                                    Unit{"B/s", 1},
-                                    Unit{"kB/s", 1e3},
-                                    Unit{"MB/s", 1e6},
-                                    Unit{"GB/s", 1e9},
-                                    Unit{"bit/s", 1.0 / 8},
-                                    Unit{"kbit/s", 1e3 / 8},
-                                    Unit{"Mbit/s", 1e6 / 8},
-                                    Unit{"Gbit/s", 1e9 / 8}};
+constexpr std::array kTimeUnits = {NamedUnit{"", 1}, NamedUnit{"s", 1}, NamedUnit{"ms", 1e-3},
+                                   NamedUnit{"us", 1e-6}, NamedUnit{"µs", 1e-6}};
+constexpr std::array kBandwidthUnits = {NamedUnit{"", 1},
+                                        NamedUnit{"B/s", 1},
+                                        NamedUnit{"kB/s", 1e3},
+                                        NamedUnit{"MB/s", 1e6},
+                                        NamedUnit{"GB/s", 1e9},
+                                        NamedUnit{"bit/s", 1.0 / 8},
+                                        NamedUnit{"kbit/s", 1e3 / 8},
+                                        NamedUnit{"Mbit/s", 1e6 / 8},
+                                        NamedUnit{"Gbit/s", 1e9 / 8}};
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r";
@@ -43,12 +43,12 @@ std::string_view trimmed(std::string_view text) {
 }
 
 // A number and one of the units.
-std::optional<double> quantity(std::string_view text, std::span<const Unit> units) {
+std::optional<double> quantity(std::string_view text, std::span<const NamedUnit> units) {
   double value = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc()) return std::nullopt;
   const std::string_view name = trimmed(text.substr(static_cast<std::size_t>(rest - text.data())));
-  for (const Unit& unit : units)
+  for (const NamedUnit& unit : units)
     if (unit.name == name) return value * unit.factor;
   return std::nullopt;
 }
@@ -110,13 +110,13 @@ class LinksFile {
     json link = {
         {"nodes", {*a, *b}}, {"latency_seconds", nullptr}, {"bandwidth_bytes_per_second", nullptr}};
     if (!parts[2].empty()) {
-      const auto latency = quantity(parts[2], kTimes);
+      const auto latency = quantity(parts[2], kTimeUnits);
       if (!latency || !(*latency >= 0 && *latency < 1e15))
         return report(fmt::format("line {}: '{}' is no latency", number_, parts[2]));
       link["latency_seconds"] = *latency;
     }
     if (parts.size() == 4 && !parts[3].empty()) {
-      const auto bandwidth = quantity(parts[3], kBandwidths);
+      const auto bandwidth = quantity(parts[3], kBandwidthUnits);
       if (!bandwidth || !(*bandwidth > 0 && *bandwidth < 1e30))
         return report(fmt::format("line {}: '{}' is no bandwidth", number_, parts[3]));
       link["bandwidth_bytes_per_second"] = *bandwidth;

@@ -80,8 +80,12 @@ std::string type_of(Field field) {
   constexpr double kBeyondUse = 1e9;  // larger limits are not printed
   if (field.maximum >= kBeyondUse) field.maximum = std::numeric_limits<double>::infinity();
   const std::string bounds = bounds_of(field);
-  return fmt::format(fmt::runtime(words_of(field.type).words),
-                     bounds.empty() ? bounds : " " + bounds);
+  std::string words =
+      fmt::format(fmt::runtime(words_of(field.type).words), bounds.empty() ? bounds : " " + bounds);
+  if (field.choices.empty()) return words;
+  for (const std::string& choice : split_choices(field.choices))
+    words += fmt::format(", or \"{}\"", choice);
+  return words;
 }
 
 // An example value of the field: its fallback if it has one.

@@ -362,9 +362,10 @@ PlannedRun Resolver::run(std::uint64_t seed) {
   if (of_seed || !method_) {
     std::optional<Spectral> spectral;
     if (workers_ > 1 && plan_.chi1)
-      spectral = of_seed ? realised(seed)
-                         : facts_.spectral(workers_, s_["topology"],
-                                           method_of(*entry_, options, nullptr).rate);
+      spectral = saturated_ ? saturated_
+                 : of_seed  ? realised(seed)
+                            : facts_.spectral(workers_, s_["topology"],
+                                              method_of(*entry_, options, nullptr).rate);
     method_ = method_of(*entry_, options, spectral ? &*spectral : nullptr);
   }
   for (const auto& [name, value] : method_->derived)

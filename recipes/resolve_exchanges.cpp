@@ -10,63 +10,11 @@
 #include "recipes/resolver.hpp"
 
 namespace acid {
+
 namespace {
 
-constexpr double kHighLoad = 0.3;
 constexpr double kNoticeable = 0.1;  // gradients that an all-reduce takes
 constexpr double kMostDrawn = 3e8;   // edges, for spectral = "realised": some seconds
-
-// The largest rate below `limit` with three digits.
-std::string feasible_rate(double limit) {
-  const double unit = std::pow(10, std::floor(std::log10(limit)) - 2);
-  return fmt::format("{:.6g}", (std::ceil(limit / unit) - 1) * unit);
-}
-
-// What is to be said of a load; nothing if it is low.
-struct OnLoad {
-  bool refused = false;
-  Problem problem;
-};
-
-// A load from 1 on is no mistake: the throttle holds gradients until the exchanges have caught up.
-// Where there are none to hold, due exchanges would wait in a list that grows until the end.
-std::optional<OnLoad> look_at(const Load& load, double rate, std::optional<double> max_load,
-                              bool without_gradients) {
-  const double most = max_load.value_or(kNever);
-  const bool overloaded = load.largest >= 1;
-  const std::string who =
-      load.is_of_card ? fmt::format("the network card, or path, of worker {}'s node", load.worker)
-                      : fmt::format("worker {}", load.worker);
-  const std::string too_much =
-      fmt::format("{} cannot keep up: its {} take {:.3g} times the time {}", who,
-                  load.is_of_card ? "messages" : "exchanges", load.largest,
-                  load.is_of_card ? "they have" : "it has");
-  const std::string busy =
-      fmt::format("{} spends {:.0f} % of its time in {}", who, 100 * load.largest,
-                  load.is_of_card ? "messages" : "exchanges");
-  if (load.largest >= most || (overloaded && without_gradients)) {
-    const std::string why = overloaded && without_gradients
-                                ? "no gradients are there to be held meanwhile"
-                                : fmt::format("execution.max_load is {}", most);
-    return OnLoad{
-        true,
-        {fmt::format("{} (load {:.3g} at communication_rate {}), and {}",
-                     overloaded ? too_much : busy, load.largest, rate, why),
-         fmt::format("the largest feasible communication_rate is {} here; or use a topology "
-                     "without hubs, or a faster network",
-                     feasible_rate(load.rate_at(std::min(most, 1.0), rate)))}};
-  }
-  if (!overloaded && load.largest <= kHighLoad) return std::nullopt;
-  const std::string what =
-      overloaded ? fmt::format(
-                       "{} (load {:.3g}), so the throttle holds gradients: workers make about "
-                       "{:.3g} exchanges and {:.3g} gradients in the time of a gradient, instead "
-                       "of {} and 1",
-                       too_much, load.largest, rate * load.pace(), load.pace(), rate)
-                 : fmt::format("{} (load {:.3g}, high above {}): gradients will wait", busy,
-                               load.largest, kHighLoad);
-  return OnLoad{false, {what, "lower communication_rate or use a faster network"}};
-}
 
 }  // namespace
 
@@ -96,7 +44,8 @@ void Resolver::look_at_exchanges(const Method& method) {
   }
   const double bytes = sizeof(float) * static_cast<double>(travelling);
   if (workers_ > 1 && rate > 0) {
-    const Spectral& nominal = facts_.spectral(workers_, settings_.topology, rate);
+    const Spectral& nominal =
+        saturated_ ? *saturated_ : facts_.spectral(workers_, settings_.topology, rate);
     plan_.chi1 = nominal.chi1;
     plan_.chi2 = nominal.chi2;
   }
@@ -106,16 +55,16 @@ void Resolver::look_at_exchanges(const Method& method) {
   look_at_codec(method);
   look_at_agreement(method);
   if (method.reduces_gradients && simulated) look_at_buckets(bytes);
-  if (!meets(entry_->peers) || !simulated) return;
+  if (!meets(entry_->peers) || !simulated || method.saturates) return;
   const PackedMessage message = method.packed_message(travelling);
   const Load load = gossip_load(*topology_, rate, static_cast<double>(message.bytes()), model);
   plan_.load.largest = load.largest;
   plan_.load.worker = load.worker;
-  const auto said = look_at(load, rate, settings_.execution.max_load, consensus_only_);
-  if (!said) return;
-  if (said->refused) return out_.error(place("algorithm"), said->problem);
-  plan_.warnings.push_back(said->problem.message);
-  out_.warn(place("algorithm"), said->problem);
+  const auto doubt = load_doubt(load, rate, settings_.execution.max_load, consensus_only_);
+  if (!doubt) return;
+  if (doubt->refuses) return error("algorithm", doubt->problem.message, doubt->problem.remedy);
+  plan_.warnings.push_back(doubt->problem.message);
+  out_.warn(place("algorithm"), doubt->problem);
 }
 
 void Resolver::look_at_agreement(const Method& method) {

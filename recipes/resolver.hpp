@@ -6,11 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/methods/common_fields.hpp"
 #include "engine/methods/method.hpp"
 #include "recipes/cadence.hpp"
 #include "recipes/gossip_load.hpp"
 #include "recipes/heavy_tails.hpp"
 #include "recipes/resolve.hpp"
+#include "recipes/saturation.hpp"
 #include "recipes/unused.hpp"
 #include "settings/run_settings.hpp"
 
@@ -45,6 +47,18 @@ class Resolver {
     plan_.workers = workers_;
     plan_.settings = s_;
     settings_ = settings_from(s_);
+    if (auto& options = s_["algorithm"]; options.value(kSaturates, false)) {
+      const Expected expected = expected_saturation(settings_, *topology_, model_->parameters);
+      const std::string rate(kCommunicationRateField.name);
+      if (expected.problem) {
+        error("algorithm." + rate, expected.problem->message, expected.problem->remedy);
+        return {};
+      }
+      saturated_ = expected.spectral;
+      options[rate] = expected.rate;
+      plan_.settings = s_;
+      settings_ = settings_from(s_);
+    }
     Method method = method_of(*entry_, settings_.algorithm, nullptr);
     ask("algorithm", "correct the method's parameters, or make no worker that slow", [&] {
       method.set_pace(settings_.execution.slow_factors);
@@ -132,11 +146,12 @@ class Resolver {
   std::optional<Facts::Model> model_;
   const Topology* topology_ = nullptr;
   const AlgorithmEntry* entry_ = nullptr;
-  bool consensus_only_ = false;   // no gradients
-  double worker_time_ = 0;        // normalised time of the budget, summed over the workers
-  PlannedRun plan_;               // the part that all seeds share
-  std::optional<Method> method_;  // of the last seed, if any
-  nlohmann::json canonical_;      // of the last seed, if any
+  bool consensus_only_ = false;        // no gradients
+  double worker_time_ = 0;             // normalised time of the budget, summed over the workers
+  PlannedRun plan_;                    // the part that all seeds share
+  std::optional<Spectral> saturated_;  // of exchanges that saturate the network
+  std::optional<Method> method_;       // of the last seed, if any
+  nlohmann::json canonical_;           // of the last seed, if any
   std::map<std::string, std::string> files_;  // in canonical_: path and SHA-256
   std::string group_;
 };

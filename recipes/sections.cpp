@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/methods/common_fields.hpp"
 #include "engine/methods/listed.hpp"
 #include "settings/run_settings.hpp"
 
@@ -61,6 +62,13 @@ json check_algorithm(Checker& checker, const Node* node) {
   const AlgorithmEntry* entry = find_algorithm(kind);
   for (const AlgorithmEntry* own : checker.algorithms())
     if (own->name == kind) entry = own;
+  // What such exchanges are expected to be follows from all sections
+  // (Resolver::look_at_saturation).
+  constexpr auto kRate = kCommunicationRateField.name;
+  if (algorithm.contains(kRate) && algorithm[std::string(kRate)] == kSaturates) {
+    algorithm[std::string(kRate)] = 1.0;
+    algorithm[kSaturates] = true;
+  }
   if (!entry->by_name) algorithm["listing"] = canonical(*entry->listing);
   check_codec(checker, node, *entry, algorithm);
   return algorithm;

@@ -80,6 +80,7 @@ std::optional<nlohmann::json> Checker::value(const Node& node, const Field& fiel
     case FieldType::integer:
       return number(node, field, path, true);
     case FieldType::number:
+      if (node.is_text() && !field.choices.empty()) return choice(node, field, path);
       return number(node, field, path, false);
     case FieldType::text:
       return choice(node, field, path);

@@ -194,8 +194,8 @@ void note_rate(GroupNotes notes, const std::vector<ComparedRun>& runs) {
       ++count;
     }
   if (count == 0) return;
-  if (const auto doubt =
-          rate_doubt(nominal_rate(group.settings).value_or(0), sum / count, gradients))
+  if (const auto doubt = rate_doubt(nominal_rate(group.settings).value_or(0), sum / count,
+                                    gradients, saturates(group.settings)))
     notes.add(NoteKind::other_rate, fmt::format("{}: {}", notes.name(), *doubt));
 }
 

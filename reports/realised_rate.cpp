@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "engine/methods/common_fields.hpp"
+
 namespace acid {
 
 std::optional<double> nominal_rate(const nlohmann::json& settings) {
@@ -39,10 +41,21 @@ std::string different_rates(const Comparison& comparison) {
   return "";
 }
 
-std::optional<std::string> rate_doubt(double nominal, double realised, double gradients) {
+bool saturates(const nlohmann::json& settings) {
+  const nlohmann::json::json_pointer key(std::string("/algorithm/") + kSaturates);
+  return settings.contains(key) && settings.at(key) == true;
+}
+
+std::optional<std::string> rate_doubt(double nominal, double realised, double gradients,
+                                      bool saturated) {
   constexpr double kFar = 0.05;
   const double off = realised / nominal - 1;
   if (!(gradients > 0) || std::abs(off) <= kFar) return std::nullopt;
+  if (saturated)
+    return fmt::format(
+        "{:.3g} exchanges per gradient, as many as the network carried, where the "
+        "plan expected {:.3g} ({:+.0f} %), from which the method's numbers are",
+        realised, nominal, 100 * off);
   // The number of exchanges is drawn from a Poisson distribution of mean nominal × gradients ÷ 2.
   const bool by_chance = std::abs(off) <= 3 * std::sqrt(2 / (nominal * gradients));
   return fmt::format("{:.3g} exchanges per gradient instead of {:.3g} ({:+.0f} %): {}", realised,

@@ -44,7 +44,7 @@ struct Field {
   double maximum = std::numeric_limits<double>::infinity();
   bool minimum_excluded = false;
   bool maximum_excluded = false;
-  std::string_view choices = {};  // comma-separated; text only
+  std::string_view choices = {};  // comma-separated; of a number: texts that may stand instead
   bool needs_peers = false;       // for a method: no effect on a single worker
   bool placement = false;         // where and how long, not what: not in a run's digest
   /// The key was added when its table had runs already: at its fallback it is left out of settings,

@@ -222,8 +222,8 @@ double exchanges_per_gradient(const Method& method) {
 // where x̃ = x.
 std::optional<Decay> consensus_decay(const Method& method, double chi1, double chi2) {
   const bool plain_meetings = method.peers == Peers::partner && method.rate > 0 &&
-                              method.turns.empty() && method.fragments == 1 && !method.codec &&
-                              !method.server && !method.hubs;
+                              !method.saturates && method.turns.empty() && method.fragments == 1 &&
+                              !method.codec && !method.server && !method.hubs;
   const auto named = std::ranges::find(named_methods(), method.kind, &NamedMethod::name);
   if (!plain_meetings || !(chi1 > 0) || !(chi2 > 0) || named == named_methods().end())
     return std::nullopt;

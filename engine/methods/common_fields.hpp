@@ -10,10 +10,18 @@ namespace acid {
 inline constexpr Field kCommunicationRateField{.name = "communication_rate",
                                                .type = FieldType::number,
                                                .fallback = "1.0",
-                                               .help = "expected exchanges per worker and gradient",
+                                               .help =
+                                                   "expected exchanges per worker and gradient; "
+                                                   "\"saturate\": as many as the simulated network "
+                                                   "carries",
                                                .minimum = 0,
                                                .maximum = kMostCommunicationRate,
+                                               .choices = "saturate",
                                                .needs_peers = true};
+
+/// In the settings of a run with communication_rate = "saturate": true. The rate there is then the
+/// expected one, a number.
+inline constexpr const char* kSaturates = "saturate";
 
 inline constexpr Field kWeightsField{
     .name = "weights",

@@ -56,6 +56,7 @@ class ListedEntry {
                          .help = kCommunicationRateField.help,
                          .minimum = 0,
                          .maximum = kMostCommunicationRate,
+                         .choices = kCommunicationRateField.choices,
                          .needs_peers = named_ != nullptr});
     if (named_ != nullptr)
       fields_.insert(fields_.end(), named_->choices.begin(), named_->choices.end());
@@ -139,6 +140,7 @@ class ListedEntry {
                                        : formula_value(*listing_->rate, values);
     else
       add_round(method, listing->round, values);
+    method.saturates = options.value(kSaturates, false);
     if (listing_->peers == Peers::neighbours)
       method.uniform_weights = text(options, kWeightsField.name) == "uniform";
     for (const Listing::Turn& turn : listing_->turns)

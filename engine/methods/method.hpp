@@ -31,7 +31,9 @@ struct Method {
   Peers peers = Peers::partner;
   std::vector<Peers> turns = {};  // cycle of peers by exchange number; empty: always `peers`
   double rate = 0;                // meetings: expected exchanges per worker and gradient
-  Round round = {};               // rounds: that of the fastest worker
+  /// Meetings: as many as the network carries; then `rate` is what a plan expects of that.
+  bool saturates = false;
+  Round round = {};  // rounds: that of the fastest worker
   /// For methods with a server whose counts read `speed`: the round of a worker of this speed, in
   /// (0, 1].
   std::function<Round(double speed)> round_at = {};

@@ -120,6 +120,11 @@ std::vector<Variant> virtual_variants() {
       {"ar-sgd with momentum", recipe({.algorithms = algorithm("ar-sgd"), .rest = kNetwork})},
       {"a2cid2 with momentum and messages under way",
        recipe({.algorithms = algorithm("a2cid2", 1), .rest = kNetwork})},
+      {"a2cid2 as often as the network carries",
+       recipe(
+           {.algorithms = "[[algorithms]]\nkind = \"a2cid2\"\ncommunication_rate = \"saturate\"\n",
+            .rest = kNetwork,
+            .gradients = 9'000})},
       {"ad-psgd with pauses and a throttle",
        recipe({.algorithms = algorithm("ad-psgd", 1), .rest = kStragglers})},
       {"d-psgd on logistic with an event log", recipe({.algorithms = algorithm("d-psgd"),

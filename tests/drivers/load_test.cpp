@@ -1,4 +1,6 @@
 // How exchanges that take a worker's time slow a simulated run down.
+#include <utility>
+
 #include "tests/catch.hpp"
 #include "tests/drivers/fixture.hpp"
 
@@ -93,6 +95,87 @@ TEST_CASE("an exchange's own seconds fall due once per message from a neighbour,
   CHECK(seconds("d-psgd", {{"order", "combine-while-adapt"}}, 0.5) == 10 * (1.5 + 2 * 0.25));
   CHECK(seconds("ar-sgd", nlohmann::json::object(), 0) == 10);
   CHECK(seconds("a-psgd", nlohmann::json::object(), 0) > 10);
+}
+
+namespace {
+
+void saturate(Setup& setup, int workers, double seconds) {
+  setup.workers = workers;
+  setup.options = {{"communication_rate", 4.0}, {"saturate", true}};
+  setup.task = {{"noise", 0.5}};
+  setup.virtual_time.network.link.latency_seconds = seconds;
+  setup.virtual_time.compute.kind = ComputeKind::exponential;
+  setup.spec.budget.gradients = 100 * workers;
+  setup.spec.keep_events = true;
+}
+
+double exchanges_per_gradient(const Outcome& outcome) {
+  return 2 * static_cast<double>(outcome.exchanges_done) /
+         static_cast<double>(outcome.position.gradients);
+}
+
+}  // namespace
+
+TEST_CASE("workers that saturate the network exchange all the time, each with one other") {
+  Setup setup;
+  saturate(setup, 2, 0.25);
+  setup.virtual_time.compute.kind = ComputeKind::constant;
+  const Outcome outcome = setup.run();
+  CHECK(outcome.position.seconds == 100);
+  CHECK(outcome.exchanges_done == 400);
+  CHECK(outcome.exchanges_waiting == 0);
+  CHECK(outcome.holds == 0);
+  Setup many;
+  saturate(many, 8, 0.1);
+  many.run();
+  for (int w = 0; w < 8; ++w) {
+    const auto& events = many.recorder.events_of(w);
+    bool exchanging = false;
+    for (const Event& event : events) {
+      if (event.kind == EventKind::offer) CHECK_FALSE(std::exchange(exchanging, true));
+      if (event.kind == EventKind::apply) CHECK(std::exchange(exchanging, false));
+    }
+  }
+}
+
+TEST_CASE("one slow edge slows only its two workers where exchanges saturate the network") {
+  Setup setup;
+  saturate(setup, 8, 0.1);
+  setup.virtual_time.network.edges[{0, 1}] = {8, 0};
+  const Outcome outcome = setup.run();
+  // A fixed rate above 1/4.05 would be slowed down.
+  CHECK(exchanges_per_gradient(outcome) > 20 / 4.05);
+  CHECK(outcome.position.seconds == Approx(100).epsilon(0.1));
+  std::int64_t slow = 0, others = 0;
+  for (const EdgeUse& edge : outcome.edges)
+    (edge.i == 0 && edge.j == 1 ? slow : others) += edge.count;
+  CHECK(slow > 3);
+  CHECK(slow < 15);
+  CHECK(others > 2000);
+}
+
+TEST_CASE("exchanges that saturate the network have the same bits for any number of threads") {
+  const auto digests = [](std::uint64_t seed, int threads) {
+    Setup setup;
+    saturate(setup, 5, 0.15);
+    setup.seed = seed;
+    setup.virtual_time.threads = threads;
+    return setup.run().worker_digests;
+  };
+  const auto expected = digests(1, 0);
+  CHECK(digests(1, 2) == expected);
+  CHECK(digests(2, 0) != expected);
+}
+
+TEST_CASE("gradients end although exchanges take all of their workers' own time") {
+  Setup setup;
+  saturate(setup, 6, 0);
+  setup.virtual_time.cost.exchange_seconds = 0.25;
+  const Outcome outcome = setup.run();
+  CHECK(outcome.position.gradients == 600);
+  CHECK(outcome.position.seconds > 110);
+  CHECK(outcome.position.seconds < 300);
+  for (const std::int64_t gradients : outcome.worker_gradients) CHECK(gradients > 50);
 }
 
 }  // namespace acid::test

@@ -109,6 +109,13 @@ const std::vector<Case>& cases() {
          s.virtual_time.cost.exchange_seconds = 0.4;
          s.virtual_time.compute.pauses = {{1, 5.0, 4.0}};
        }},
+      {"a2cid2 that saturates a network whose exchanges take its workers' time",
+       [](Setup& s) {
+         s.algorithm = "a2cid2";
+         s.options = {{"communication_rate", 4.0}, {"saturate", true}};
+         s.virtual_time.network.link.latency_seconds = 0.2;
+         s.virtual_time.cost.exchange_seconds = 0.05;
+       }},
       {"a2cid2 on the poisson clock",
        [](Setup& s) {
          s.algorithm = "a2cid2";

@@ -55,6 +55,9 @@ TEST_CASE("what exchanges take of the workers' own time lengthens both them and 
       "[execution]\nmax_load = 0.2\n[execution.virtual.network]\nlatency_seconds = 0.25\n" + own));
   REQUIRE(limited.size() == 1);  // 0.5 r / (1 + 0.25 r) = 0.2 at r = 0.2 / 0.45
   CHECK_THAT(limited[0].remedy, ContainsSubstring("communication_rate is 0.444 here"));
+  const Diagnostic poisson = only_error_of(
+      "[execution.virtual]\ngradient_clock = \"poisson\"\ncost.exchange_seconds = 0.1", 3);
+  CHECK_THAT(poisson.message, ContainsSubstring("no effect with gradient_clock = \"poisson\""));
 }
 
 TEST_CASE("one slow link loads its two workers") {

@@ -38,6 +38,9 @@ TEST_CASE("a rate of exchanges that is more than 5 % off is said, and whether ch
                  ContainsSubstring("not quite the method"));
   CHECK_THAT(rate_doubt(1, 1.1, 100).value(), ContainsSubstring("chance"));
   CHECK_FALSE(rate_doubt(1, 0, 0));
+  CHECK_THAT(
+      rate_doubt(16, 20, 4000, true).value(),
+      ContainsSubstring("as many as the network carried, where the plan expected 16 (+25 %)"));
 }
 
 TEST_CASE("a comparison notes a group that ran at another rate than its own") {

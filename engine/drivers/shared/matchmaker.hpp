@@ -29,6 +29,7 @@ class Matchmaker {
   void finish(const DueEdge& edge);
   /// As add(), take() and finish() of an edge that takes no time, with no other edge unfinished.
   void pass();
+  bool is_busy(int worker) const { return queues_[static_cast<std::size_t>(worker)].busy; }
   /// The edge in flight of a worker that has one.
   const DueEdge& in_flight(int worker) const;
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "engine/base/error.hpp"
+
 namespace acid {
 namespace {
 
@@ -29,8 +31,12 @@ VirtualExchanges::VirtualExchanges(const Run& run, const VirtualOptions& options
       instant_(options.network.is_instant() && own_seconds_ == 0),
       fetches_ahead_(options.threads == 0 &&
                      4.0 * static_cast<double>(message_size_) <= kLongestFetched),
-      schedule_(*run.spec.topology, run.spec.method.rate, run.spec.seeds),
+      schedule_(*run.spec.topology, run.spec.method.saturates ? 0 : run.spec.method.rate,
+                run.spec.seeds),
       matchmaker_(run.spec.workers) {
+  if (run.spec.method.saturates && run.spec.workers > 1)
+    pairs_.emplace(*run.spec.topology, run.spec.seeds);
+  ACID_ASSERT(!pairs_ || !instant_, "workers exchange all the time, which takes none");
   if (instant_) return;
   if (network_.shares_cards()) cards_.emplace(network_.cards(false));
   constexpr std::size_t kLine = 64 / sizeof(float);
@@ -44,6 +50,25 @@ DueEdge VirtualExchanges::pop_due() {
   if (fetches_ahead_) fetch_ahead();
   if (!instant_) matchmaker_.add(edge);
   return edge;
+}
+
+void VirtualExchanges::draw_pairs() {
+  for (const auto& [i, j] : pairs_->draw())
+    matchmaker_.add({static_cast<std::uint64_t>(matchmaker_.due()), timetable_.time(), i, j});
+}
+
+void VirtualExchanges::set_free(int w) {
+  if (!pairs_ || workers_.state(w).pays || matchmaker_.is_busy(w)) return;
+  const bool planned = pairs_->has_new();
+  pairs_->add(w);
+  if (!planned && pairs_->has_new()) plan_pairs();
+}
+
+void VirtualExchanges::plan_pairs() {
+  if (pairs_)
+    timetable_.push({.seconds = timetable_.seconds(),
+                     .worker = player_.ensemble().size(),
+                     .kind = Occurrence::Kind::pairs_meet});
 }
 
 void VirtualExchanges::exchange_at_once(const DueEdge& edge) {
@@ -118,8 +143,10 @@ void VirtualExchanges::apply(const DueEdge& edge) {
 
 void VirtualExchanges::finish(const DueEdge& edge) {
   matchmaker_.finish(edge);
-  workers_.owe(edge.i);
-  workers_.owe(edge.j);
+  for (const int w : {edge.i, edge.j}) {
+    workers_.owe(w);
+    set_free(w);
+  }
   end_spans(edge, workers_.state(edge.i).exchanging_since, workers_.state(edge.j).exchanging_since);
   edges_.add(edge.i, edge.j);
 }

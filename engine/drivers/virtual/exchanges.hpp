@@ -10,13 +10,15 @@
 #include "engine/methods/cards.hpp"
 #include "engine/run/outcome.hpp"
 #include "engine/topology/edge_schedule.hpp"
+#include "engine/topology/free_pairs.hpp"
 
 namespace acid {
 
-/// The exchanges of an asynchronous virtual run, from the drawn list to their end. One takes as
-/// long as its message and what it takes of the partners' own time: both offer at its beginning and
-/// apply at its end. Where that is no time, each exchange is over before the next begins, and no
-/// worker waits. Everything belongs to the public thread, but offers, which belong to their
+/// The exchanges of an asynchronous virtual run, from the drawn list to their end; or, where they
+/// saturate the network (Method::saturates), from the draw among workers that are free. One takes
+/// as long as its message and what it takes of the partners' own time: both offer at its beginning
+/// and apply at its end. Where that is no time, each exchange is over before the next begins, and
+/// no worker waits. Everything belongs to the public thread, but offers, which belong to their
 /// workers' chains.
 class VirtualExchanges {
  public:
@@ -37,6 +39,16 @@ class VirtualExchanges {
   /// exchange_at_once(); other edges wait.
   DueEdge pop_due();
   void exchange_at_once(const DueEdge& edge);
+  /// Draws exchanges of workers that have become free; take() has them.
+  void draw_pairs();
+  /// Worker w is free to exchange, unless it has an exchange in flight or pays for one. Nothing
+  /// where exchanges are drawn beforehand, as below.
+  void set_free(int w);
+  void set_busy(int w) {
+    if (pairs_) pairs_->remove(w);
+  }
+  /// Plans the next draw_pairs() for this moment, after everything else that happens then.
+  void plan_pairs();
   /// Returns an edge whose exchange begins now.
   std::optional<DueEdge> take() { return matchmaker_.take(); }
   /// Begins an exchange. Returns false if it took no time; else the Timetable has its end.
@@ -60,6 +72,7 @@ class VirtualExchanges {
   void persist(Archive& archive) {
     archive(schedule_, matchmaker_);
     if (cards_) archive(*cards_);
+    if (pairs_) archive(*pairs_);
   }
 
  private:
@@ -82,8 +95,9 @@ class VirtualExchanges {
   const bool instant_;
   const bool fetches_ahead_;
   std::size_t offer_stride_ = 0;
-  Arena<float> offers_;  // all workers'; empty when instant_
-  EdgeSchedule schedule_;
+  Arena<float> offers_;             // all workers'; empty when instant_
+  EdgeSchedule schedule_;           // empty with pairs_
+  std::optional<FreePairs> pairs_;  // where exchanges saturate the network
   Matchmaker matchmaker_;
   EdgeCounter edges_;
   // Both messages of an exchange have the same bytes and cards, each its own way, so one stands for

@@ -57,6 +57,9 @@ void MeetingCalendar::handle(const Occurrence& occurrence) {
     case Occurrence::Kind::message_arrives:
     case Occurrence::Kind::reply_arrives:
       break;
+    case Occurrence::Kind::pairs_meet:
+      exchanges_.draw_pairs();
+      return start_ready_exchanges();
     case Occurrence::Kind::exchange_done: {
       const DueEdge edge = exchanges_.matchmaker().in_flight(w);
       exchanges_.apply(edge);
@@ -67,7 +70,8 @@ void MeetingCalendar::handle(const Occurrence& occurrence) {
 }
 
 void MeetingCalendar::gradient_done(int w) {
-  if (state_.workers.lasts_on(w)) return;
+  if (state_.workers.lasts_on(w)) return exchanges_.set_busy(w);
+  exchanges_.set_free(w);
   const bool behind = is_behind(w);
   state_.workers.end_span(w, SpanKind::compute, state_.workers.state(w).computing_since);
   commit(w, !behind);

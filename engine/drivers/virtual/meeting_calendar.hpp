@@ -10,14 +10,17 @@
 namespace acid {
 
 /// Pairs that meet at the times of a drawn list, and the throttle, which holds a worker that falls
-/// behind its exchanges.
+/// behind its exchanges; or pairs of free workers that meet at once.
 class MeetingCalendar final : public Calendar {
  public:
   explicit MeetingCalendar(EventState& state);
 
   static constexpr std::string_view kLayout = "virtual-async/7";
   std::string_view layout() const override { return kLayout; }
-  void begin() override { state_.workers.begin(); }
+  void begin() override {
+    state_.workers.begin();
+    exchanges_.plan_pairs();
+  }
   void resume(const CheckpointFile& file) override;
   double next_due() const override { return exchanges_.next_due(); }
   void handle_due() override;

@@ -45,6 +45,7 @@ void ServerCalendar::handle(const Occurrence& occurrence) {
       state_.workers.pause(w, occurrence.kind == Occurrence::Kind::pause_begins);
       break;
     case Occurrence::Kind::exchange_done:
+    case Occurrence::Kind::pairs_meet:
       break;
   }
   const bool may_hear = walk(w).waiting && walk(w).replied;

@@ -18,7 +18,8 @@ struct Occurrence {
     pause_begins,
     pause_ends,
     message_arrives,  // at a server, from a worker or, as worker h − hubs, from hub h
-    reply_arrives     // from a server
+    reply_arrives,    // from a server
+    pairs_meet        // workers that have become free; the worker is n, after all others
   };
   double seconds = 0;
   std::uint64_t sequence = 0;  // given by the Timetable

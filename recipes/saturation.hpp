@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/topology/spectral.hpp"
+#include "engine/topology/topology.hpp"
+#include "recipes/diagnostics.hpp"
+#include "settings/run_settings.hpp"
+
+namespace acid {
+
+/// How often workers that exchange as often as they can are expected to meet.
+struct Saturation {
+  double rate = 0;          // exchanges per worker and gradient
+  std::vector<Edge> edges;  // weight: exchanges per unit of normalised time
+};
+
+/// The exchanges of `vector_bytes`, each longer than 0, simulated alone with the mean durations of
+/// gradients, for 400 units of normalised time or 40 exchanges per worker, at least 200,000 in all,
+/// whichever comes first. Always with the same seed.
+Saturation saturation(const Topology& topology, double vector_bytes, const VirtualOptions& model);
+
+/// What a plan expects of a run with communication_rate = "saturate".
+struct Expected {
+  std::optional<Problem> problem;    // it is not possible; nothing else is set then
+  double rate = 1;                   // to four digits
+  std::optional<Spectral> spectral;  // of the edges' rates; absent for one worker
+};
+/// `settings`: with any rate. `parameters`: of the model.
+Expected expected_saturation(const RunSettings& settings, const Topology& topology,
+                             std::int64_t parameters);
+
+}  // namespace acid
