@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <vector>
 
 namespace acid {
@@ -25,16 +26,16 @@ class Cards {
   void begin(int name, const SharedWay& way, double bytes, double link_bytes_per_second,
              double now);
   bool idle() const { return messages_.empty(); }
-  /// When the next message has left its cards; kNever when none is under way.
-  double next_end() const { return next_end_; }
+  /// When the next message has left its cards; infinity when none is under way.
+  double next_end();
   /// Ends the messages whose time that is, and returns their names in ascending order.
   std::vector<int> end_next();
   /// The rates on each card, summed.
-  std::vector<double> load() const;
+  std::vector<double> load();
 
   template <class Archive>
   void persist(Archive& archive) {
-    archive(messages_, now_, next_end_);
+    archive(messages_, now_, next_end_, is_new_);
   }
 
  private:
@@ -51,11 +52,18 @@ class Cards {
   };
   void go_to(double now);
   void share();
+  void list_by_card();
 
   std::vector<double> bytes_per_second_;
   std::vector<Message> messages_;
   double now_ = 0;
   double next_end_;
+  bool is_new_ = false;  // messages have begun or ended since rates were shared
+  // Used by share() alone.
+  std::vector<double> rest_;  // bytes per second, by card
+  std::vector<int> waiting_;  // messages without a rate, by card
+  std::vector<Message*> by_limit_, on_card_;
+  std::vector<std::size_t> first_;
 };
 
 }  // namespace acid

@@ -50,7 +50,7 @@ class Calendar {
   /// workers are left (goes_on_after_end()), while time stands still.
   virtual void handle(const Occurrence& occurrence) = 0;
   /// The seconds at which the next other event happens; handle_ring() does it.
-  virtual double next_ring() const { return kNever; }
+  virtual double next_ring() { return kNever; }
   virtual void handle_ring() {}
   /// The exchanges in flight, for a measurement.
   virtual std::vector<ExchangeInFlight> in_flight() { return {}; }

@@ -59,7 +59,7 @@ class VirtualExchanges {
   std::vector<ExchangeInFlight> in_flight();
   /// When the next messages have left the cards that they share with others: then leave_cards()
   /// plans the ends of their exchanges.
-  double next_off_cards() const { return cards_ ? cards_->next_end() : kNever; }
+  double next_off_cards() { return cards_ ? cards_->next_end() : kNever; }
   void leave_cards();
   /// Time stands still from now on: exchanges that have begun end now.
   void end();

@@ -25,7 +25,7 @@ class MeetingCalendar final : public Calendar {
   double next_due() const override { return exchanges_.next_due(); }
   void handle_due() override;
   void handle(const Occurrence& occurrence) override;
-  double next_ring() const override {
+  double next_ring() override {
     return std::min(exchanges_.next_off_cards(), rings_ ? rings_->peek().seconds : kNever);
   }
   void handle_ring() override;

@@ -152,14 +152,16 @@ RoundClock::Buckets RoundClock::exchange_over_cards(const Buckets& said, const M
     own.start = kNever;
   };
   for (std::size_t i = 0; i < n; ++i) plan(i);
+  double now = 0;
   while (true) {
     const auto next = std::ranges::min_element(exchanges, {}, &Exchange::start);
-    const double left = cards.next_end();
-    if (next->start == kNever && left == kNever) return ends;
-    if (next->start <= left) {
+    if (next->start <= now || next->start < cards.next_end()) {
+      now = std::max(now, next->start);
       begin(static_cast<std::size_t>(next - exchanges.begin()));
       continue;
     }
+    const double left = now = cards.next_end();
+    if (left == kNever) return ends;
     for (const int name : cards.end_next()) {
       const auto [i, latency] = messages[static_cast<std::size_t>(name)];
       exchanges[i].end = std::max(exchanges[i].end, left + latency);
