@@ -115,17 +115,19 @@ std::optional<LoadDoubt> load_doubt(const Load& load, double rate, std::optional
     const std::string why = overloaded && no_gradients
                                 ? "no gradients are there to be held meanwhile"
                                 : fmt::format("execution.max_load is {}", most);
-    return LoadDoubt{{fmt::format("{} at communication_rate {}), and {}",
-                                  overloaded ? too_much : busy, rate, why),
-                      fmt::format("the largest feasible communication_rate is {} here; or use a "
-                                  "topology without hubs, or a faster network",
-                                  feasible_rate(load.rate_at(std::min(most, 1.0), rate)))},
-                     true};
+    return LoadDoubt{
+        {fmt::format("{} at communication_rate {}), and {}", overloaded ? too_much : busy, rate,
+                     why),
+         fmt::format("the largest feasible communication_rate is {} here; or use a "
+                     "topology without hubs, or a faster network",
+                     feasible_rate(load.rate_at(
+                         overloaded && no_gradients ? std::min(most, 1.0) : most, rate)))},
+        true};
   }
   const std::string remedy = "lower communication_rate or use a faster network";
   if (overloaded)
     return LoadDoubt{
-        {fmt::format("{}), so the throttle holds gradients: workers make about {:.3g} exchanges "
+        {fmt::format("{}), so the throttle holds gradients: workers make at most {:.3g} exchanges "
                      "and {:.3g} gradients in the time of a gradient, instead of {} and 1",
                      too_much, rate * load.pace(), load.pace(), rate),
          remedy}};

@@ -71,10 +71,14 @@ class LinksFile {
     std::string line;
     while (std::getline(file, line)) {
       ++number_;
-      const std::string_view text = trimmed(line);
+      constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+      std::string_view text = line;
+      if (number_ == 1 && text.starts_with(kByteOrderMark))
+        text.remove_prefix(kByteOrderMark.size());
+      text = trimmed(text);
       if (text.empty() || text.front() == '#') continue;
       const auto parts = split(text);
-      if (links.empty() && !begun_ && !node_number(parts[0])) {
+      if (!begun_ && parts[0].find_first_of("0123456789") == std::string_view::npos) {
         begun_ = true;  // a line of titles
         continue;
       }

@@ -18,8 +18,8 @@ struct Saturation {
 };
 
 /// The exchanges of `vector_bytes`, each longer than 0, simulated alone with the mean durations of
-/// gradients, for 400 units of normalised time or 40 exchanges per worker, at least 200,000 in all,
-/// whichever comes first. Always with the same seed.
+/// gradients. The mean over eight seeds, always the same, each for 100 units of normalised time or
+/// 10 exchanges per worker, at least 25,000 in all, whichever comes first.
 Saturation saturation(const Topology& topology, double vector_bytes, const VirtualOptions& model);
 
 /// What a plan expects of a run with communication_rate = "saturate".

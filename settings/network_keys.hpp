@@ -89,7 +89,7 @@ inline constexpr Fields kNetwork = fields<VirtualOptions>(
          .later()
          .apart()
          .said("a whole number at least 1, or a list of them", "", "workers_per_node = 8")
-         .unused(&use::without_messages),
+         .unused(&use::without_links),
      section<kInside, &VirtualOptions::network, &NetworkModel::inside>(
          "inside", "the links between workers of a node; absent: messages take no time there",
          "null")
@@ -123,7 +123,7 @@ inline constexpr Fields kNetwork = fields<VirtualOptions>(
          "vector_bytes", "null",
          "the size of a large model's vectors, 4 bytes a parameter: messages cost and count as its "
          "own; absent: those of the task's model",
-         above(0).at_most(1e15))
+         above(0).at_most(1e12))
          .as(FieldType::bytes)
          .later()
          .unused(&use::without_messages)});

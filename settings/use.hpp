@@ -115,6 +115,7 @@ inline const char* without_links(const Run& run) {
   return run.method.has_server() ? kServed : without_messages(run);
 }
 inline const char* without_nodes(const Run& run) {
+  if (run.method.has_server()) return kServed;
   return unless(simulated(run).network.nodes() > 0, "no two workers share a node");
 }
 inline const char* without_hubs(const Run& run) {

@@ -61,7 +61,15 @@ double hierarchical(const NetworkModel& network, int workers, double bytes) {
     for (int i = first[a]; i < end; ++i)
       links.push_back(network.between(i, i + 1 < end ? i + 1 : first[a]));
     if (size > 1) inside = std::max(inside, eager_ring(links, bytes));
-    between.push_back(network.between(first[a], first[(a + 1) % first.size()]));
+    // The slowest of the rings among nodes, of which there are as many as workers on a node.
+    const std::size_t b = (a + 1) % first.size();
+    const int next_end = b + 1 < first.size() ? first[b + 1] : workers;
+    LinkCost slowest = network.between(first[a], first[b]);
+    for (int k = 1; k < std::min(size, next_end - first[b]); ++k) {
+      const LinkCost& link = network.between(first[a] + k, first[b] + k);
+      if (link.seconds(bytes / nodes) > slowest.seconds(bytes / nodes)) slowest = link;
+    }
+    between.push_back(slowest);
   }
   return inside + (nodes > 1 ? eager_ring(between, bytes) : 0);
 }
@@ -87,19 +95,20 @@ double double_tree(const NetworkModel& network, int workers, double bytes) {
     for (int k = 1; k < workers; ++k) {
       const int child = number(k), parent = number(k / 2);
       const LinkCost& link = network.between(child, parent);
-      const double transfer = link.transfer_seconds(bytes / 2);
+      const double port = link.port_seconds(bytes / 2);
       const std::pair<int, int> nodes = std::minmax(network.node(child), network.node(parent));
       const bool alone = network.nodes() == 0;  // on the link, as nodes have one worker each
-      slowest = std::max(slowest, transfer);
+      slowest = std::max(slowest, link.transfer_seconds(bytes / 2));
       for (const int i : {child, parent})
         if (nodes.first == nodes.second)
-          busy[static_cast<std::size_t>(i)] += transfer;
+          busy[static_cast<std::size_t>(i)] += port;
         else
           cards[static_cast<std::size_t>(network.node(i))] +=
-              alone ? transfer : on_card.transfer_seconds(bytes / 2);
+              alone ? port : on_card.port_seconds(bytes / 2);
       if (const auto path = network.path_bytes_per_second.find(nodes);
-          !alone && path != network.path_bytes_per_second.end())
-        paths[nodes] += LinkCost{0, path->second}.transfer_seconds(bytes / 2);
+          !alone && path != network.path_bytes_per_second.end() &&
+          !network.edges.contains(std::minmax(child, parent)))
+        paths[nodes] += LinkCost{0, path->second}.port_seconds(bytes / 2);
       auto& way = latency[static_cast<std::size_t>(k)];
       way = latency[static_cast<std::size_t>(k / 2)] + link.latency_seconds;
       farthest = std::max(farthest, way);
@@ -120,7 +129,7 @@ std::vector<double> pair_seconds(const NetworkModel& network, double bytes,
     const LinkCost& link = network.between(i, j);
     if (network.share_a_card(i, j))
       cards->begin(static_cast<int>(seconds.size()), network.way(i, j, false), bytes,
-                   link.bytes_per_second, 0);
+                   link.most_bytes_per_second(), 0);
     seconds.push_back(link.seconds(bytes));
   }
   while (cards && !cards->idle()) {
@@ -165,9 +174,7 @@ double recursive_doubling(const NetworkModel& network, int workers, double bytes
 }  // namespace
 
 void LinkCost::limit_to_window(double bytes) {
-  if (bytes <= 0 || latency_seconds <= 0) return;
-  const double most = bytes / (2 * latency_seconds);
-  bytes_per_second = bytes_per_second > 0 ? std::min(bytes_per_second, most) : most;
+  if (bytes > 0 && latency_seconds > 0) message_bytes_per_second = bytes / (2 * latency_seconds);
 }
 
 void NetworkModel::settle(int workers) {
@@ -177,6 +184,7 @@ void NetworkModel::settle(int workers) {
   for (auto* const links : {&edges, &between_nodes})
     for (auto& [ends, of_ends] : *links) of_ends.limit_to_window(window_bytes);
   link.limit_to_window(window_bytes);
+  inside.limit_to_window(window_bytes);
   if (hubs) hubs->limit_to_window(window_bytes);
   if (std::ranges::all_of(workers_per_node, [](int count) { return count == 1; })) return;
   node_of.clear();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -15,12 +16,25 @@ namespace acid {
 /// The time of one message over a link, in simulated seconds.
 struct LinkCost {
   double latency_seconds = 0;
-  double bytes_per_second = 0;  // 0: unlimited
-  double transfer_seconds(double bytes) const {
+  double bytes_per_second = 0;          // of the port, or card; 0: unlimited
+  double message_bytes_per_second = 0;  // of one message, whatever the port carries; 0: unlimited
+  /// How long a message keeps the port busy, on which the bytes of several add up.
+  double port_seconds(double bytes) const {
     return bytes_per_second > 0 ? bytes / bytes_per_second : 0;
   }
+  /// How long a message alone takes, without the latency.
+  double transfer_seconds(double bytes) const {
+    const double port = port_seconds(bytes);
+    return message_bytes_per_second > 0 ? std::max(port, bytes / message_bytes_per_second) : port;
+  }
+  /// What one message gets at most; 0: unlimited.
+  double most_bytes_per_second() const {
+    return bytes_per_second > 0 && message_bytes_per_second > 0
+               ? std::min(bytes_per_second, message_bytes_per_second)
+               : std::max(bytes_per_second, message_bytes_per_second);
+  }
   double seconds(double bytes) const { return latency_seconds + transfer_seconds(bytes); }
-  bool is_instant() const { return latency_seconds == 0 && bytes_per_second == 0; }
+  bool is_instant() const { return latency_seconds == 0 && most_bytes_per_second() == 0; }
   /// A sender that waits for an answer after so many bytes sends no more than them in a round trip.
   void limit_to_window(double bytes);
 };

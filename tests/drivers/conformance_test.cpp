@@ -94,7 +94,7 @@ std::vector<Form> forms() {
     if (fallbacks.value("steps", 0.0) > kLegs / 3.0) fallbacks["steps"] = kLegs / 3;
     all.push_back({entry, fallbacks});
     for (const Field& field : entry->fields)
-      for (std::string_view left = field.choices; !left.empty();) {
+      for (auto left = field.type == FieldType::text ? field.choices : ""; !left.empty();) {
         const std::string_view choice = left.substr(0, left.find(','));
         left.remove_prefix(std::min(left.size(), choice.size() + 1));
         if (fallbacks.at(field.name) == choice) continue;

@@ -166,7 +166,7 @@ TEST_CASE("a load above 1 is a warning with the pace that the throttle leaves") 
   REQUIRE(plan.warnings.size() == 1);
   CHECK_THAT(plan.warnings[0].message,
              ContainsSubstring("worker 0 cannot keep up") &&
-                 ContainsSubstring("about 0.25 exchanges and 0.25 gradients"));
+                 ContainsSubstring("at most 0.25 exchanges and 0.25 gradients"));
   CHECK(plan.runs[0].load.largest == Approx(4));
 }
 

@@ -91,7 +91,7 @@ bool VirtualExchanges::begin(const DueEdge& edge) {
   offer(edge);
   if (over_cards && !ended_)
     cards_->begin(edge.i, network_.way(edge.i, edge.j, false), message_bytes_,
-                  link.bytes_per_second, now);
+                  link.most_bytes_per_second(), now);
   else
     plan_end(edge.i, now + duration);
   return true;

@@ -146,7 +146,8 @@ RoundClock::Buckets RoundClock::exchange_over_cards(const Buckets& said, const M
     if (own.under_way == 0) return finish(i);
     for (const CardMessage& message : costs.over_cards[i]) {
       cards.begin(static_cast<int>(messages.size()), message.way,
-                  message.bytes * shares[own.bucket], message.link.bytes_per_second, own.start);
+                  message.bytes * shares[own.bucket], message.link.most_bytes_per_second(),
+                  own.start);
       messages.emplace_back(i, message.link.latency_seconds);
     }
     own.start = kNever;

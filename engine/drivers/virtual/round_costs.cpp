@@ -60,6 +60,7 @@ MessageCosts RoundCosts::of_peers(const MixingMatrix& weights, double bytes) con
   }
   for (int i = 0; i < workers_; ++i) {
     NeighbourCost cost;
+    double longest = 0;  // message alone
     std::vector<int>& partners = costs.neighbours.emplace_back();
     for (const Neighbour& heard : weights.neighbours[static_cast<std::size_t>(i)]) {
       partners.push_back(heard.worker);
@@ -70,8 +71,10 @@ MessageCosts RoundCosts::of_peers(const MixingMatrix& weights, double bytes) con
         continue;
       }
       cost.latency_seconds = std::max(cost.latency_seconds, link.latency_seconds);
-      cost.transfer_seconds += link.transfer_seconds(bytes);
+      cost.transfer_seconds += link.port_seconds(bytes);
+      longest = std::max(longest, link.transfer_seconds(bytes));
     }
+    cost.transfer_seconds = std::max(cost.transfer_seconds, longest);
     costs.exchanges.push_back(cost);
     if (exchange_seconds_ > 0 && bytes > 0)
       costs.own_seconds.push_back(exchange_seconds_ * static_cast<double>(partners.size()));

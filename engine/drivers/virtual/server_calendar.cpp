@@ -124,10 +124,10 @@ void ServerCalendar::push(int caller, Occurrence::Kind kind, std::size_t bytes) 
   const LinkCost& link = is_hub(caller) ? link_above_ : state_.options.network.link;
   Link& way = links_[static_cast<std::size_t>(servers().of(caller))];
   double& free = kind == Occurrence::Kind::message_arrives ? way.in_free : way.out_free;
-  free = std::max(free, state_.timetable.seconds()) +
-         link.transfer_seconds(static_cast<double>(bytes));
+  const double leaves = std::max(free, state_.timetable.seconds());
+  free = leaves + link.port_seconds(static_cast<double>(bytes));
   state_.timetable.push(
-      {.seconds = free + link.latency_seconds,
+      {.seconds = leaves + link.transfer_seconds(static_cast<double>(bytes)) + link.latency_seconds,
        .worker = is_hub(caller) ? caller - servers().caller(servers().size()) : caller,
        .kind = kind});
 }
