@@ -54,7 +54,7 @@ struct Cadence {
   double consensus_every = 1;
   /// Not 0: samples of the consensus distance over the whole run, denser at its start, in place of
   /// consensus_every. They begin one unit of normalised time apart, or closer if all are, and the
-  /// distance grows evenly.
+  /// distance grows evenly, at whole units in the first case.
   std::int64_t consensus_samples = 0;
   double end = kNever;  // normalised time at which the run is expected to end; for these samples
   double evaluate_every = kNever;

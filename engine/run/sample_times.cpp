@@ -22,19 +22,24 @@ struct Multiples {
 };
 
 // Number `count` of the samples of Cadence::consensus_samples: s·k + (T − s·N)·(k/N)², with N
-// samples until T and the first distance s.
+// samples until T and the first distance s. Where s is a unit of normalised time, moments are
+// rounded to whole units: workers of one speed then end their gradients together, and consensus
+// distances, which rise there and fall until the next ones, are all read at one phase.
 struct Spread {
   double samples, end;
   double first() const { return std::min(1.0, end / samples); }
   double growth() const { return (end - first() * samples) / (samples * samples); }
   double operator()(std::int64_t count) const {
     const auto k = static_cast<double>(count);
-    return first() * k + growth() * k * k;
+    const double moment = first() * k + growth() * k * k;
+    return first() < 1 ? moment : std::floor(moment + 0.5);
   }
   double until(double now) const {
     const double s = first(), a = growth();
-    const double k = std::round(2 * now / (s + std::sqrt(s * s + 4 * a * now)));
-    return (*this)(static_cast<std::int64_t>(k)) <= now ? k + 1 : k;
+    auto k = static_cast<std::int64_t>(2 * now / (s + std::sqrt(s * s + 4 * a * now)));
+    while (k > 0 && (*this)(k) > now) --k;
+    while ((*this)(k + 1) <= now) ++k;
+    return static_cast<double>(k + 1);
   }
 };
 

@@ -262,6 +262,33 @@ TEST_CASE("sample times pass any number of multiples at once") {
   }
 }
 
+TEST_CASE("samples that are spread over a run come at whole units, each at its own") {
+  for (const double end : {200.0, 215.3, 1000.5, 8000.0, 1e7}) {
+    INFO(end);
+    const Cadence cadence{.consensus_samples = 200, .end = end, .evaluate_every = kNever};
+    SampleTimes times(cadence), jumping(cadence);
+    double before = -1;
+    int count = 0;
+    for (; times.next() <= end; ++count) {
+      const double now = times.next();
+      REQUIRE(now == std::floor(now));
+      REQUIRE(now > before);
+      if (count > 0) {
+        jumping.pass({.normalised_time = now - 0.25}, 4);
+        REQUIRE(jumping.next() == now);
+      }
+      before = now;
+      times.pass({.normalised_time = now}, 4);
+    }
+    CHECK(count >= 200);
+    CHECK(count <= 201);
+  }
+  const Cadence dense{.consensus_samples = 10, .end = 5, .evaluate_every = kNever};
+  SampleTimes times(dense);
+  times.pass({}, 4);
+  CHECK(times.next() == Approx(0.5));
+}
+
 TEST_CASE("a run all of whose workers are paused ends at its limit in seconds") {
   for (const char* algorithm : {"ad-psgd", "async-diloco"}) {
     Setup setup;
