@@ -78,7 +78,8 @@ TEST_CASE("what is free and what will be drawn is archived, and impossible state
     free.add(round % 7);
     again.add(round % 7);
   }
-  FreePairs smaller(samples::make("ring", 5), Seeds(1));
+  const Topology five = samples::make("ring", 5);
+  FreePairs smaller(five, Seeds(1));
   ArchiveReader other(bytes);
   CHECK_THROWS_AS(other(smaller), Error);
 }
