@@ -181,6 +181,12 @@ Overrides context_of(const Key& key) {
     context.emplace_back("optimizer.schedule.scale_with_workers=linear");
   if (is("execution.virtual.cost") || full == "execution.virtual.network.all_reduce")
     context.emplace_back("algorithms=[{kind=\"ar-sgd\"}]");
+  if (is("execution.virtual.network.inside"))
+    context.emplace_back("execution.virtual.network.workers_per_node=2");
+  if (full == "execution.virtual.network.window_bytes")
+    context = {"execution.virtual.network={latency_seconds=0.02,vector_bytes=\"1 MB\"}"};
+  if (full == "execution.max_load")  // it refuses such a plan
+    context = {"execution.virtual.network={latency_seconds=0.9}"};
   if (is("execution.virtual.network.hubs"))
     context.emplace_back("algorithms=[{kind=\"halos\",steps=2,every=8}]");
   if (is("execution.virtual.cost.") && key.name != "buckets")
