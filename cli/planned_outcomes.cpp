@@ -14,8 +14,8 @@
 namespace acid {
 namespace {
 
-bool is_instant(const NetworkModel& network) {
-  return network.is_instant() && (!network.hubs || network.hubs->is_instant());
+bool messages_are_free(const VirtualOptions& model) {
+  return model.has_instant_exchanges() && (!model.network.hubs || model.network.hubs->is_instant());
 }
 
 /// The simulated seconds of a run when they can be known: nothing is drawn at random and messages
@@ -25,8 +25,7 @@ std::optional<PlannedEnd> end_in_seconds(const Method& method, const RunSettings
                                          double gradients) {
   const VirtualOptions& model = settings.execution.simulation;
   const ComputeModel& compute = model.compute;
-  if (!settings.execution.entry().simulates || !is_instant(model.network) ||
-      !compute.pauses.empty())
+  if (!settings.execution.entry().simulates || !messages_are_free(model) || !compute.pauses.empty())
     return std::nullopt;
   if (method.has_meetings() && model.gradient_clock == GradientClock::poisson)
     return PlannedEnd::drawn_around(gradients * compute.gradient_seconds,

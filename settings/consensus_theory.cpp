@@ -10,8 +10,7 @@ namespace {
 // The assumptions of the proof. Each is true only for values that are known to fulfil it.
 
 bool exchanges_happen_at_once(const ExecutionSettings& execution) {
-  return execution.entry().simulates && execution.simulation.network.is_instant() &&
-         execution.simulation.cost.exchange_seconds == 0;
+  return execution.entry().simulates && execution.simulation.has_instant_exchanges();
 }
 
 bool workers_are_alike(const ComputeModel& compute) {

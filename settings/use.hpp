@@ -93,9 +93,7 @@ inline const char* compute_seed(const Run& run) {
   return unless(draws_durations(run), "no duration is drawn at random");
 }
 inline const char* max_backlog(const Run& run) {
-  return gossips(run) ? unless(!simulates(run) || !is_instant(run) ||
-                                   simulated(run).cost.exchange_seconds > 0,
-                               kInstant)
+  return gossips(run) ? unless(!simulates(run) || !simulated(run).has_instant_exchanges(), kInstant)
                       : without_exchanges(run);
 }
 inline const char* max_load(const Run& run) {

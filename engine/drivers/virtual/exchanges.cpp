@@ -28,7 +28,7 @@ VirtualExchanges::VirtualExchanges(const Run& run, const VirtualOptions& options
       message_size_(message_size(run)),
       message_bytes_(message_bytes(run)),
       own_seconds_(options.cost.exchange_seconds),
-      instant_(options.network.is_instant() && own_seconds_ == 0),
+      instant_(options.has_instant_exchanges()),
       fetches_ahead_(options.threads == 0 &&
                      4.0 * static_cast<double>(message_size_) <= kLongestFetched),
       schedule_(*run.spec.topology, run.spec.method.saturates ? 0 : run.spec.method.rate,

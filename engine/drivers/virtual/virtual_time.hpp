@@ -24,6 +24,9 @@ struct VirtualOptions {
   CostModel cost;
   /// Threads that compute; 0: all on the calling thread. The result's bits do not depend on it.
   int threads = 0;
+
+  /// Whether an exchange between workers is over when it begins.
+  bool has_instant_exchanges() const { return network.is_instant() && cost.exchange_seconds == 0; }
 };
 
 /// Discrete-event simulation with real gradients. When events happen never depends on parameter
