@@ -42,9 +42,7 @@ std::vector<std::pair<int, int>> differing_links(const Topology& topology,
     for (const auto& [edge, link] : network.edges) pairs.push_back(edge);
     return pairs;
   }
-  for (int i = 0; i < topology.workers(); ++i)
-    for (int j = i + 1; j < topology.workers(); ++j)
-      if (topology.adjacent(i, j)) pairs.emplace_back(i, j);
+  topology.for_each_edge([&](const Edge& edge) { pairs.emplace_back(edge.i, edge.j); });
   return pairs;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "recipes/units.hpp"
 #include "settings/sections.hpp"
 
 namespace acid {
@@ -19,38 +20,23 @@ using nlohmann::json;
 
 constexpr const char* kNetworkPath = "execution.virtual.network";
 
-struct NamedUnit {
-  std::string_view name;
-  double factor;
-};
-constexpr std::array kTimeUnits = {NamedUnit{"", 1}, NamedUnit{"s", 1}, NamedUnit{"ms", 1e-3},
-                                   NamedUnit{"us", 1e-6}, NamedUnit{"µs", 1e-6}};
-constexpr std::array kBandwidthUnits = {NamedUnit{"", 1},
-                                        NamedUnit{"B/s", 1},
-                                        NamedUnit{"kB/s", 1e3},
-                                        NamedUnit{"MB/s", 1e6},
-                                        NamedUnit{"GB/s", 1e9},
-                                        NamedUnit{"bit/s", 1.0 / 8},
-                                        NamedUnit{"kbit/s", 1e3 / 8},
-                                        NamedUnit{"Mbit/s", 1e6 / 8},
-                                        NamedUnit{"Gbit/s", 1e9 / 8}};
+constexpr std::array kTimeUnits = {Unit{"", 1}, Unit{"s", 1}, Unit{"ms", 1e-3}, Unit{"us", 1e-6},
+                                   Unit{"µs", 1e-6}};
+constexpr std::array kBandwidthUnits = {Unit{"", 1},
+                                        Unit{"B/s", 1},
+                                        Unit{"kB/s", 1e3},
+                                        Unit{"MB/s", 1e6},
+                                        Unit{"GB/s", 1e9},
+                                        Unit{"bit/s", 1.0 / 8},
+                                        Unit{"kbit/s", 1e3 / 8},
+                                        Unit{"Mbit/s", 1e6 / 8},
+                                        Unit{"Gbit/s", 1e9 / 8}};
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r";
   const std::size_t begin = text.find_first_not_of(kSpace);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
-
-// A number and one of the units.
-std::optional<double> quantity(std::string_view text, std::span<const NamedUnit> units) {
-  double value = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc()) return std::nullopt;
-  const std::string_view name = trimmed(text.substr(static_cast<std::size_t>(rest - text.data())));
-  for (const NamedUnit& unit : units)
-    if (unit.name == name) return value * unit.factor;
-  return std::nullopt;
 }
 
 std::optional<std::int64_t> node_number(std::string_view text) {

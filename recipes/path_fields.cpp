@@ -32,8 +32,8 @@ void for_each_path(nlohmann::json& settings,
                    const std::function<void(nlohmann::json& path)>& visit) {
   for_each_field(run_table(), settings, [&](nlohmann::json& options, const Field& field) {
     if (field.type != FieldType::file && field.type != FieldType::edges) return;
-    if (nlohmann::json& value = options.at(std::string(field.name)); value.is_string())
-      visit(value);
+    const auto value = options.find(std::string(field.name));
+    if (value != options.end() && value->is_string()) visit(*value);
   });
 }
 

@@ -10,7 +10,6 @@
 #include "recipes/resolver.hpp"
 
 namespace acid {
-
 namespace {
 
 constexpr double kNoticeable = 0.1;  // gradients that an all-reduce takes

@@ -149,9 +149,10 @@ bool exchanges_take_time(const Topology& topology, double vector_bytes,
         links, [&](const auto& link) { return link.second.seconds(vector_bytes) > 0; });
   };
   bool inside = true;
-  for (int i = 0; i < topology.workers() && network.nodes() > 0; ++i)
-    for (int j = i + 1; j < topology.workers() && network.node(i) == network.node(j); ++j)
-      inside &= !topology.adjacent(i, j) || network.between(i, j).seconds(vector_bytes) > 0;
+  topology.for_each_edge([&](const Edge& edge) {
+    const bool shares = network.nodes() > 0 && network.node(edge.i) == network.node(edge.j);
+    inside &= !shares || network.between(edge.i, edge.j).seconds(vector_bytes) > 0;
+  });
   return inside && (network.nodes() == 1 || network.link.seconds(vector_bytes) > 0) &&
          take_time(network.edges) && take_time(network.between_nodes);
 }

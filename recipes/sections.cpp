@@ -62,8 +62,7 @@ json check_algorithm(Checker& checker, const Node* node) {
   const AlgorithmEntry* entry = find_algorithm(kind);
   for (const AlgorithmEntry* own : checker.algorithms())
     if (own->name == kind) entry = own;
-  // What such exchanges are expected to be follows from all sections
-  // (Resolver::look_at_saturation).
+  // The rate that is expected of such exchanges follows from all sections (Resolver::runs).
   constexpr auto kRate = kCommunicationRateField.name;
   if (algorithm.contains(kRate) && algorithm[std::string(kRate)] == kSaturates) {
     algorithm[std::string(kRate)] = 1.0;

@@ -238,8 +238,7 @@ constexpr Fields kExecution = fields<Execution>(
      key<&Execution::max_load>(
          "max_load", "null",
          "the plan is refused unless every worker's load is below this; with 1, unless all can "
-         "keep "
-         "up with their exchanges; absent: any load, and the throttle holds gradients",
+         "keep up with their exchanges; absent: any load, and the throttle holds gradients",
          above(0))
          .later()
          .placement()

@@ -96,14 +96,13 @@ inline constexpr Fields kNetwork = fields<VirtualOptions>(
          .later()
          .unused(&use::without_nodes),
      key_of<VirtualOptions>(
-         "matrix", FieldType::sections, "[]",
-         "links between nodes that differ from the others: lines NODE,NODE,LATENCY,"
-         "BANDWIDTH, in seconds and bytes per second or with units",
+         "matrix", FieldType::file, "null",
+         "a CSV file of the links between nodes that differ from the others: lines NODE,NODE,"
+         "LATENCY,BANDWIDTH, in seconds and bytes per second or with units",
          {}, &read_node_links)
-         .of(kTableOf<kNodeLink>)
          .later()
          .apart()
-         .said("the path of a CSV file", "", "matrix = \"sites.csv\"")
+         .said("", "", "matrix = \"sites.csv\"")
          .unused(&use::without_links),
      key<&VirtualOptions::network, &NetworkModel::backend_factor>(
          "backend_factor", "1.0",

@@ -82,7 +82,7 @@ class VirtualExchanges {
   std::span<float> offer_of(int w);
   std::vector<Segment> offer_segments() const;
   void end_spans(const DueEdge& edge, double since_i, double since_j);
-  /// Of the exchange whose first worker this is.
+  /// Plans the end of the exchange whose first worker this is.
   void plan_end(int first, double seconds);
 
   const NetworkModel& network_;

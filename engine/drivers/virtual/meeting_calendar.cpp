@@ -80,8 +80,8 @@ void MeetingCalendar::gradient_done(int w) {
   state_.workers.compute_next(w);
 }
 
-// Under the Poisson clock a gradient is over as soon as it has begun. Held and paused workers do
-// not ring.
+// Messages have left the cards that they share, or a worker rings: under the Poisson clock a
+// gradient is over as soon as it has begun. Held and paused workers do not ring.
 void MeetingCalendar::handle_ring() {
   if (exchanges_.next_off_cards() <= state_.timetable.seconds()) return exchanges_.leave_cards();
   const int w = rings_->pop().worker;
