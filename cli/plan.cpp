@@ -199,6 +199,22 @@ std::string text_of_schedules(const Plan& plan) {
   return text;
 }
 
+// How neighbours average where that is not by messages alone, each once.
+std::string text_of_groups(const Plan& plan) {
+  std::set<std::string> told;
+  std::string text;
+  for (const PlannedRun& run : plan.runs) {
+    if (run.graph.largest_group < 3) continue;
+    const std::string line = fmt::format(
+        "{}, {} {}: neighbours form groups of up to {}, and average by {}\n",
+        shown_name(run.algorithm, run.label), run.workers, run.graph.kind, run.graph.largest_group,
+        run.graph.exchange == "messages" ? "messages to each other"
+                                         : "an all-reduce in each group");
+    if (told.insert(line).second) text += line;
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
 // The theory's statements about exchanges, each once.
 std::string text_of_agreement(const Plan& plan) {
   std::set<std::string> told;
@@ -286,8 +302,8 @@ Exit plan(const PlanOptions& options) {
                            to_text(table_of(compiled, false), lines_of_standard_output())));
     print_data(text_of_training(compiled) + text_of_samples(compiled) + text_of_shared(compiled) +
                text_of_left_out(compiled) + text_of_examples(compiled) +
-               text_of_schedules(compiled) + text_of_saturation(compiled) +
-               text_of_agreement(compiled) +
+               text_of_schedules(compiled) + text_of_groups(compiled) +
+               text_of_saturation(compiled) + text_of_agreement(compiled) +
                (verdict.comparisons.most > 0 ? "\n" + words_of(verdict) : ""));
     print_data("\nAn id is the first 12 digits of the run's SHA-256 digest (--json has all 64).\n");
   }

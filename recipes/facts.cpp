@@ -99,6 +99,15 @@ const ScheduleNumbers& Facts::schedule(int workers, const nlohmann::json& option
               [&] { return schedule_numbers(*topology(workers, options).schedule(), workers); });
 }
 
+int Facts::largest_group(int workers, const nlohmann::json& options) {
+  return once(largest_groups_, {workers, options}, [&] {
+    const Topology& graph = topology(workers, options);
+    if (graph.schedule()) return acid::largest_group(*graph.schedule());
+    // The exchange is along all edges of a graph that hangs together.
+    return graph.edge_count() == std::int64_t{workers} * (workers - 1) / 2 ? workers : 0;
+  });
+}
+
 const MixingNumbers& Facts::mixing(int workers, const nlohmann::json& options, bool uniform) {
   return once(mixings_, {workers, options, uniform}, [&] {
     const Topology& graph = topology(workers, options);

@@ -46,6 +46,8 @@ class Facts {
   const Spectral& spectral(int workers, const nlohmann::json& topology, double rate);
   /// For a graph that changes.
   const ScheduleNumbers& schedule(int workers, const nlohmann::json& topology);
+  /// Of workers that all hear each other: acid::largest_group() of the graph's exchanges.
+  int largest_group(int workers, const nlohmann::json& topology);
   /// For the weights of a method of rounds; workers ≥ 2.
   const MixingNumbers& mixing(int workers, const nlohmann::json& topology, bool uniform);
   /// SHA-256 of a file's content, or of a folder of images (image_folder_digest).
@@ -57,6 +59,7 @@ class Facts {
   std::map<nlohmann::json, Topology> topologies_;
   std::map<nlohmann::json, Spectral> spectra_;
   std::map<nlohmann::json, ScheduleNumbers> schedules_;
+  std::map<nlohmann::json, int> largest_groups_;
   std::map<nlohmann::json, MixingNumbers> mixings_;
   std::map<std::string, std::string> digests_;
   std::map<nlohmann::json, std::exception_ptr> failed_;  // by data set or model

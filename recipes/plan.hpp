@@ -76,6 +76,9 @@ struct PlannedRun {
     std::set<std::string> swept;  // the settings' graphs, as JSON; several only for "any"
     /// For methods of rounds that hear neighbours, if the graph changes.
     std::optional<ScheduleNumbers> schedule;
+    /// How the neighbours of a round average: "all-reduce", "messages"; empty for other methods.
+    std::string_view exchange = {};
+    int largest_group = 0;  // of neighbours that all hear each other; 0: they form no groups
   } graph;
   std::int64_t parameters = 0;        // d
   std::int64_t budget_gradients = 0;  // total; for a time budget: n × normalised time, rounded up;

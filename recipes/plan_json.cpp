@@ -16,6 +16,11 @@ nlohmann::json agreement_json(const PlannedRun& run) {
           {"exchanges_per_gradient", run.agreement.exchanges_per_gradient}};
 }
 
+nlohmann::json exchange_json(const PlannedRun& run) {
+  if (run.graph.exchange.empty()) return nullptr;
+  return {{"by", run.graph.exchange}, {"largest_group", run.graph.largest_group}};
+}
+
 nlohmann::json samples_json(const PlannedRun& run) {
   if (!run.samples) return nullptr;
   return {{"evaluations", run.samples->evaluations},
@@ -65,6 +70,7 @@ nlohmann::json to_json(const PlannedRun& run) {
                    {"chi2", or_null(run.chi2)},
                    {"schedule", run.graph.schedule ? document_of(*run.graph.schedule) : nullptr},
                    {"agreement", agreement_json(run)},
+                   {"exchange", exchange_json(run)},
                    {"bytes", run.bytes},
                    {"load", run.load.largest},
                    {"load_worker", run.load.worker},

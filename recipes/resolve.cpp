@@ -231,6 +231,7 @@ void Resolver::look_at_algorithm() {
           fmt::format("at least 0 and at most {} exchanges per worker and gradient",
                       kMostCommunicationRate));
   if (draft_.sound({"optimizer"})) look_at_steps();
+  if (workers_ < 2) s_["algorithm"].erase(std::string(kExchangeField.name));
   if (!made || topology_ == nullptr || workers_ < 2) return;
   if (const auto unmet = ask("algorithm", "correct the method's parameters",
                              [&] { return unmet_need(*entry_, *made, *topology_); });
@@ -250,6 +251,7 @@ void Resolver::look_at_algorithm() {
               "use weights = \"metropolis\"");
         break;
       }
+  look_at_groups(*made);
 }
 
 // Checks gradient_clock = "none": exchanges only.

@@ -10,12 +10,41 @@
 #include "recipes/resolver.hpp"
 
 namespace acid {
+
+using nlohmann::json;
+
 namespace {
 
 constexpr double kNoticeable = 0.1;  // gradients that an all-reduce takes
 constexpr double kMostDrawn = 3e8;   // edges, for spectral = "realised": some seconds
 
 }  // namespace
+
+// Decides how neighbours average. Two workers of a group send each other one message each, which no
+// all-reduce does faster.
+void Resolver::look_at_groups(const Method& method) {
+  json& options = s_["algorithm"];
+  const std::string key(kExchangeField.name);
+  if (method.peers != Peers::neighbours) return;
+  const std::string asked = options.value(key, "");
+  options.erase(key);
+  const int largest = facts_.largest_group(workers_, s_["topology"]);
+  const char* const obstacle = cannot_reduce_groups(method);
+  const bool is_possible = obstacle == nullptr && largest > 0;
+  if (asked == "all-reduce" && !is_possible)
+    return error(
+        "algorithm." + key,
+        fmt::format("neighbours cannot average by an all-reduce: {}",
+                    obstacle != nullptr ? obstacle
+                                        : "not all exchanges of this graph are among "
+                                          "groups in which all hear each other, with equal "
+                                          "weights"),
+        "remove exchange, or use complete or alternating-exponential-ring");
+  const bool reduces = is_possible && (asked.empty() ? largest > 2 : asked == "all-reduce");
+  if (reduces) options[key] = "all-reduce";
+  plan_.graph.exchange = reduces ? "all-reduce" : "messages";
+  plan_.graph.largest_group = largest;
+}
 
 // Computes spectral numbers, bytes and load. All sections must be sound.
 void Resolver::look_at_exchanges(const Method& method) {

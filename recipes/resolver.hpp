@@ -124,6 +124,7 @@ class Resolver {
   double known_seconds() const;
   void look_at_target(bool has_accuracy);
   void look_at_record();
+  void look_at_groups(const Method& method);
   void look_at_exchanges(const Method& method);
   void look_at_sharing(const Method& method);
   void look_at_buckets(double vector_bytes);

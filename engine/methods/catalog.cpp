@@ -98,8 +98,8 @@ std::size_t period_of(const std::vector<double>& sequence) {
 Method method_of(const AlgorithmEntry& entry, const nlohmann::json& options,
                  const Spectral* nominal) {
   const auto found = options.find("codec");
-  if (found == options.end()) return entry.make(options, nominal);
   Method method = entry.make(options, nominal);
+  if (found == options.end()) return method;
   method.reduces_gradients = false;
   method.codec = codec_of(*found, entry.peers != Peers::server);
   method.rules = coded(method.rules, method.codec, found->at("error_feedback").get<bool>());
@@ -161,10 +161,50 @@ std::shared_ptr<const MixingSchedule> mixing_of(const Method& method, const Topo
     case Peers::neighbours:
       break;
   }
-  if (topology.schedule()) return topology.schedule();
-  return cycle_of(
-      {method.uniform_weights ? uniform_weights(topology) : metropolis_weights(topology)});
+  const auto mixing = topology.schedule()
+                          ? topology.schedule()
+                          : cycle_of({method.uniform_weights ? uniform_weights(topology)
+                                                             : metropolis_weights(topology)});
+  if (method.reduces_groups)
+    if (const char* const why = cannot_reduce_groups(method);
+        why != nullptr || (topology.workers() > 1 && largest_group(*mixing) == 0))
+      throw UsageError(fmt::format(
+          "{} cannot average by an all-reduce: {}", method.kind,
+          why != nullptr ? why : "not all exchanges are among groups that hear each other"));
+  return mixing;
 }
+
+const char* cannot_reduce_groups(const Method& method) {
+  if (method.peers != Peers::neighbours) return "workers do not average with all their neighbours";
+  if (method.codec) return "an all-reduce cannot add up what a codec has packed";
+  if (method.message().scalars > 0) return "the method sends numbers beside vectors";
+  if (method.pulls) return "the method needs differences to neighbours that sum to 0 exactly";
+  return nullptr;
+}
+
+std::int64_t vectors_sent(const Method& method, const MixingMatrix& weights,
+                          AllReduceKind all_reduce) {
+  if (!method.reduces_groups) return messages_of(weights);
+  double vectors = 0;
+  for (const auto& group : groups_of(weights))
+    vectors += all_reduce_vectors(all_reduce, static_cast<int>(group.size()));
+  return std::llround(vectors);
+}
+
+namespace {
+
+// Of one exchange: the mean over telling_exchanges().
+double mean_vectors_sent(const Method& method, const MixingSchedule& schedule,
+                         AllReduceKind all_reduce) {
+  const auto workers = static_cast<int>(schedule.matrix(0, 0).self.size());
+  const std::int64_t exchanges = telling_exchanges(schedule, workers);
+  std::int64_t vectors = 0;
+  for (std::int64_t e = 0; e < exchanges; ++e)
+    vectors += vectors_sent(method, schedule.matrix(e, 0), all_reduce);
+  return static_cast<double>(vectors) / static_cast<double>(exchanges);
+}
+
+}  // namespace
 
 double bytes_per_message(const Method& method, const Topology& topology, double vector_bytes,
                          AllReduceKind all_reduce) {
@@ -179,7 +219,9 @@ double bytes_per_message(const Method& method, const Topology& topology, double 
   }
   double copies = 2 * static_cast<double>(topology.edge_count());
   if (method.peers == Peers::one || (method.peers == Peers::neighbours && topology.schedule()))
-    copies = mean_messages(*mixing_of(method, topology));
+    copies = mean_vectors_sent(method, *mixing_of(method, topology), all_reduce);
+  else if (method.reduces_groups)  // all are one group
+    copies = all_reduce_vectors(all_reduce, topology.workers());
   const double to_all =
       method.gathers() ? n * (n - 1) : all_reduce_vectors(all_reduce, topology.workers());
   if (!method.varies())

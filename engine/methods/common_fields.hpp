@@ -23,6 +23,19 @@ inline constexpr Field kCommunicationRateField{.name = "communication_rate",
 /// expected one, a number.
 inline constexpr const char* kSaturates = "saturate";
 
+/// In the settings of a run only where groups average by an all-reduce (Method::reduces_groups).
+inline constexpr Field kExchangeField{
+    .name = "exchange",
+    .type = FieldType::text,
+    .fallback = "null",
+    .help =
+        "how the neighbours of an exchange average: by messages to each other, or by an "
+        "all-reduce where they form groups in which all have the mean of the group; by default "
+        "an all-reduce where groups have more than two workers",
+    .choices = "all-reduce,messages",
+    .needs_peers = true,
+    .later = true};
+
 inline constexpr Field kWeightsField{
     .name = "weights",
     .type = FieldType::text,

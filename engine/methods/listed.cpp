@@ -61,7 +61,8 @@ class ListedEntry {
     if (named_ != nullptr)
       fields_.insert(fields_.end(), named_->choices.begin(), named_->choices.end());
     for (const ListedParameter& parameter : listing_->parameters) add_field(parameter);
-    if (listing_->peers == Peers::neighbours) fields_.push_back(kWeightsField);
+    if (listing_->peers == Peers::neighbours)
+      fields_.insert(fields_.end(), {kWeightsField, kExchangeField});
     if (listing_->of_graph.agreement) agreement_ = print(*listing_->of_graph.agreement);
     entry_ = {.name = listing_->name,
               .label = listing_->about.label,
@@ -143,6 +144,15 @@ class ListedEntry {
     method.saturates = options.value(kSaturates, false);
     if (listing_->peers == Peers::neighbours)
       method.uniform_weights = text(options, kWeightsField.name) == "uniform";
+    method.pulls = std::ranges::any_of(listing_->vectors,
+                                       [](const auto& one) { return one.pulled_by.has_value(); }) ||
+                   std::ranges::any_of(listing_->hear, [](const Statement& one) {
+                     return any_of(one.value, [](const Expression& part) {
+                       return part.operation == Operation::pull;
+                     });
+                   });
+    if (const auto how = options.find(kExchangeField.name); how != options.end())
+      method.reduces_groups = *how == "all-reduce";
     for (const Listing::Turn& turn : listing_->turns)
       method.turns.insert(method.turns.end(), count(turn.count, values, 0, "exchanges in turn"),
                           turn.peers);

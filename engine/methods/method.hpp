@@ -44,6 +44,9 @@ struct Method {
   std::vector<Pace> paces = {};  // by worker, if rounds differ; set by set_pace()
   std::size_t fragments = 1;     // rounds: parts of vectors that are sent in turn
   bool uniform_weights = false;  // neighbours: the mixing matrix is uniform, not Metropolis
+  /// Neighbours that form groups (groups_of): each averages by an all-reduce, not by messages.
+  bool reduces_groups = false;
+  bool pulls = false;  // hearing takes differences, pull(), whose sum over all workers is 0
   /// In rounds with all workers: the gradient is said, and the heard mean replaces it. So its
   /// all-reduce can begin before the gradient is complete.
   bool reduces_gradients = false;
@@ -210,9 +213,16 @@ void require_schedule_fits(const Method& method, const Topology& topology);
 void require_dimension_fits(const Method& method, std::size_t dimension);
 /// Throws UsageError when there are more hubs than workers.
 void require_workers_fit(const Method& method, int workers);
+/// Why neighbours cannot average by an all-reduce in groups; nullptr: they can, if they form some.
+const char* cannot_reduce_groups(const Method& method);
 /// Whom the workers of a method of rounds hear, and with which weights; null when an all-reduce
 /// sums the messages, and for meetings.
 std::shared_ptr<const MixingSchedule> mixing_of(const Method& method, const Topology& topology);
+
+/// Vectors that all workers together send in an exchange with these weights: a message to each
+/// worker that hears it or, where groups average by an all-reduce, what these take.
+std::int64_t vectors_sent(const Method& method, const MixingMatrix& weights,
+                          AllReduceKind all_reduce);
 
 /// Bytes that all workers of a synchronous method together send each time they say a message, for
 /// vectors of `vector_bytes`: the mean over all exchanges if these differ, the expected number if

@@ -4,6 +4,8 @@
 #include <bit>
 #include <iterator>
 #include <limits>
+#include <numeric>
+#include <type_traits>
 #include <vector>
 
 namespace acid {
@@ -142,32 +144,38 @@ std::vector<double> pair_seconds(const NetworkModel& network, double bytes,
   return seconds;
 }
 
-double recursive_doubling(const NetworkModel& network, int workers, double bytes) {
+// The pairs that exchange whole vectors, step by step. The first 2·spare workers are members in
+// pairs, represented by the second of each; the first step has these pairs.
+std::vector<std::vector<std::pair<int, int>>> doubling_steps(int workers) {
   const int members = static_cast<int>(std::bit_floor(static_cast<unsigned>(workers)));
   const int spare = workers - members;
-  // The first 2·spare workers are members in pairs, represented by the second of each.
   const auto member = [&](int m) { return m < spare ? 2 * m + 1 : m + spare; };
-  std::vector<double> now(static_cast<std::size_t>(members), 0.0), before;
-  std::vector<std::pair<int, int>> pairs;
-  for (int m = 0; m < spare; ++m) pairs.emplace_back(2 * m, 2 * m + 1);
-  const std::vector<double> of_spare = pair_seconds(network, bytes, pairs);
-  std::ranges::copy(of_spare, now.begin());
+  std::vector<std::vector<std::pair<int, int>>> steps(1);
+  for (int m = 0; m < spare; ++m) steps[0].emplace_back(2 * m, 2 * m + 1);
   for (int bit = 1; bit < members; bit *= 2) {
-    pairs.clear();
+    steps.emplace_back();
     for (int m = 0; m < members; ++m)
-      if ((m & bit) == 0) pairs.emplace_back(member(m), member(m ^ bit));
-    const std::vector<double> seconds = pair_seconds(network, bytes, pairs);
+      if ((m & bit) == 0) steps.back().emplace_back(member(m), member(m ^ bit));
+  }
+  return steps;
+}
+
+double recursive_doubling(const NetworkModel& network, int workers, double bytes) {
+  const auto steps = doubling_steps(workers);
+  const std::vector<double> of_spare = pair_seconds(network, bytes, steps[0]);
+  std::vector<double> now(static_cast<std::size_t>(workers)), before;  // by worker
+  for (std::size_t k = 0; k < of_spare.size(); ++k) now[2 * k + 1] = of_spare[k];
+  for (std::size_t step = 1; step < steps.size(); ++step) {
+    const std::vector<double> seconds = pair_seconds(network, bytes, steps[step]);
     before = now;
-    std::size_t pair = 0;
-    for (int m = 0; m < members; ++m) {
-      if ((m & bit) != 0) continue;
-      const auto a = static_cast<std::size_t>(m), b = static_cast<std::size_t>(m ^ bit);
-      now[a] = std::max(before[a], before[b] + seconds[pair]);
-      now[b] = std::max(before[b], before[a] + seconds[pair]);
-      ++pair;
+    for (std::size_t k = 0; k < seconds.size(); ++k) {
+      const auto a = static_cast<std::size_t>(steps[step][k].first);
+      const auto b = static_cast<std::size_t>(steps[step][k].second);
+      now[a] = std::max(before[a], before[b] + seconds[k]);
+      now[b] = std::max(before[b], before[a] + seconds[k]);
     }
   }
-  for (std::size_t m = 0; m < of_spare.size(); ++m) now[m] += of_spare[m];
+  for (std::size_t k = 0; k < of_spare.size(); ++k) now[2 * k + 1] += of_spare[k];
   return *std::max_element(now.begin(), now.end());
 }
 
@@ -239,6 +247,77 @@ bool NetworkModel::is_instant() const {
   };
   return link.is_instant() && (nodes() == 0 || inside.is_instant()) && are_instant(edges) &&
          are_instant(between_nodes);
+}
+
+NetworkModel NetworkModel::among(const std::vector<int>& workers) const {
+  NetworkModel part = *this;
+  std::map<int, int> place, of_node;  // by worker and by node here: the numbers there
+  for (const int w : workers) {
+    place.emplace(w, static_cast<int>(place.size()));
+    of_node.emplace(node(w), static_cast<int>(of_node.size()));
+  }
+  const auto chosen = [](const auto& all, const std::map<int, int>& numbers) {
+    std::remove_cvref_t<decltype(all)> some;
+    for (const auto& [ends, value] : all) {
+      const auto a = numbers.find(ends.first), b = numbers.find(ends.second);
+      if (a != numbers.end() && b != numbers.end()) some[{a->second, b->second}] = value;
+    }
+    return some;
+  };
+  part.edges = chosen(edges, place);
+  part.between_nodes = chosen(between_nodes, of_node);
+  part.path_bytes_per_second = chosen(path_bytes_per_second, of_node);
+  part.node_of.clear();
+  for (const int w : workers)
+    if (nodes() > 0) part.node_of.push_back(of_node[node(w)]);
+  return part;
+}
+
+std::vector<Flow> NetworkModel::all_reduce_flows(int workers, double bytes) const {
+  std::vector<Flow> flows;
+  if (workers < 2) return flows;
+  bytes /= backend_factor;
+  const auto both_ways = [&](int i, int j, double each) {
+    flows.insert(flows.end(), {{i, j, each}, {j, i, each}});
+  };
+  const auto round = [&](const std::vector<int>& ring) {
+    const auto n = static_cast<double>(ring.size());
+    for (std::size_t k = 0; k < ring.size() && n > 1; ++k)
+      flows.push_back({ring[k], ring[(k + 1) % ring.size()], 2 * (n - 1) / n * bytes});
+  };
+  std::vector<int> all(static_cast<std::size_t>(workers));
+  std::iota(all.begin(), all.end(), 0);
+  switch (all_reduce) {
+    case AllReduceKind::ring:
+    case AllReduceKind::blocking:
+      round(all);
+      break;
+    case AllReduceKind::hierarchical: {
+      std::vector<std::vector<int>> nodes;
+      for (const int w : all) {
+        if (nodes.empty() || node(nodes.back()[0]) != node(w)) nodes.emplace_back();
+        nodes.back().push_back(w);
+      }
+      std::vector<int> firsts;  // one stands for the rings of all workers of its node
+      for (const auto& one : nodes) firsts.push_back(one[0]);
+      if (firsts.size() < all.size())
+        for (const auto& one : nodes) round(one);
+      round(firsts);
+      break;
+    }
+    case AllReduceKind::tree:
+      for (int k = 1; k < workers; ++k) {
+        both_ways(k, k / 2, bytes / 2);
+        both_ways(workers - 1 - k, workers - 1 - k / 2, bytes / 2);
+      }
+      break;
+    case AllReduceKind::recursive_doubling: {
+      const auto steps = doubling_steps(workers);
+      for (const auto& step : steps)
+        for (const auto& [i, j] : step) both_ways(i, j, &step == &steps[0] ? 2 * bytes : bytes);
+    }
+  }
+  return flows;
 }
 
 double NetworkModel::all_reduce_seconds(int workers, double bytes) const {

@@ -39,6 +39,12 @@ struct LinkCost {
   void limit_to_window(double bytes);
 };
 
+/// All that one worker sends to another during an all-reduce.
+struct Flow {
+  int from = 0, to = 0;
+  double bytes = 0;
+};
+
 /// The links between simulated workers, and to servers.
 struct NetworkModel {
   LinkCost link;                                  // between nodes, where workers share them
@@ -116,6 +122,10 @@ struct NetworkModel {
   ///
   /// O(n) where all links are equal, at most O(n²): compute it once, since links never change.
   double all_reduce_seconds(int workers, double bytes) const;
+  /// What it sends between nodes, and over any other link.
+  std::vector<Flow> all_reduce_flows(int workers, double bytes) const;
+  /// This network, settled, as these workers see it alone: they are 0, 1, … of it. Ascending.
+  NetworkModel among(const std::vector<int>& workers) const;
 };
 
 }  // namespace acid

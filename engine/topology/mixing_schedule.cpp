@@ -1,6 +1,7 @@
 #include "engine/topology/mixing_schedule.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "engine/base/rng.hpp"
@@ -105,12 +106,47 @@ std::int64_t telling_exchanges(const MixingSchedule& schedule, int workers) {
   return schedule.period() > 0 ? schedule.period() : std::clamp(kRows / workers, kLeast, kMost);
 }
 
-double mean_messages(const MixingSchedule& schedule) {
-  const auto workers = static_cast<int>(schedule.matrix(0, 0).self.size());
-  const std::int64_t exchanges = telling_exchanges(schedule, workers);
-  std::int64_t messages = 0;
-  for (std::int64_t e = 0; e < exchanges; ++e) messages += messages_of(schedule.matrix(e, 0));
-  return static_cast<double>(messages) / static_cast<double>(exchanges);
+namespace {
+
+// The workers that worker i hears, and itself, if all of them have the mean of these.
+std::vector<int> group_around(const MixingMatrix& matrix, int i) {
+  constexpr double kRounding = 1e-12;
+  std::vector<int> group{i};
+  for (const Neighbour& heard : matrix.neighbours[at(i)]) group.push_back(heard.worker);
+  std::ranges::sort(group);
+  const double share = 1.0 / static_cast<double>(group.size());
+  const auto is_share = [&](double weight) { return std::abs(weight - share) < kRounding; };
+  for (const int member : group) {
+    const std::vector<Neighbour>& heard = matrix.neighbours[at(member)];
+    if (heard.size() + 1 != group.size() || !is_share(matrix.self[at(member)])) return {};
+    for (const Neighbour& other : heard)
+      if (!is_share(other.weight) || !std::ranges::binary_search(group, other.worker)) return {};
+  }
+  return group;
+}
+
+}  // namespace
+
+WorkerGroups groups_of(const MixingMatrix& matrix) {
+  WorkerGroups groups;
+  std::vector<bool> has_group(matrix.self.size());
+  for (std::size_t i = 0; i < has_group.size(); ++i) {
+    if (has_group[i]) continue;
+    groups.push_back(group_around(matrix, static_cast<int>(i)));
+    if (groups.back().empty()) return {};
+    for (const int member : groups.back()) has_group[at(member)] = true;
+  }
+  return groups;
+}
+
+int largest_group(const MixingSchedule& schedule) {
+  std::size_t largest = 0;
+  for (std::int64_t e = 0; e < schedule.period(); ++e) {
+    const WorkerGroups groups = groups_of(schedule.matrix(e, 0));
+    if (groups.empty()) return 0;
+    for (const auto& group : groups) largest = std::max(largest, group.size());
+  }
+  return static_cast<int>(largest);
 }
 
 }  // namespace acid

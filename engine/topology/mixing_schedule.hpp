@@ -44,10 +44,15 @@ std::vector<std::vector<int>> receivers_of(const MixingMatrix& matrix);
 /// The number of messages, each from one worker to another one.
 std::int64_t messages_of(const MixingMatrix& matrix);
 
+/// The groups of workers that average with each other, each ascending, a worker alone being one,
+/// where the matrix is of disjoint groups in which all have the mean of the group; else empty.
+using WorkerGroups = std::vector<std::vector<int>>;
+WorkerGroups groups_of(const MixingMatrix& matrix);
+/// The largest group of any exchange; 0 where some exchange is not one of groups, or is drawn.
+int largest_group(const MixingSchedule& schedule);
+
 /// How many exchanges characterise a schedule: its period or, if matrices are drawn, enough for one
 /// seed, fewer for large ones.
 std::int64_t telling_exchanges(const MixingSchedule& schedule, int workers);
-/// Messages of one exchange: the mean over telling_exchanges().
-double mean_messages(const MixingSchedule& schedule);
 
 }  // namespace acid

@@ -67,7 +67,10 @@ std::vector<Vector> means_of(Transport& transport, std::size_t dimension, int ro
   const Buckets buckets(dimension);
   Vector own(dimension);
   bool over = false;
-  AllReduce reduce(post, buckets, own, cpu_backend(), library_sum, [&] { over = true; });
+  std::vector<int> members(static_cast<std::size_t>(transport.size()));
+  std::iota(members.begin(), members.end(), 0);
+  AllReduce reduce(post, {-1, dimension}, members, buckets, own, cpu_backend(), library_sum,
+                   [&] { over = true; });
   Stream stream(static_cast<std::uint64_t>(7 + transport.rank()));
   std::vector<Vector> means;
   for (int round = 0; round < rounds; ++round) {

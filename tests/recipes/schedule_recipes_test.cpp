@@ -9,7 +9,9 @@
 
 using namespace acid;
 using test::compiled;
+using test::completed;
 using test::digest;
+using test::errors_of;
 
 namespace {
 
@@ -196,4 +198,50 @@ TEST_CASE("labels are smoothed in the loss that is acid's own, and in no other")
            error.message.find("that of 'python' is the file's") != std::string::npos;
   });
   CHECK(refused);  // and the interpreter, if it has no NumPy
+}
+
+TEST_CASE(
+    "neighbours in groups of more than two average by an all-reduce, unless asked otherwise") {
+  const auto run_of = [](const std::string& graph, const std::string& keys,
+                         const char* method = "d-psgd") {
+    return compiled("[workers]\ncount = 8\n[topology]\nkind = \"" + graph +
+                    "\"\n[[algorithms]]\nkind = \"" + method + "\"\n" + keys)
+        .runs.at(0);
+  };
+  const std::string nodes = "alternating-exponential-ring\"\nworkers_per_node = 2 # ";
+  for (const std::string& graph : {std::string("complete"), nodes}) {
+    const PlannedRun by_default = run_of(graph, "");
+    CHECK(by_default.settings["algorithm"]["exchange"] == "all-reduce");
+    CHECK(by_default.graph.largest_group == (graph == "complete" ? 8 : 4));
+    CHECK(run_of(graph, "exchange = \"all-reduce\"\n").digest == by_default.digest);
+    const PlannedRun messages = run_of(graph, "exchange = \"messages\"\n");
+    CHECK_FALSE(messages.settings["algorithm"].contains("exchange"));
+    CHECK(messages.graph.exchange == "messages");
+    CHECK(messages.bytes > by_default.bytes);
+    // What needs each message has no all-reduce by default.
+    for (const char* method : {"sgp", "decentlam"})
+      CHECK_FALSE(run_of(graph, "", method).settings["algorithm"].contains("exchange"));
+    CHECK_FALSE(run_of(graph, "codec = \"bf16\"\n").settings["algorithm"].contains("exchange"));
+  }
+  // Pairs send each other one message each.
+  CHECK_FALSE(run_of("hypercube", "").settings["algorithm"].contains("exchange"));
+  CHECK(run_of("one-peer-exponential", "").graph.exchange == "messages");
+  CHECK(run_of("alternating-ring", "exchange = \"all-reduce\"\n").graph.exchange == "all-reduce");
+  CHECK_FALSE(run_of("alternating-ring", "").settings["algorithm"].contains("exchange"));
+}
+
+TEST_CASE("an all-reduce of neighbours is refused where they form no groups, with the reason") {
+  const auto message_of = [](const std::string& graph, const std::string& algorithm) {
+    const auto errors =
+        errors_of(completed("[topology]\nkind = \"" + graph + "\"\n[[algorithms]]\n" + algorithm +
+                            "\nexchange = \"all-reduce\"\n"));
+    REQUIRE(errors.size() == 1);
+    return errors[0].message;
+  };
+  CHECK_THAT(message_of("ring", "kind = \"d-psgd\""), ContainsSubstring("among groups"));
+  CHECK_THAT(message_of("epidemic", "kind = \"d-psgd\""), ContainsSubstring("among groups"));
+  CHECK_THAT(message_of("complete", "kind = \"d-psgd\"\ncodec = \"bf16\""),
+             ContainsSubstring("codec"));
+  CHECK_THAT(message_of("complete", "kind = \"d2\""), ContainsSubstring("sum to 0"));
+  CHECK_THAT(message_of("complete", "kind = \"sgp\""), ContainsSubstring("numbers"));
 }

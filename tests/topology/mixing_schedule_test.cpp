@@ -67,7 +67,7 @@ TEST_CASE("schedules: matrices sum to 1 as they say, are of the graph, and depen
       if (schedule.period() > 0) CHECK(w == dense(schedule.matrix(e + schedule.period(), 0)));
     }
     if (schedule.period() > 0 && 12 % schedule.period() == 0)
-      CHECK(mean_messages(schedule) == Approx(sent / 12));
+      CHECK(schedule_numbers(schedule, graph.workers()).messages == Approx(sent / 12));
     ++seen;
   }
   CHECK(seen >= 7);
@@ -137,7 +137,8 @@ TEST_CASE("graphs: a ring fifteen times and then all, as Gossip-PGA") {
   CHECK(graph.schedule()->period() == 16);
   for (std::int64_t e = 0; e < 32; ++e)
     CHECK(messages_of(graph.schedule()->matrix(e, kSeed)) == (e % 16 == 15 ? 30 : 12));
-  CHECK(mean_messages(*graph.schedule()) == Approx((15 * 12 + 30) / 16.0));
+  CHECK(schedule_numbers(*graph.schedule(), graph.workers()).messages ==
+        Approx((15 * 12 + 30) / 16.0));
   CHECK(*schedule_numbers(*graph.schedule(), 6).left < 1e-7);
 }
 
@@ -182,7 +183,7 @@ TEST_CASE("matchings: a budget's share of the base graph's edges, and W = I − 
   for (const double budget : {0.25, 1.0}) {
     const auto schedule = make("matchings", 8, {{"base", "torus"}, {"budget", budget}}).schedule();
     const double all = static_cast<double>(make("torus", 8).edge_count()) * 2;
-    CHECK(std::abs(mean_messages(*schedule) - budget * all) < 0.05 * all);
+    CHECK(std::abs(schedule_numbers(*schedule, 8).messages - budget * all) < 0.05 * all);
   }
   const auto all = make("matchings", 6, {{"budget", 1.0}, {"alpha", 0.25}}).schedule();
   const MixingMatrix matrix = all->matrix(3, kSeed);

@@ -11,19 +11,20 @@ namespace {
 constexpr std::size_t kBucketElements = std::size_t{1} << 18;
 
 std::uint64_t bucket_of(const Mail& mail) {
-  std::uint64_t size = 0, bucket = 0;
+  AllReduce::Key key;
+  std::uint64_t bucket = 0;
   MailReader reader(mail);
-  reader(size, bucket);
+  reader(key.place, key.floats, bucket);
   return bucket;
 }
 
 }  // namespace
 
-std::size_t AllReduce::size_of(const Mail& mail) {
-  std::uint64_t size = 0;
+AllReduce::Key AllReduce::key_of(const Mail& mail) {
+  Key key;
   MailReader reader(mail);
-  reader(size);
-  return size;
+  reader(key.place, key.floats);
+  return key;
 }
 
 Buckets::Buckets(std::size_t dimension)
@@ -43,54 +44,62 @@ std::size_t Buckets::holding(std::size_t element) const {
   return bucket;
 }
 
-AllReduce::AllReduce(Post& post, const Buckets& buckets, std::span<const float> own,
-                     const Backend& memory, std::function<void(std::span<float>)> library_sum,
-                     std::function<void()> over)
+AllReduce::AllReduce(Post& post, const Key& key, std::vector<int> members, const Buckets& buckets,
+                     std::span<const float> own, const Backend& memory,
+                     std::function<void(std::span<float>)> library_sum, std::function<void()> over)
     : post_(post),
+      key_(key),
+      members_(std::move(members)),
       buckets_(buckets),
       own_(own),
       library_sum_(std::move(library_sum)),
       over_(std::move(over)),
-      rank_(post.rank()),
-      size_(post.size()),
+      size_(static_cast<int>(members_.size())),
+      own_place_(member(post.rank())),
       mean_(own.size(), memory),
       state_(buckets.size()) {
   if (library_sum_) return;
   std::size_t added_here = 0;
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
     state_[b].offset = added_here;
-    added_here += slice(b, rank_).second - slice(b, rank_).first;
-    for (int rank = 0; rank < size_; ++rank) slices_ += has_slice(b, rank) ? 1 : 0;
+    added_here += slice(b, own_place_).second - slice(b, own_place_).first;
+    for (int k = 0; k < size_; ++k) slices_ += has_slice(b, k) ? 1 : 0;
   }
-  for (int w = 0; w < size_; ++w) incoming_.emplace_back(w == rank_ ? 0 : added_here);
+  for (int k = 0; k < size_; ++k) incoming_.emplace_back(k == own_place_ ? 0 : added_here);
 }
 
-std::pair<std::size_t, std::size_t> AllReduce::slice(std::size_t bucket, int rank) const {
+int AllReduce::member(int rank) const {
+  const auto found = std::ranges::lower_bound(members_, rank);
+  ACID_ASSERT(found != members_.end() && *found == rank, "rank {} is not of this group", rank);
+  return static_cast<int>(found - members_.begin());
+}
+
+std::pair<std::size_t, std::size_t> AllReduce::slice(std::size_t bucket, int member) const {
   const auto [first, last] = buckets_.range(bucket);
-  const auto n = static_cast<std::size_t>(size_), k = static_cast<std::size_t>(rank);
+  const auto n = static_cast<std::size_t>(size_), k = static_cast<std::size_t>(member);
   return {first + (last - first) * k / n, first + (last - first) * (k + 1) / n};
 }
 
 // A bucket of fewer elements than processes has no slice for some of them.
-bool AllReduce::has_slice(std::size_t bucket, int rank) const {
-  return slice(bucket, rank).first < slice(bucket, rank).second;
+bool AllReduce::has_slice(std::size_t bucket, int member) const {
+  return slice(bucket, member).first < slice(bucket, member).second;
 }
 
 void AllReduce::contribute(std::size_t bucket) {
   ACID_ASSERT(!state_[bucket].contributed, "bucket {} comes twice in a round", bucket);
   ++contributed_;
   if (library_sum_) {
-    if (contributed_ == buckets_.size())
-      post_.send_to_all(mail_header(MailKind::round_ready, std::uint64_t{own_.size()}));
+    if (contributed_ == buckets_.size()) post_.send_to_all(header(MailKind::round_ready));
     return;
   }
   state_[bucket].contributed = true;
   for (int to = 0; to < size_; ++to) {
-    if (to == rank_ || !has_slice(bucket, to)) continue;
+    if (to == own_place_ || !has_slice(bucket, to)) continue;
     const auto [first, last] = slice(bucket, to);
     ++slices_leaving_;
-    post_.send(to, mail_header(MailKind::slice, std::uint64_t{own_.size()}, std::uint64_t{bucket}),
-               own_.subspan(first, last - first), [this] {
+    post_.send(members_[static_cast<std::size_t>(to)],
+               header(MailKind::slice, std::uint64_t{bucket}), own_.subspan(first, last - first),
+               [this] {
                  --slices_leaving_;
                  check_over();
                });
@@ -113,7 +122,7 @@ void AllReduce::deliver(const Mail& mail) {
 void AllReduce::fetch_slice(const Mail& mail, std::size_t bucket) {
   ACID_ASSERT(bucket < state_.size(), "rank {} sends bucket {} of {}", mail.from, bucket,
               state_.size());
-  Arena<float>& from = incoming_[static_cast<std::size_t>(mail.from)];
+  Arena<float>& from = incoming_[static_cast<std::size_t>(member(mail.from))];
   post_.fetch(mail, from.span().subspan(state_[bucket].offset, mail.body_size), [this, bucket] {
     ++state_[bucket].arrived;
     add(bucket);
@@ -123,7 +132,7 @@ void AllReduce::fetch_slice(const Mail& mail, std::size_t bucket) {
 void AllReduce::fetch_mean(const Mail& mail, std::size_t bucket) {
   ACID_ASSERT(bucket < state_.size(), "rank {} sends the mean of bucket {} of {}", mail.from,
               bucket, state_.size());
-  const std::size_t first = slice(bucket, mail.from).first;
+  const std::size_t first = slice(bucket, member(mail.from)).first;
   post_.fetch(mail, mean_.span().subspan(first, mail.body_size), [this] { settle(); });
 }
 
@@ -132,7 +141,7 @@ void AllReduce::fetch_mean(const Mail& mail, std::size_t bucket) {
 void AllReduce::add(std::size_t bucket) {
   Bucket& state = state_[bucket];
   if (!state.contributed || state.leaving > 0) return;
-  const auto [first, last] = slice(bucket, rank_);
+  const auto [first, last] = slice(bucket, own_place_);
   if (first == last) {
     state.contributed = false;
     return check_over();
@@ -142,15 +151,15 @@ void AllReduce::add(std::size_t bucket) {
   state.arrived = 0;
   std::vector<const float*> parts;
   for (int from = 0; from < size_; ++from)
-    parts.push_back(from == rank_
+    parts.push_back(from == own_place_
                         ? own_.data() + first
                         : incoming_[static_cast<std::size_t>(from)].data() + state.offset);
   mean_in_order<float>(parts, mean_.data() + first, 0, last - first);
   for (int to = 0; to < size_; ++to) {
-    if (to == rank_) continue;
+    if (to == own_place_) continue;
     ++state.leaving;
-    post_.send(to,
-               mail_header(MailKind::slice_mean, std::uint64_t{own_.size()}, std::uint64_t{bucket}),
+    post_.send(members_[static_cast<std::size_t>(to)],
+               header(MailKind::slice_mean, std::uint64_t{bucket}),
                std::span<const float>(mean_.data() + first, last - first), [this, bucket] {
                  if (--state_[bucket].leaving == 0) add(bucket);
                });

@@ -1,20 +1,31 @@
 #include "engine/drivers/mpi/round_messages.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "engine/base/error.hpp"
 #include "engine/drivers/shared/rounds.hpp"
 
 namespace acid {
+namespace {
+
+// Whether all-reduces sum messages in some exchanges.
+bool sums(const Method& method) {
+  return method.reduces_groups || (method.hears_all() && !method.gathers());
+}
+
+}  // namespace
 
 /// How messages of one size are summed.
 struct RoundMessages::Sum {
-  Sum(RoundMessages& of, std::size_t floats)
-      : buckets(floats),
-        reduce(of.post_, buckets,
+  Sum(RoundMessages& of, const AllReduce::Key& key)
+      : buckets(key.floats),
+        reduce(of.post_, key, of.members(key.place), buckets,
                of.method_.reduces_gradients ? std::span<const float>(of.gradient_)
-                                            : of.message_.span().first(floats),
-               of.memory_, of.library_sum_, [&of, this] { of.is_over(reduce.mean()); }) {}
+                                            : of.message_.span().first(key.floats),
+               of.memory_,
+               key.place < 0 ? of.library_sum_ : std::function<void(std::span<float>)>(),
+               [&of, this] { of.is_over(reduce.mean()); }) {}
 
   const Buckets buckets;
   AllReduce reduce;
@@ -33,24 +44,28 @@ RoundMessages::RoundMessages(const Run& run, const MpiOptions& options, Post& po
                          : own_gradient.size(),
                      memory_),
       gradient_(sent_gradient_.size() == 0 ? own_gradient : sent_gradient_.span()),
-      message_(method_.hears_all() && !method_.reduces_gradients && !method_.gathers()
-                   ? peers.form().floats()
-                   : 0,
-               memory_),
+      message_(sums(method_) && !method_.reduces_gradients ? peers.form().floats() : 0, memory_),
       mean_(method_.hears_all() && method_.gathers() ? peers.form().floats() : 0, memory_),
       missing_(buckets_.size()) {
   if (method_.peers == Peers::all && !method_.gathers())
-    sum_of(peers.form().floats());
-  else
+    sum_of({-1, peers.form().floats()});
+  else if (!method_.reduces_groups)
     neighbours_.emplace(post, peers, peers.form(), memory_, [this] { is_over({}); });
 }
 
 RoundMessages::~RoundMessages() = default;
 
-RoundMessages::Sum& RoundMessages::sum_of(std::size_t floats) {
-  auto& sum = sums_[floats];
-  if (sum == nullptr) sum = std::make_unique<Sum>(*this, floats);
+RoundMessages::Sum& RoundMessages::sum_of(const AllReduce::Key& key) {
+  auto& sum = sums_[key];
+  if (sum == nullptr) sum = std::make_unique<Sum>(*this, key);
   return *sum;
+}
+
+std::vector<int> RoundMessages::members(std::int64_t place) const {
+  if (place >= 0) return peers_.exchange(place)->group_of(post_.rank());
+  std::vector<int> all(static_cast<std::size_t>(post_.size()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
 }
 
 void RoundMessages::begin() {
@@ -149,7 +164,7 @@ void RoundMessages::deliver(const Mail& mail) {
   if (kind == MailKind::parameters || kind == MailKind::gaps || kind == MailKind::rest)
     neighbours_->deliver(mail);
   else
-    sum_of(AllReduce::size_of(mail)).reduce.deliver(mail);
+    sum_of(AllReduce::key_of(mail)).reduce.deliver(mail);
 }
 
 void RoundMessages::send_handed_over() {
@@ -160,10 +175,10 @@ void RoundMessages::send_handed_over() {
     buckets.swap(final_buckets_);
     exchange.swap(said_);
   }
-  for (const std::size_t bucket : buckets) sum_of(gradient_.size()).reduce.contribute(bucket);
+  for (const std::size_t bucket : buckets) sum_of({-1, gradient_.size()}).reduce.contribute(bucket);
   if (!exchange) return;
   if (!peers_.sums_in(*exchange)) return neighbours_->publish(*exchange);
-  Sum& sum = sum_of(peers_.form().floats(*exchange));
+  Sum& sum = sum_of({peers_.place(*exchange), peers_.form().floats(*exchange)});
   for (std::size_t b = 0; b < sum.buckets.size(); ++b) sum.reduce.contribute(b);
 }
 

@@ -56,8 +56,10 @@ class RoundMessages {
 
  private:
   struct Sum;
-  /// Made for the first message of that size. The communication thread's.
-  Sum& sum_of(std::size_t floats);
+  /// Made for the first message of that kind. The communication thread's.
+  Sum& sum_of(const AllReduce::Key& key);
+  /// The ranks that sum their messages with this one's in exchanges at a place.
+  std::vector<int> members(std::int64_t place) const;
   void hand_over_rest() EXCLUDES_LOCK(mutex_);
   /// `mean`: of the summed messages.
   void is_over(std::span<const float> mean) EXCLUDES_LOCK(mutex_);
@@ -84,7 +86,7 @@ class RoundMessages {
   bool closed_ GUARDED_BY(mutex_) = false;
 
   // The communication thread's own.
-  std::map<std::size_t, std::unique_ptr<Sum>> sums_;  // by floats of a message
+  std::map<AllReduce::Key, std::unique_ptr<Sum>> sums_;
   std::optional<NeighbourExchange> neighbours_;
 };
 

@@ -14,14 +14,15 @@ PeerSchedule::PeerSchedule(const RunSpec& spec, std::size_t dimension, AllReduce
     : spec_(spec),
       mixing_(mixing_of(spec.method, *spec.topology)),
       seed_(spec.seeds.derived(Purpose::pairing)),
+      reduces_groups_(spec.method.reduces_groups),
       form_(spec.method.packed_message(dimension, spec.seeds.derived(Purpose::dither))),
       counted_(spec.method.packed_message(spec.travelling(dimension))),
-      all_reduce_vectors_(all_reduce_vectors(all_reduce, spec.workers)) {
+      all_reduce_(all_reduce) {
   if (!spec.method.turns.empty() && spec.method.gathers())
     all_ = make(metropolis_weights(Topology::complete(spec.workers)));
   for (std::int64_t e = 0; mixing_ != nullptr && e < mixing_->period(); ++e) {
     cycle_.push_back(make(mixing_->matrix(e, seed_)));
-    cycle_messages_.push_back(cycle_messages_.back() + messages_of(cycle_.back()->weights));
+    cycle_vectors_.push_back(cycle_vectors_.back() + cycle_.back()->vectors);
   }
 }
 
@@ -39,8 +40,13 @@ std::shared_ptr<const PeerSchedule::Exchange> PeerSchedule::make(
         excess[static_cast<std::size_t>(heard.worker)] -= weight;
       }
   }
-  return std::make_shared<const Exchange>(
-      Exchange{weights, receivers_of(weights), std::move(excess)});
+  Exchange made{weights, receivers_of(weights), std::move(excess)};
+  made.vectors = vectors_sent(spec_.method, weights, all_reduce_);
+  if (reduces_groups_) made.groups = groups_of(weights);
+  made.group.resize(made.groups.empty() ? 0 : weights.self.size());
+  for (std::size_t g = 0; g < made.groups.size(); ++g)
+    for (const int member : made.groups[g]) made.group[static_cast<std::size_t>(member)] = g;
+  return std::make_shared<const Exchange>(std::move(made));
 }
 
 std::shared_ptr<const PeerSchedule::Exchange> PeerSchedule::exchange(std::int64_t number) const {
@@ -69,17 +75,18 @@ Position PeerSchedule::after_legs(std::int64_t legs, double seconds) const {
 
 std::int64_t PeerSchedule::bytes_in(std::int64_t exchange) const {
   const auto one = static_cast<std::int64_t>(bytes(exchange));
-  if (sums_in(exchange)) return std::llround(all_reduce_vectors_ * static_cast<double>(one));
+  if (sums_all_in(exchange))
+    return std::llround(all_reduce_vectors(all_reduce_, spec_.workers) * static_cast<double>(one));
   if (one == 0) return 0;
   const auto staying = stays(exchange);
-  return one * messages_of((staying != nullptr ? staying : drawn(exchange))->weights);
+  return one * (staying != nullptr ? staying : drawn(exchange))->vectors;
 }
 
 std::int64_t PeerSchedule::bytes_before(std::int64_t exchange) const {
   if (!spec_.method.varies() && period() > 0)
     return static_cast<std::int64_t>(counted_.bytes()) *
-           (exchange / period() * cycle_messages_.back() +
-            cycle_messages_[static_cast<std::size_t>(exchange % period())]);
+           (exchange / period() * cycle_vectors_.back() +
+            cycle_vectors_[static_cast<std::size_t>(exchange % period())]);
   MutexLock lock(mutex_);
   if (!spec_.method.varies() && mixing_ == nullptr) return exchange * bytes_in(0);
   for (auto e = static_cast<std::int64_t>(bytes_.size()); e <= exchange; ++e)

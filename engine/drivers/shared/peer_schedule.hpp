@@ -25,11 +25,27 @@ class PeerSchedule {
     /// The own weights of means (kernels.hpp). Where rows do not sum to 1, the sum over a column of
     /// the weights as floats does.
     std::vector<double> excess;
+    // Where groups average by an all-reduce (Method::reduces_groups); else empty.
+    WorkerGroups groups;
+    std::vector<std::size_t> group;  // by worker: its place in `groups`
+    std::int64_t vectors = 0;        // that all workers send: vectors_sent()
+
+    const std::vector<int>& group_of(int worker) const {
+      return groups[group[static_cast<std::size_t>(worker)]];
+    }
   };
-  /// The exchange of this number. Not for exchanges whose messages an all-reduce sums (sums_in()).
+  /// The exchange of this number. Not for those in which an all-reduce sums all messages.
   std::shared_ptr<const Exchange> exchange(std::int64_t number) const EXCLUDES_LOCK(mutex_);
+  /// Whether all-reduces sum the messages: one of all workers, or one of each group.
   bool sums_in(std::int64_t number) const {
+    return spec_.method.hears_all_in(number) ? !spec_.method.gathers() : reduces_groups_;
+  }
+  bool sums_all_in(std::int64_t number) const {
     return spec_.method.hears_all_in(number) && !spec_.method.gathers();
+  }
+  /// The place of an exchange in the period of its graphs; −1: an all-reduce sums all messages.
+  std::int64_t place(std::int64_t number) const {
+    return sums_all_in(number) ? -1 : period() > 0 ? number % period() : number;
   }
   /// The form in which messages travel.
   const PackedMessage& form() const { return form_; }
@@ -52,13 +68,14 @@ class PeerSchedule {
   const RunSpec& spec_;
   const std::shared_ptr<const MixingSchedule> mixing_;  // null: an all-reduce
   const std::uint64_t seed_;
+  const bool reduces_groups_;
   const PackedMessage form_, counted_;
-  const double all_reduce_vectors_;
+  const AllReduceKind all_reduce_;
   std::shared_ptr<const Exchange>
       all_;  // the exchange in which all hear all, where there are others too; null: none
 
   std::vector<std::shared_ptr<const Exchange>> cycle_;
-  std::vector<std::int64_t> cycle_messages_ = {0};  // before each of its exchanges, and in all
+  std::vector<std::int64_t> cycle_vectors_ = {0};  // before each of its exchanges, and in all
 
   mutable Mutex mutex_;
   mutable std::map<std::int64_t, std::shared_ptr<const Exchange>> drawn_ GUARDED_BY(mutex_);

@@ -13,6 +13,8 @@ MessageBoard::MessageBoard(const RunSpec& spec, const PeerSchedule& peers, Ensem
       mean_(spec.method.hears_all() ? message_size_ : 0, *spec.backend),
       said_(spec.workers, said),
       heard_(spec.workers, said) {
+  for (int w = 0; spec.method.reduces_groups && w < spec.workers; ++w)
+    group_means_.emplace_back(message_size_, *spec.backend);
   if (spec.method.reduces_gradients) return;
   for (auto& messages : messages_)
     for (int w = 0; w < spec.workers; ++w) messages.emplace_back(message_size_, *spec.backend);
@@ -48,9 +50,21 @@ bool MessageBoard::wait_for_peers(int w, std::int64_t exchange) {
 
 void MessageBoard::hear_peers(int w, std::int64_t exchange, EventLog& log) {
   const auto peers = peers_.exchange(exchange);
-  const auto sources =
-      heard_by(*peers, w, [&](int i) -> const float* { return message(i, exchange).data(); });
-  acid::hear(w, ensemble_.worker(w), {.sources = sources}, log);
+  const auto message_of = [&](int i) -> const float* { return message(i, exchange).data(); };
+  Heard<float> heard;
+  std::vector<kernels::Weighted<float>> sources;
+  if (peers_.sums_in(exchange)) {
+    std::vector<const float*> messages;
+    for (const int member : peers->group_of(w)) messages.push_back(message_of(member));
+    Arena<float>& mean = group_means_[static_cast<std::size_t>(w)];
+    mean_in_order<float>(messages, mean.data(), 0, peers_.form().floats(exchange), *spec_.backend);
+    heard.mean = mean.data();
+    heard.own = message_of(w);
+  } else {
+    sources = heard_by(*peers, w, message_of);
+    heard.sources = sources;
+  }
+  acid::hear(w, ensemble_.worker(w), heard, log);
   heard_.say(w);
 }
 

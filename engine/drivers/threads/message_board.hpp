@@ -55,6 +55,7 @@ class MessageBoard {
   const std::size_t message_size_;
   std::vector<Arena<float>> messages_[2];  // by parity of the exchange, by worker
   Arena<float> mean_;                      // of all messages, where all workers are heard
+  std::vector<Arena<float>> group_means_;  // by worker: of its group, where groups average
   Said said_, heard_;
 };
 

@@ -7,6 +7,114 @@
 #include "engine/run/run_spec.hpp"
 
 namespace acid {
+namespace {
+
+std::size_t at(int worker) { return static_cast<std::size_t>(worker); }
+
+/// The buckets of one exchange over shared cards. What happens next is that an exchange of a bucket
+/// begins, of one worker with those that it hears or of one group, or that messages have left their
+/// cards. Messages of one exchange share cards with each other, not with those of the exchange
+/// before it, whose last ones may still be under way.
+class ExchangeOverCards {
+ public:
+  using Buckets = std::vector<std::vector<double>>;
+  ExchangeOverCards(const Buckets& said, const MessageCosts& costs, std::vector<double>& link_free,
+                    const std::vector<double>& shares)
+      : said_(said),
+        costs_(costs),
+        link_free_(link_free),
+        shares_(shares),
+        in_groups_(!costs.groups.empty()),
+        ends_(said),
+        cards_(costs.cards),
+        parts_(in_groups_ ? costs.groups.size() : said.size()) {}
+
+  /// When worker i's exchange of bucket b ends.
+  Buckets ends() {
+    for (std::size_t p = 0; p < parts_.size(); ++p) plan(p);
+    double now = 0;
+    while (true) {
+      const auto next = std::ranges::min_element(parts_, {}, &Part::start);
+      if (next->start <= now || next->start < cards_.next_end()) {
+        now = std::max(now, next->start);
+        begin(static_cast<std::size_t>(next - parts_.begin()));
+        continue;
+      }
+      now = cards_.next_end();
+      if (now == kNever) return std::move(ends_);
+      leave_cards(now);
+    }
+  }
+
+ private:
+  /// A worker, or a group: its bucket that is exchanged or comes next.
+  struct Part {
+    std::size_t bucket = 0;
+    double start = 0, end = 0;
+    std::size_t under_way = 0;
+  };
+  void plan(std::size_t p) {
+    const std::size_t b = parts_[p].bucket;
+    double start = 0;
+    const auto wait_for = [&](std::size_t i) {
+      start = std::max({start, said_[i][b], link_free_[i]});
+    };
+    if (in_groups_) {
+      for (const int i : costs_.groups[p].members) wait_for(at(i));
+    } else {
+      wait_for(p);
+      for (const int j : costs_.neighbours[p]) start = std::max(start, said_[at(j)][b]);
+    }
+    parts_[p].start = start;
+  }
+  void begin(std::size_t p) {
+    Part& part = parts_[p];
+    const double share = shares_[part.bucket];
+    const GroupCost* const group = in_groups_ ? &costs_.groups[p] : nullptr;
+    const std::size_t place = in_groups_ ? group->place(part.bucket, shares_.size()) : 0;
+    const double alone = in_groups_ ? group->seconds[place] : costs_.exchanges[p].seconds(share);
+    part.end = part.start + alone;
+    const auto& over_cards = in_groups_ ? group->over_cards : costs_.over_cards[p];
+    part.under_way = over_cards.size();
+    if (part.under_way == 0) return finish(p);
+    for (const CardMessage& message : over_cards) {
+      cards_.begin(static_cast<int>(messages_.size()), message.way, message.bytes * share,
+                   message.link.most_bytes_per_second(), part.start);
+      messages_.emplace_back(p, in_groups_ ? group->after[place] : message.link.latency_seconds);
+    }
+    part.start = kNever;
+  }
+  void leave_cards(double now) {
+    for (const int name : cards_.end_next()) {
+      const auto [p, after] = messages_[at(name)];
+      parts_[p].end = std::max(parts_[p].end, now + after);
+      if (--parts_[p].under_way == 0) finish(p);
+    }
+  }
+  void finish(std::size_t p) {
+    Part& part = parts_[p];
+    const auto end_of = [&](std::size_t i) { ends_[i][part.bucket] = link_free_[i] = part.end; };
+    if (in_groups_)
+      for (const int i : costs_.groups[p].members) end_of(at(i));
+    else
+      end_of(p);
+    part.start = kNever;
+    if (++part.bucket < shares_.size()) plan(p);
+  }
+
+  const Buckets& said_;
+  const MessageCosts& costs_;
+  std::vector<double>& link_free_;
+  const std::vector<double>& shares_;
+  const bool in_groups_;
+  Buckets ends_;
+  Cards cards_;
+  std::vector<Part> parts_;
+  // By a message's name: its part, and the seconds from when it has left its cards.
+  std::vector<std::pair<std::size_t, double>> messages_;
+};
+
+}  // namespace
 
 std::vector<double> CostModel::bucket_shares(double vector_bytes) const {
   if (buckets > 0) return std::vector<double>(static_cast<std::size_t>(buckets), 1.0 / buckets);
@@ -90,85 +198,37 @@ double RoundClock::advance(const Leg& leg, const std::vector<RoundWork>& work,
 }
 
 RoundClock::Buckets RoundClock::exchange(const Buckets& said, const MessageCosts& costs) {
+  if (!costs.neighbours.empty()) return exchange_with_neighbours(said, costs, link_free_, shares_);
   Buckets ends = said;
-  if (costs.neighbours.empty()) {
-    double end = 0;
-    for (std::size_t b = 0; b < shares_.size(); ++b) {
-      for (const auto& own : said) end = std::max(end, own[b]);
-      end += costs.bucket_seconds[b];
-      for (auto& own : ends) own[b] = end;
-    }
-    return ends;
+  double end = 0;
+  for (std::size_t b = 0; b < shares_.size(); ++b) {
+    for (const auto& own : said) end = std::max(end, own[b]);
+    end += costs.bucket_seconds[b];
+    for (auto& own : ends) own[b] = end;
   }
-  if (!costs.over_cards.empty()) return exchange_over_cards(said, costs, link_free_, shares_);
-  for (std::size_t i = 0; i < said.size(); ++i)
-    for (std::size_t b = 0; b < shares_.size(); ++b) {
-      double start = std::max(said[i][b], link_free_[i]);
-      for (const int j : costs.neighbours[i])
-        start = std::max(start, said[static_cast<std::size_t>(j)][b]);
-      ends[i][b] = link_free_[i] = start + costs.exchanges[i].seconds(shares_[b]);
-    }
   return ends;
 }
 
-// What happens next is that a worker's exchange of a bucket begins, or that messages have left
-// their cards. Messages of one exchange share cards with each other, not with those of the exchange
-// before it, whose last ones may still be under way.
-RoundClock::Buckets RoundClock::exchange_over_cards(const Buckets& said, const MessageCosts& costs,
-                                                    std::vector<double>& link_free,
-                                                    const std::vector<double>& shares) {
-  struct Exchange {
-    std::size_t bucket = 0;
-    double start = 0, end = 0;
-    std::size_t under_way = 0;
-  };
-  const std::size_t n = said.size();
+RoundClock::Buckets RoundClock::exchange_with_neighbours(const Buckets& said,
+                                                         const MessageCosts& costs,
+                                                         std::vector<double>& link_free,
+                                                         const std::vector<double>& shares) {
+  if (!costs.cards.empty()) return ExchangeOverCards(said, costs, link_free, shares).ends();
   Buckets ends = said;
-  Cards cards(costs.cards);
-  std::vector<Exchange> exchanges(n);
-  std::vector<std::pair<std::size_t, double>> messages;  // worker that hears it, latency; by name
-  const auto plan = [&](std::size_t i) {
-    const std::size_t b = exchanges[i].bucket;
-    double start = std::max(said[i][b], link_free[i]);
-    for (const int j : costs.neighbours[i])
-      start = std::max(start, said[static_cast<std::size_t>(j)][b]);
-    exchanges[i].start = start;
-  };
-  const auto finish = [&](std::size_t i) {
-    ends[i][exchanges[i].bucket] = link_free[i] = exchanges[i].end;
-    exchanges[i].start = kNever;
-    if (++exchanges[i].bucket < shares.size()) plan(i);
-  };
-  const auto begin = [&](std::size_t i) {
-    Exchange& own = exchanges[i];
-    own.end = own.start + costs.exchanges[i].seconds(shares[own.bucket]);
-    own.under_way = costs.over_cards[i].size();
-    if (own.under_way == 0) return finish(i);
-    for (const CardMessage& message : costs.over_cards[i]) {
-      cards.begin(static_cast<int>(messages.size()), message.way,
-                  message.bytes * shares[own.bucket], message.link.most_bytes_per_second(),
-                  own.start);
-      messages.emplace_back(i, message.link.latency_seconds);
+  for (const GroupCost& group : costs.groups)
+    for (std::size_t b = 0; b < shares.size(); ++b) {
+      double end = 0;
+      for (const int i : group.members) end = std::max({end, said[at(i)][b], link_free[at(i)]});
+      end += group.seconds[group.place(b, shares.size())];
+      for (const int i : group.members) ends[at(i)][b] = link_free[at(i)] = end;
     }
-    own.start = kNever;
-  };
-  for (std::size_t i = 0; i < n; ++i) plan(i);
-  double now = 0;
-  while (true) {
-    const auto next = std::ranges::min_element(exchanges, {}, &Exchange::start);
-    if (next->start <= now || next->start < cards.next_end()) {
-      now = std::max(now, next->start);
-      begin(static_cast<std::size_t>(next - exchanges.begin()));
-      continue;
+  for (std::size_t i = 0; i < said.size() && costs.groups.empty(); ++i)
+    for (std::size_t b = 0; b < shares.size(); ++b) {
+      double start = std::max(said[i][b], link_free[i]);
+      for (const int j : costs.neighbours[i]) start = std::max(start, said[at(j)][b]);
+      ends[i][b] = link_free[i] = start + costs.exchanges[i].seconds(shares[b]);
     }
-    const double left = now = cards.next_end();
-    if (left == kNever) return ends;
-    for (const int name : cards.end_next()) {
-      const auto [i, latency] = messages[static_cast<std::size_t>(name)];
-      exchanges[i].end = std::max(exchanges[i].end, left + latency);
-      if (--exchanges[i].under_way == 0) finish(i);
-    }
-  }
+  return ends;
 }
 
 std::vector<double> RoundClock::exchange_whole(const MessageCosts& costs) const {
@@ -177,19 +237,11 @@ std::vector<double> RoundClock::exchange_whole(const MessageCosts& costs) const 
     ends.assign(now_.size(), *std::max_element(now_.begin(), now_.end()) + costs.whole_seconds);
     return ends;
   }
-  if (!costs.over_cards.empty()) {
-    Buckets said;
-    for (const double now : now_) said.push_back({now});
-    std::vector<double> free(now_.size(), 0.0);
-    const Buckets heard = exchange_over_cards(said, costs, free, {1.0});
-    for (std::size_t i = 0; i < ends.size(); ++i) ends[i] = heard[i][0];
-    return ends;
-  }
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    for (const int j : costs.neighbours[i])
-      ends[i] = std::max(ends[i], now_[static_cast<std::size_t>(j)]);
-    ends[i] += costs.exchanges[i].seconds(1);
-  }
+  Buckets said;
+  for (const double now : now_) said.push_back({now});
+  std::vector<double> free(now_.size(), 0.0);
+  const Buckets heard = exchange_with_neighbours(said, costs, free, {1.0});
+  for (std::size_t i = 0; i < ends.size(); ++i) ends[i] = heard[i][0];
   return ends;
 }
 

@@ -51,14 +51,27 @@ struct CardMessage {
   LinkCost link = {};
 };
 
+/// What the all-reduce of a group of neighbours costs. By bucket, and last of the whole message:
+struct GroupCost {
+  std::vector<int> members = {};
+  std::vector<double> seconds = {};  // with the cards to itself
+  std::vector<CardMessage> over_cards = {};
+  std::vector<double> after = {};  // of these seconds, those after its messages have left the cards
+  /// Where these have bucket b of so many; a whole message is one bucket.
+  std::size_t place(std::size_t b, std::size_t buckets) const {
+    return buckets + 1 == seconds.size() ? b : seconds.size() - 1;
+  }
+};
+
 /// What the messages of one exchange of a synchronous method cost.
 struct MessageCosts {
   // Where workers hear neighbours; empty where they hear all, by an all-reduce.
   std::vector<std::vector<int>> neighbours = {};          // whom worker i hears
   std::vector<NeighbourCost> exchanges = {};              // of worker i, without those over cards
   std::vector<std::vector<CardMessage>> over_cards = {};  // to worker i; empty: none has any
-  std::vector<double> cards = {};                         // NetworkModel::cards(), directed
-  std::vector<double> own_seconds = {};                   // of worker i, to hear them; empty: none
+  std::vector<GroupCost> groups = {};  // where neighbours average by all-reduces, in place of both
+  std::vector<double> cards = {};      // NetworkModel::cards(), directed
+  std::vector<double> own_seconds = {};  // of worker i, to hear them; empty: none
   // Where they hear all: the seconds of an all-reduce of each bucket, and of the whole message.
   std::vector<double> bucket_seconds = {};
   double whole_seconds = 0;
@@ -78,8 +91,9 @@ struct MessageCosts {
 ///             exchange to exchange. Where nothing is sent, endᵢ = nowᵢ. Neighbours: the exchange
 ///             of bucket b begins as soon as i and those it hears have said it and i's link is
 ///             free, and ends at endᵢ,b, c_b later; where messages share cards, when the last of
-///             them has come. All: end_b = max(maxᵢ saidᵢ,b, end_b−1) + c_b,
-///             the same for all workers. Legs may end meanwhile.
+///             them has come. The all-reduce of a group begins and ends so for all its members at
+///             once. All: end_b = max(maxᵢ saidᵢ,b, end_b−1) + c_b, the same for all workers.
+///             Legs may end meanwhile.
 ///   hear      nowᵢ ← max(nowᵢ, endᵢ,B) + hᵢ, the worker's own time for what it hears.
 ///   step      nowᵢ ← nowᵢ + Uᵢ, the optimiser's time. Right after hearing
 ///             from neighbours what was said before the gradient, bucket by bucket: doneᵢ,b =
@@ -118,10 +132,11 @@ class RoundClock {
     return began_[i] + work.gradient_seconds * (1 - (1 - forward_share_) * rest_[b]);
   }
   Buckets exchange(const Buckets& said, const MessageCosts& costs);
-  /// `link_free`: as link_free_; `shares`: of the buckets in `said`.
-  static Buckets exchange_over_cards(const Buckets& said, const MessageCosts& costs,
-                                     std::vector<double>& link_free,
-                                     const std::vector<double>& shares);
+  /// `link_free`: as link_free_; `shares`: of the buckets in `said`, of which a whole message has
+  /// one.
+  static Buckets exchange_with_neighbours(const Buckets& said, const MessageCosts& costs,
+                                          std::vector<double>& link_free,
+                                          const std::vector<double>& shares);
   std::vector<double> exchange_whole(const MessageCosts& costs) const;
   void step_by_buckets(const std::vector<RoundWork>& work, const Buckets& ends);
 

@@ -22,13 +22,19 @@ RoundCosts::RoundCosts(const RunSpec& spec, const PeerSchedule& peers, const Net
 
 std::shared_ptr<const MessageCosts> RoundCosts::of(std::int64_t exchange) {
   const double bytes = static_cast<double>(peers_.bytes(exchange));
-  const bool sums = peers_.sums_in(exchange);
-  const std::int64_t period = peers_.period();
-  const bool comes_again = period > 0 && !has_turns_;
-  const std::int64_t place = sums ? -1 : comes_again ? exchange % period : exchange;
+  const bool sums = peers_.sums_all_in(exchange);
+  const bool comes_again = peers_.period() > 0 && !has_turns_;
+  const std::int64_t place = sums || comes_again ? peers_.place(exchange) : exchange;
   auto& known = found_[{place, bytes}];
   if (known == nullptr) {
-    MessageCosts costs = sums ? of_all(bytes) : of_peers(peers_.exchange(exchange)->weights, bytes);
+    MessageCosts costs;
+    if (sums) {
+      costs = of_all(bytes);
+    } else {
+      const auto peers = peers_.exchange(exchange);
+      costs = peers->groups.empty() ? of_peers(peers->weights, bytes)
+                                    : of_groups(peers->groups, peers->weights, bytes);
+    }
     costs.of_gradients = of_gradients_;
     costs.is_whole = varies_;
     costs.is_empty = bytes == 0;
@@ -40,15 +46,66 @@ std::shared_ptr<const MessageCosts> RoundCosts::of(std::int64_t exchange) {
   return answer;
 }
 
+std::vector<double> RoundCosts::by_bucket(const NetworkModel& network, int workers,
+                                          double bytes) const {
+  std::vector<double> all;
+  std::map<double, double> known;  // by share; most buckets have the same size
+  for (const double share : bucket_shares_) {
+    const auto [found, added] = known.try_emplace(share, 0.0);
+    if (added) found->second = network.all_reduce_seconds(workers, share * bytes);
+    all.push_back(found->second);
+  }
+  all.push_back(network.all_reduce_seconds(workers, bytes));
+  return all;
+}
+
 MessageCosts RoundCosts::of_all(double bytes) const {
   MessageCosts costs;
-  std::map<double, double> seconds;  // by share; most buckets have the same size
-  for (const double share : bucket_shares_) {
-    const auto [known, added] = seconds.try_emplace(share, 0.0);
-    if (added) known->second = network_.all_reduce_seconds(workers_, share * bytes);
-    costs.bucket_seconds.push_back(known->second);
+  costs.bucket_seconds = by_bucket(network_, workers_, bytes);
+  costs.whole_seconds = costs.bucket_seconds.back();
+  costs.bucket_seconds.pop_back();
+  return costs;
+}
+
+// Over cards that nothing else uses, an all-reduce takes as long as the network says. Its messages
+// then leave the cards in some of that time, and what is left follows them wherever they share
+// cards with other groups.
+MessageCosts RoundCosts::of_groups(const WorkerGroups& groups, const MixingMatrix& weights,
+                                   double bytes) const {
+  MessageCosts costs;
+  for (const auto& row : weights.neighbours) {
+    std::vector<int>& heard = costs.neighbours.emplace_back();
+    for (const Neighbour& one : row) heard.push_back(one.worker);
   }
-  costs.whole_seconds = network_.all_reduce_seconds(workers_, bytes);
+  if (network_.shares_cards() && bytes > 0) costs.cards = network_.cards(true);
+  for (const std::vector<int>& members : groups) {
+    const NetworkModel own = network_.among(members);
+    const auto size = static_cast<int>(members.size());
+    GroupCost& group = costs.groups.emplace_back();
+    group.members = members;
+    group.seconds = by_bucket(own, size, bytes);
+    group.after.assign(group.seconds.size(), 0);
+    if (costs.cards.empty()) continue;
+    Cards cards(costs.cards);
+    for (const Flow& flow : own.all_reduce_flows(size, bytes)) {
+      const int from = members[static_cast<std::size_t>(flow.from)];
+      const int to = members[static_cast<std::size_t>(flow.to)];
+      if (!network_.share_a_card(from, to)) continue;
+      const LinkCost& link = network_.between(from, to);
+      const auto name = static_cast<int>(group.over_cards.size());
+      group.over_cards.push_back({network_.way(from, to, true), flow.bytes, link});
+      cards.begin(name, group.over_cards.back().way, flow.bytes, link.most_bytes_per_second(), 0);
+    }
+    double alone = 0;  // of the whole message's bytes on the cards
+    while (!cards.idle()) {
+      alone = cards.next_end();
+      cards.end_next();
+    }
+    for (std::size_t b = 0; b < group.after.size(); ++b) {
+      const double share = b < bucket_shares_.size() ? bucket_shares_[b] : 1;
+      group.after[b] = std::max(0.0, group.seconds[b] - share * alone);
+    }
+  }
   return costs;
 }
 

@@ -23,7 +23,11 @@ class RoundCosts {
   std::shared_ptr<const MessageCosts> of(std::int64_t exchange);
 
  private:
+  /// The seconds of an all-reduce of each bucket, and of the whole message.
+  std::vector<double> by_bucket(const NetworkModel& network, int workers, double bytes) const;
   MessageCosts of_all(double bytes) const;
+  MessageCosts of_groups(const WorkerGroups& groups, const MixingMatrix& weights,
+                         double bytes) const;
   MessageCosts of_peers(const MixingMatrix& weights, double bytes) const;
 
   const PeerSchedule& peers_;

@@ -133,20 +133,19 @@ void VirtualSync::hear(std::int64_t exchange) {
   std::vector<const float*> messages;
   if (with_all) {
     for (int w = 0; w < spec_.workers; ++w) messages.push_back(message(w).data());
-    const auto blocks = static_cast<int>((size + kReductionBlock - 1) / kReductionBlock);
-    pool_.parallel_for(blocks, [&](int, int block) {
-      const std::size_t begin = static_cast<std::size_t>(block) * kReductionBlock;
-      mean_in_order<float>(messages, mean_.data(), begin, std::min(size, begin + kReductionBlock),
-                           *spec_.backend);
-    });
+    add(messages, size, mean_);
   }
   if (spec_.method.reduces_gradients) return;  // the step takes it
   std::shared_ptr<const PeerSchedule::Exchange> peers;
   if (!with_all) peers = peers_.exchange(exchange);
+  if (peers != nullptr && !peers->groups.empty()) add_groups(*peers, size);
   pool_.parallel_for(spec_.workers, [&](int, int w) {
     Heard<float> heard;
     std::vector<kernels::Weighted<float>> sources;
-    if (with_all) {
+    if (peers != nullptr && !peers->groups.empty()) {
+      heard.mean = group_means_[peers->group[static_cast<std::size_t>(w)]].data();
+      heard.own = message(w).data();
+    } else if (with_all) {
       heard.mean = mean_.data();
       heard.own = message(w).data();
       heard.all = messages;
@@ -155,6 +154,26 @@ void VirtualSync::hear(std::int64_t exchange) {
       heard.sources = sources;
     }
     acid::hear(w, shell_.ensemble.worker(w), heard, shell_.log);
+  });
+}
+
+void VirtualSync::add_groups(const PeerSchedule::Exchange& peers, std::size_t size) {
+  while (group_means_.size() < peers.groups.size())
+    group_means_.emplace_back(message_size_, *spec_.backend);
+  for (std::size_t g = 0; g < peers.groups.size(); ++g) {
+    std::vector<const float*> messages;
+    for (const int member : peers.groups[g]) messages.push_back(message(member).data());
+    add(messages, size, group_means_[g]);
+  }
+}
+
+void VirtualSync::add(const std::vector<const float*>& messages, std::size_t size,
+                      Arena<float>& mean) {
+  const auto blocks = static_cast<int>((size + kReductionBlock - 1) / kReductionBlock);
+  pool_.parallel_for(blocks, [&](int, int block) {
+    const std::size_t begin = static_cast<std::size_t>(block) * kReductionBlock;
+    mean_in_order<float>(messages, mean.data(), begin, std::min(size, begin + kReductionBlock),
+                         *spec_.backend);
   });
 }
 

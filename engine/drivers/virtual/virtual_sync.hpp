@@ -37,6 +37,9 @@ class VirtualSync {
   void compute_gradients();
   void say();
   void hear(std::int64_t exchange);
+  /// Takes the mean of each group's messages of so many floats; or of these messages.
+  void add_groups(const PeerSchedule::Exchange& peers, std::size_t size);
+  void add(const std::vector<const float*>& messages, std::size_t size, Arena<float>& mean);
   void step();
   /// Worker w's message: its gradient where gradients are reduced.
   std::span<float> message(int w);
@@ -67,6 +70,7 @@ class VirtualSync {
   Timeline timeline_;
   std::vector<Arena<float>> messages_;  // by worker
   Arena<float> mean_;                   // of all messages, where all workers are heard
+  std::vector<Arena<float>> group_means_;
   struct Computed {
     double loss = 0;
     std::optional<double> norm;  // where hearing changes the gradient
