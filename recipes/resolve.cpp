@@ -223,15 +223,15 @@ void Resolver::look_at_workers() {
 
 void Resolver::look_at_algorithm() {
   if (!draft_.sound({"algorithm"})) return;
-  entry_ = &algorithm_of(s_["algorithm"]);
+  json& options = s_["algorithm"];
+  entry_ = &algorithm_of(options);
   const auto made = ask("algorithm", "correct the method's parameters",
-                        [&] { return method_of(*entry_, s_["algorithm"], nullptr); });
+                        [&] { return method_of(*entry_, options, nullptr); });
   if (made && !(made->rate >= 0 && made->rate <= kMostCommunicationRate))
     error("algorithm", fmt::format("{} would meet {} times per gradient", entry_->name, made->rate),
           fmt::format("at least 0 and at most {} exchanges per worker and gradient",
                       kMostCommunicationRate));
   if (draft_.sound({"optimizer"})) look_at_steps();
-  if (workers_ < 2) s_["algorithm"].erase(std::string(kExchangeField.name));
   if (!made || topology_ == nullptr || workers_ < 2) return;
   if (const auto unmet = ask("algorithm", "correct the method's parameters",
                              [&] { return unmet_need(*entry_, *made, *topology_); });
@@ -241,17 +241,13 @@ void Resolver::look_at_algorithm() {
     require_schedule_fits(*made, *topology_);
     return true;
   });
-  if (!topology_->schedule() && made->uniform_weights)
-    for (int i = 1; i < workers_; ++i)
-      if (topology_->neighbour_count(i) != topology_->neighbour_count(0)) {
-        error("algorithm.weights",
-              fmt::format("uniform weights need a regular graph: worker 0 has {} neighbours, "
-                          "worker {} has {}",
-                          topology_->neighbour_count(0), i, topology_->neighbour_count(i)),
-              "use weights = \"metropolis\"");
-        break;
-      }
-  look_at_groups(*made);
+  if (!topology_->schedule() && !topology_->is_complete() && made->uniform_weights)
+    ask("algorithm.weights", "write weights = \"metropolis\", or choose a regular graph",
+        [&] { return uniform_weights(*topology_); });
+  if (made->peers != Peers::neighbours) return;
+  plan_.graph.largest_group = facts_.largest_group(workers_, s_["topology"]);
+  if (auto wrong = choose_exchange(options, *made, plan_.graph))
+    out_.error(place("algorithm.exchange"), *wrong);
 }
 
 // Checks gradient_clock = "none": exchanges only.

@@ -20,30 +20,25 @@ constexpr double kMostDrawn = 3e8;   // edges, for spectral = "realised": some s
 
 }  // namespace
 
-// Decides how neighbours average. Two workers of a group send each other one message each, which no
-// all-reduce does faster.
-void Resolver::look_at_groups(const Method& method) {
-  json& options = s_["algorithm"];
+// Two workers of a group send each other one message each, which no all-reduce does faster.
+std::optional<Problem> choose_exchange(json& options, const Method& method,
+                                       PlannedRun::Graph& graph) {
   const std::string key(kExchangeField.name);
-  if (method.peers != Peers::neighbours) return;
   const std::string asked = options.value(key, "");
   options.erase(key);
-  const int largest = facts_.largest_group(workers_, s_["topology"]);
-  const char* const obstacle = cannot_reduce_groups(method);
-  const bool is_possible = obstacle == nullptr && largest > 0;
-  if (asked == "all-reduce" && !is_possible)
-    return error(
-        "algorithm." + key,
-        fmt::format("neighbours cannot average by an all-reduce: {}",
-                    obstacle != nullptr ? obstacle
-                                        : "not all exchanges of this graph are among "
-                                          "groups in which all hear each other, with equal "
-                                          "weights"),
-        "remove exchange, or use complete or alternating-exponential-ring");
-  const bool reduces = is_possible && (asked.empty() ? largest > 2 : asked == "all-reduce");
+  const char* obstacle = cannot_reduce_groups(method);
+  if (obstacle == nullptr && graph.largest_group == 0)
+    obstacle =
+        "not all exchanges of this graph are among groups in which all hear each other, with equal "
+        "weights";
+  if (asked == "all-reduce" && obstacle != nullptr)
+    return Problem{fmt::format("neighbours cannot average by an all-reduce: {}", obstacle),
+                   "remove exchange, or use complete or alternating-exponential-ring"};
+  const bool reduces =
+      obstacle == nullptr && (asked.empty() ? graph.largest_group > 2 : asked == "all-reduce");
   if (reduces) options[key] = "all-reduce";
-  plan_.graph.exchange = reduces ? "all-reduce" : "messages";
-  plan_.graph.largest_group = largest;
+  graph.exchange = reduces ? "all-reduce" : "messages";
+  return std::nullopt;
 }
 
 // Computes spectral numbers, bytes and load. All sections must be sound.

@@ -18,6 +18,11 @@
 
 namespace acid {
 
+/// Decides how neighbours average, and writes it to the algorithm's options where it is not by
+/// messages. Returns what is wrong with what the recipe asks for. `graph`: has its largest group.
+std::optional<Problem> choose_exchange(nlohmann::json& options, const Method& method,
+                                       PlannedRun::Graph& graph);
+
 /// Turns one draft into runs: checks the sections together, one subject after the other, and
 /// reports all mistakes. Used by resolve.cpp only.
 class Resolver {
@@ -124,7 +129,6 @@ class Resolver {
   double known_seconds() const;
   void look_at_target(bool has_accuracy);
   void look_at_record();
-  void look_at_groups(const Method& method);
   void look_at_exchanges(const Method& method);
   void look_at_sharing(const Method& method);
   void look_at_buckets(double vector_bytes);

@@ -210,7 +210,7 @@ constexpr auto kBroken = std::to_array<Broken>({
      "'seeds' is not a key of a run's settings"},
     {"uniform weights on a star",
      "[topology]\nkind = \"star\"\n[[algorithms]]\nkind = \"d-psgd\"\nweights = «\"uniform\"»",
-     "uniform weights need a regular graph"},
+     "uniform mixing weights need equally many neighbours"},
     // Sweeps.
     {"sweep of a scalar", "[sweep]\n\"workers.count\" = «4»", "needs a list of values"},
     {"sweep of nothing", "[sweep]\n\"workers.count\" = «[]»", "not an empty list"},
