@@ -97,7 +97,8 @@ std::vector<Form> forms() {
       for (auto left = field.type == FieldType::text ? field.choices : ""; !left.empty();) {
         const std::string_view choice = left.substr(0, left.find(','));
         left.remove_prefix(std::min(left.size(), choice.size() + 1));
-        if (fallbacks.at(field.name) == choice) continue;
+        // By default neighbours send each other messages.
+        if (fallbacks.at(field.name) == choice || choice == "messages") continue;
         all.push_back({entry, fallbacks});
         all.back().options[std::string(field.name)] = choice;
       }
@@ -222,8 +223,10 @@ void for_each_form(const Topology& graph, Body body, const std::vector<Form>& li
       if (unmet_need(*form.entry, trial->spec.method, graph)) continue;
       require_schedule_fits(trial->spec.method, graph);
       mixing_of(trial->spec.method, graph);
-    } catch (const UsageError&) {  // uniform weights where degrees differ
-      CHECK((form.entry->source != "a recipe" || graph.kind() != "ring"));
+    } catch (const UsageError&) {  // uniform weights where degrees differ, or no groups
+      const bool in_groups =
+          form.options.contains("exchange") && !form.options["exchange"].is_null();
+      CHECK((form.entry->source != "a recipe" || graph.kind() != "ring" || in_groups));
       continue;
     }
     body(*trial);
