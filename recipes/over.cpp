@@ -90,8 +90,10 @@ Known key_meant(const std::string& given) {
         fmt::format("--over {} may be {}: write one of them", clip(given, 60), one_of(names)));
   for (const Known& known : all)
     for (const std::string_view above : {"", "execution.virtual."})
-      if (is_number(*known.field) && known.path.starts_with(above))
-        names.push_back(known.path.substr(above.size()));
+      for (const std::string_view unit : {"", "_seconds", "_bytes", "_bytes_per_second"})
+        if (is_number(*known.field) && known.path.starts_with(above) && known.path.ends_with(unit))
+          names.push_back(
+              known.path.substr(above.size(), known.path.size() - above.size() - unit.size()));
   const auto nearest = nearest_name(given, names);
   throw UsageError(fmt::format(
       "--over: '{}' is not a key of a run's settings; {}", clip(given, 60),

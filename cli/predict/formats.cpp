@@ -177,12 +177,9 @@ std::string notes_of(const PredictedRecipe& answer) {
         "The closed form holds in steady state, once messages are under way (docs/PREDICTION.md).");
   if (any([&](const PredictedRow& row) { return is_part(row) && row.prediction.has_pauses; }))
     notes.emplace_back("Pauses of workers count as if they came again and again.");
-  if (any([](const PredictedRow& row) { return !row.run->settings["budget"]["target"].is_null(); }))
+  if (any([](const PredictedRow& row) { return row.prediction.has_target; }))
     notes.emplace_back("A target may end runs earlier.");
-  if (any([](const PredictedRow& row) {
-        const json& algorithm = row.run->settings["algorithm"];
-        return algorithm.contains("codec") && algorithm["codec"].value("kind", "") == "lattice";
-      }))
+  if (any([](const PredictedRow& row) { return row.prediction.sends_again; }))
     notes.emplace_back("Bytes that a lattice codec sends again are left out.");
   std::string text;
   for (const std::string& note : notes)

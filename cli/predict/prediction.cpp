@@ -138,6 +138,8 @@ Prediction Predictor::predict(const PlannedRun& run) {
   const double periods = std::max(2.0, std::ceil(effort_.iterations.value_or(kNever) / period));
   prediction.iterations = std::min(prediction.budget, periods * period);
   prediction.closed_form = closed_form_seconds(spec, options, dimension);
+  prediction.has_target = spec.budget.target.has_value();
+  prediction.sends_again = spec.method.rules.floats->extra_floats().has_value();
   prediction.is_limited = std::min(spec.budget.seconds, spec.budget.bytes) < kNever;
   prediction.has_pauses = !options.compute.pauses.empty();
   simulated_ += prediction.iterations * run.workers * static_cast<double>(seeds_.size());

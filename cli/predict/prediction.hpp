@@ -41,7 +41,9 @@ struct Prediction {
   double iterations = 0;              // that were simulated, of `budget`
   double budget = 0;
   bool has_pauses = false;
-  bool is_limited = false;  // the budget has seconds or bytes, too
+  bool has_target = false;
+  bool sends_again = false;  // its codec does what does not fit
+  bool is_limited = false;   // the budget has seconds or bytes, too
 
   /// All but the first, with their names in JSON.
   std::vector<std::pair<const char*, const Range*>> totals() const;

@@ -167,32 +167,38 @@ std::string words_of(const Race& race, const std::function<std::string(double)>&
     return race.joined ? fmt::format("{}: they take the same time.", race.names[0]) : "";
   const std::vector<Stretch> all = stretches(race);
   const std::vector<Crossover> found = crossovers(race);
-  // Two that follow each other meet where their means cross; else the told one ends at its point.
-  const auto border = [&](std::size_t before) {
-    const Stretch &a = all[before], &b = all[before + 1];
-    if (a.leaders.size() != 1) return b.low;
+  // Where the means of two that follow each other cross; nothing beside what cannot be told.
+  const auto border = [&](std::size_t before) -> std::optional<double> {
     for (const Crossover& one : found)
-      if (b.leaders.size() == 1 && one.low == a.high && one.high == b.low) return one.value;
-    return a.high;
+      if (one.low == all[before].high && one.high == all[before + 1].low) return one.value;
+    return std::nullopt;
+  };
+  const auto where = [&](std::size_t k) {
+    const Stretch& own = all[k];
+    const bool first = k == 0, last = k + 1 == all.size(), told = own.leaders.size() == 1;
+    const auto begin = first ? std::nullopt : border(k - 1), end = last ? std::nullopt : border(k);
+    // What cannot be told begins where it was told last.
+    const bool after_told = !first && !told && all[k - 1].leaders.size() == 1;
+    const double low = after_told ? all[k - 1].high : begin.value_or(own.low);
+    const double high = last || told ? end.value_or(own.high) : all[k + 1].low;
+    if (first && last) return fmt::format("everywhere from {} to {}", shown(low), shown(high));
+    if (low == high) return fmt::format("at {}", shown(low));
+    if (first) return fmt::format("{} {}", told && !end ? "up to" : "below", shown(high));
+    if (last) return fmt::format("{} {}", told && !begin ? "from" : "above", shown(low));
+    return fmt::format("from {} to {}", shown(low), shown(high));
   };
   std::string text;
   for (std::size_t k = 0; k < all.size(); ++k) {
-    const bool first = k == 0, last = k + 1 == all.size();
-    const std::string where =
-        first && last
-            ? fmt::format("everywhere from {} to {}", shown(all[k].low), shown(all[k].high))
-        : first ? fmt::format("below {}", shown(border(k)))
-        : last  ? fmt::format("above {}", shown(border(k - 1)))
-                : fmt::format("from {} to {}", shown(border(k - 1)), shown(border(k)));
+    const bool first = k == 0;
     if (!first) text += "; ";
     if (all[k].leaders.size() == 1)
-      text += fmt::format("{} is fastest {}{}", joined(race, all[k].leaders, ""), where,
+      text += fmt::format("{} is fastest {}{}", joined(race, all[k].leaders, ""), where(k),
                           all[k].partly ? ", as far as it can be told" : "");
     else if (all[k].equal)
-      text += fmt::format("{} are equally fast {}", joined(race, all[k].leaders, "and"), where);
+      text += fmt::format("{} are equally fast {}", joined(race, all[k].leaders, "and"), where(k));
     else
       text += fmt::format("{}t cannot be told whether {} is fastest {}", first ? "I" : "i",
-                          joined(race, all[k].leaders, "or"), where);
+                          joined(race, all[k].leaders, "or"), where(k));
   }
   return text.empty() ? "Nothing can run here." : text + ".";
 }
