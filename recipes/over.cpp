@@ -36,7 +36,7 @@ void add_keys(std::vector<Known>& all, const std::string& prefix, const FieldTab
   };
   add(table.fields);
   if (table.kinds != nullptr)
-    for (const Kind& kind : table.kinds()) add(kind.fields);
+    for (const FieldTable::Kind& kind : table.kinds()) add(kind.fields);
 }
 
 std::vector<Known> known_keys() {
@@ -206,8 +206,7 @@ OverAxis over_axis(const std::string& text, bool linear) {
   if (axis.step > 0 &&
       std::ranges::any_of(axis.values, [](double v) { return v != std::round(v); }))
     throw UsageError(fmt::format("--over {}: this key takes whole numbers", key.path));
-  const auto repeated = std::ranges::unique(axis.values);
-  axis.values.erase(repeated.begin(), repeated.end());
+  axis.values.erase(std::unique(axis.values.begin(), axis.values.end()), axis.values.end());
   if (axis.values.size() < 2 || !std::ranges::is_sorted(axis.values))
     throw UsageError(
         fmt::format("--over {}: two values or more are needed, in ascending order", key.path));
