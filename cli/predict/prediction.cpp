@@ -80,7 +80,7 @@ Timing timing_of(const RunSpec& spec, const VirtualOptions& options, std::size_t
           .seconds = end.seconds * scale,
           .bytes = static_cast<double>(end.bytes) * scale,
           .gradients = gradients * scale,
-          .idle_share = idle / (end.seconds * spec.workers)};
+          .idle_share = std::max(0.0, idle / (end.seconds * spec.workers))};  // rounding
 }
 
 Predictor::Predictor(Effort effort, std::vector<std::uint64_t> seeds)
