@@ -60,7 +60,9 @@ std::optional<double> closed_form_seconds(const RunSpec& spec, const VirtualOpti
     return std::nullopt;
   const double whole =
       std::max(*heard * network.link.port_seconds(bytes), network.link.transfer_seconds(bytes));
-  const double c = (*heard > 0 ? network.link.latency_seconds : 0) + whole / B;
+  const double c = method.reduces_groups
+                       ? network.all_reduce_seconds(*heard + 1, bytes / B)
+                       : (*heard > 0 ? network.link.latency_seconds : 0) + whole / B;
   return std::max({F + G + U, B * c, c + U / B});
 }
 
