@@ -2,6 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/figure_file.hpp"
+#include "cli/predict/chart.hpp"
 #include "cli/predict/formats.hpp"
 #include "cli/recipe_options.hpp"
 #include "cli/terminal/commands.hpp"
@@ -17,11 +19,14 @@ struct PredictOptions {
   Effort effort;
   std::string over;
   bool linear = false;
+  std::string figure, width;
   Format format;
 };
 
 Exit answer(PredictOptions options) {
   if (options.linear && options.over.empty()) throw UsageError("--linear needs --over");
+  std::optional<FigureFile> figure;
+  if (!options.figure.empty()) figure.emplace(options.figure, options.width, "column");
   options.recipe.driver = "virtual";
   PredictedRecipe answer{
       .effort = options.effort, .plan = {}, .axis = {}, .seeds = {}, .rows = {}, .races = {}};
@@ -32,6 +37,7 @@ Exit answer(PredictOptions options) {
             if (!answer.axis) say_doubts(plan);
           },
           answer);
+  if (figure) return figure->save(crossover_figure(answer), /*titled=*/true), Exit::ok;
   if (options.format.json)
     print_json(to_json(answer));
   else if (options.format.csv)
@@ -69,6 +75,16 @@ void add_predict_command(CLI::App& app, Session& session) {
       ->type_name("KEY=A..B");
   command->add_flag("--linear", options->linear,
                     "The values of --over have equal distances, not equal ratios");
+  command
+      ->add_option(
+          "-o,--output", options->figure,
+          "Draw the seconds over those values, .svg or .pdf, with its data beside it as .csv")
+      ->type_name("FILE")
+      ->check(wrong_if_empty);
+  command
+      ->add_option("--width", options->width,
+                   "Of that figure: column (84 mm, default), text (174 mm) or millimetres")
+      ->type_name("WIDTH");
   add_table_options(*command, options->format);
   command->callback(
       [&session, options] { session.action = [options] { return answer(*options); }; });

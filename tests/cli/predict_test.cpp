@@ -134,6 +134,27 @@ TEST_CASE("who is fastest where, with the crossover that the formulas give") {
              ContainsSubstring("ar-sgd = d-psgd: they take the same time."));
 }
 
+TEST_CASE("who is fastest where is drawn on paper, with its numbers beside it") {
+  const Folder folder;
+  folder.write("crossing.toml", kCrossing);
+  const auto with = [&](const Words& more) {
+    Words words{"predict", "crossing.toml"};
+    words.insert(words.end(), more.begin(), more.end());
+    return folder.call(words);
+  };
+  const Words over{"--over", "network.bandwidth=1e6..1e9:4"};
+  CHECK(with({over[0], over[1], "-o", "crossing.svg"}).code == 0);
+  CHECK_THAT(folder.read("crossing.svg"), ContainsSubstring("Seconds per iteration"));
+  CHECK_THAT(folder.read("crossing.csv"), ContainsSubstring("ar-sgd,1000000,176"));
+  CHECK(with({over[0], over[1], "-o", "crossing.pdf", "--width", "text"}).code == 0);
+  CHECK_THAT(with({over[0], over[1], "-o", "crossing.png"}).err, ContainsSubstring("end in .svg"));
+  CHECK_THAT(with({"-o", "crossing.svg"}).err, ContainsSubstring("a chart needs --over"));
+  const auto two =
+      with({over[0], over[1], "-o", "two.svg", "--set", "sweep={topology=[\"ring\",\"chain\"]}"});
+  CHECK(two.code == 2);
+  CHECK_THAT(two.err, ContainsSubstring("a chart is of one setting, and this recipe has 2"));
+}
+
 TEST_CASE("long budgets are scaled from their first iterations, and limits are kept") {
   const Folder folder;
   folder.write("long.toml", kCrossing);
