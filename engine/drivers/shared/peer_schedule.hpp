@@ -38,7 +38,8 @@ class PeerSchedule {
   std::shared_ptr<const Exchange> exchange(std::int64_t number) const EXCLUDES_LOCK(mutex_);
   /// Whether all-reduces sum the messages: one of all workers, or one of each group.
   bool sums_in(std::int64_t number) const {
-    return spec_.method.hears_all_in(number) ? !spec_.method.gathers() : reduces_groups_;
+    return spec_.method.hears_all_in(number) ? !spec_.method.gathers()
+                                             : spec_.method.reduces_groups;
   }
   bool sums_all_in(std::int64_t number) const {
     return spec_.method.hears_all_in(number) && !spec_.method.gathers();
@@ -68,7 +69,6 @@ class PeerSchedule {
   const RunSpec& spec_;
   const std::shared_ptr<const MixingSchedule> mixing_;  // null: an all-reduce
   const std::uint64_t seed_;
-  const bool reduces_groups_;
   const PackedMessage form_, counted_;
   const AllReduceKind all_reduce_;
   std::shared_ptr<const Exchange>
