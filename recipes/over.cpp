@@ -121,14 +121,17 @@ std::vector<double> listed(const std::string& text, const Known& key) {
   return values;
 }
 
+// Inner values have four digits of what lies between the ends.
 std::vector<double> between(double a, double b, int count, const OverAxis& axis) {
+  const double width = std::log10(std::max(std::abs(a), std::abs(b)) / (b - a));
+  const int digits = 4 + static_cast<int>(std::clamp(std::floor(width), 0.0, 12.0));
   std::vector<double> values;
   for (int k = 0; k < count; ++k) {
     const double part = static_cast<double>(k) / (count - 1);
     const double exact = axis.logarithmic ? a * std::pow(b / a, part) : a + (b - a) * part;
-    const double rounded = std::stod(fmt::format("{:.4g}", exact));
+    const double rounded = axis.rounded(std::stod(fmt::format("{:.{}g}", exact, digits)));
     const bool inner = k > 0 && k < count - 1;
-    values.push_back(inner ? axis.rounded(rounded) : k == 0 ? a : b);
+    values.push_back(inner ? std::clamp(rounded, a, b) : k == 0 ? a : b);
   }
   return values;
 }

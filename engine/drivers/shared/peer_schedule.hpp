@@ -26,9 +26,9 @@ class PeerSchedule {
     /// the weights as floats does.
     std::vector<double> excess;
     // Where groups average by an all-reduce (Method::reduces_groups); else empty.
-    WorkerGroups groups;
-    std::vector<std::size_t> group;  // by worker: its place in `groups`
-    std::int64_t vectors = 0;        // that all workers send: vectors_sent()
+    WorkerGroups groups = {};
+    std::vector<std::size_t> group = {};  // by worker: its place in `groups`
+    std::int64_t vectors = 0;             // that all workers send: vectors_sent()
 
     const std::vector<int>& group_of(int worker) const {
       return groups[group[static_cast<std::size_t>(worker)]];
