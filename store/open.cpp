@@ -23,14 +23,17 @@ using sqlite::Connection;
 using sqlite::Statement;
 using sqlite::Transaction;
 
-constexpr std::array kMigrations{
-    std::string_view(kSchemaSql),  std::string_view(kSchema2Sql), std::string_view(kSchema3Sql),
-    std::string_view(kSchema4Sql), std::string_view(kSchema5Sql), std::string_view(kSchema6Sql),
-    std::string_view(kSchema7Sql), std::string_view(kSchema8Sql), std::string_view(kSchema9Sql)};
+constexpr std::array kMigrations{std::string_view(kSchemaSql),  std::string_view(kSchema2Sql),
+                                 std::string_view(kSchema3Sql), std::string_view(kSchema4Sql),
+                                 std::string_view(kSchema5Sql), std::string_view(kSchema6Sql),
+                                 std::string_view(kSchema7Sql), std::string_view(kSchema8Sql),
+                                 std::string_view(kSchema9Sql), std::string_view(kSchema10Sql)};
 // The digest of the schema that all scripts make together, so that a store is compared without
 // executing them.
 constexpr std::string_view kSchemaDigest =
-    "ba1c0aebbef5adac4aea14341b5bd61d137e618b2891953a0ff20803a7d7ce18";
+    "a9d9b6e9e5209f034c4f55b3632a44824111f66aa3e24b862c978a6b8052ff1c";
+// Stores of earlier versions have other seals, earlier_seals.cpp.
+constexpr std::int64_t kSealsSince = 9;
 constexpr int kCheckpointPages = 1000;  // 8 MB of write-ahead log
 
 bool is_all(std::span<const std::string_view> scripts) {
@@ -137,7 +140,7 @@ void migrate(const Connection& connection, std::span<const std::string_view> scr
   if (version > 0 && is_all(scripts)) refuse_while_executed(connection);
   for (std::int64_t next = version; next < target; ++next)
     connection.execute(std::string(scripts[static_cast<std::size_t>(next)]));
-  if (version > 0 && is_all(scripts)) seal_again(connection);
+  if (version > 0 && version < kSealsSince && is_all(scripts)) seal_again(connection);
   connection.execute(
       fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, target));
   transaction.commit();

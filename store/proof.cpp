@@ -17,6 +17,8 @@ struct LeftPart {
   const char* name;
   const char* title;
   std::array<const char*, 2> queries;  // ?1: the run's number; null: none
+  /// Whether a run has it; null: every run. The seals of runs without it do not name it.
+  const char* exists = nullptr;
 };
 
 // The digest leaves out what acid itself changes later without executing anything: the date of a
@@ -77,6 +79,13 @@ constexpr const char* kModels =
     "SELECT a.number, f.position, f.role, f.path, f.sha256, f.bytes FROM attempts a"
     " JOIN artifacts f ON f.attempt = a.id AND a.valid_until_tick IS NULL"
     " WHERE a.run = ?1 ORDER BY a.number, f.position";
+constexpr const char* kPrediction = "SELECT made, experiment FROM predictions WHERE run = ?1";
+constexpr const char* kPredicted =
+    "SELECT position, quantity, normalised_time, mean, low, high, draws FROM predicted_values"
+    " WHERE run = ?1 ORDER BY position";
+constexpr const char* kIsPredicted =
+    "SELECT 1 FROM predictions WHERE run = ?1 UNION ALL"
+    " SELECT 1 FROM predicted_values WHERE run = ?1 LIMIT 1";
 constexpr const char* kVerifications =
     "SELECT a.number, v.time, v.host, v.equal, v.message, v.checkpoint, c.number, v.environment, "
     "v.proof"
@@ -93,6 +102,7 @@ const std::array kLeftParts{
     LeftPart{"holdings", "the record of what its workers hold", {kHoldings}},
     LeftPart{"log", "its log", {kLog}},
     LeftPart{"models", "the record of its final model", {kModels}},
+    LeftPart{kPredictionPart, "its prediction", {kPrediction, kPredicted}, kIsPredicted},
     LeftPart{"results", "the record of its results", {kResults, kWorkers}},
     LeftPart{"samples", "the record of where its samples lie", {kTicks}},
     LeftPart{"timelines", "the record of its workers' time", {kSpans}},
@@ -135,7 +145,9 @@ std::string digest_of_part(const Connection& connection, std::int64_t run, const
 
 Left left_of(const Connection& connection, std::int64_t run) {
   Left left;
-  for (const LeftPart& part : kLeftParts) left[part.name] = digest_of_part(connection, run, part);
+  for (const LeftPart& part : kLeftParts)
+    if (part.exists == nullptr || Statement(connection, part.exists).bind(run).step())
+      left[part.name] = digest_of_part(connection, run, part);
   return left;
 }
 

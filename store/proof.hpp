@@ -15,9 +15,10 @@ namespace acid {
 // all of them anew: they find accidents and careless changes, not forgeries. For this folder only.
 
 /// SHA-256 of each part of what a run's attempts left (values, events, log, and so on), without
-/// what is superseded.
+/// what is superseded, and of its prediction, if it has one.
 using Left = std::map<std::string, std::string>;
 inline constexpr const char* kExecutionPart = "execution";
+inline constexpr const char* kPredictionPart = "prediction";
 inline constexpr const char* kVerificationsPart = "verifications";
 
 /// Reads all parts, which takes as long as reading the run.

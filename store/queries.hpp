@@ -194,6 +194,9 @@ ExperimentRecord experiment_of(const Store& store, const RunSummary& run);
 /// of these runs had ended when this one was first asked for. Newest first, each once.
 std::vector<nlohmann::json> comparisons_before(const Store& store, const std::string& experiment);
 
+/// Absent when the run was not predicted, or is not there.
+std::optional<RunPrediction> prediction_of(const Store& store, const std::string& run_id);
+
 /// Oldest first; superseded ones left out. Empty also when there is no such run.
 std::vector<CheckpointRow> checkpoints_of(const Store& store, const std::string& run_id);
 /// By CheckpointRow::id, also when the file is gone. StoreError when there are none.

@@ -107,6 +107,8 @@ std::vector<std::string> broken_parts(const Connection& connection, std::int64_t
   for (const auto& [part, digest] : left)
     if (parts.value(part, json()) != json(digest))
       broken.push_back(not_as_written(title_of_part(part)));
+  if (parts.contains(kPredictionPart) && !left.contains(kPredictionPart))
+    broken.push_back(not_as_written(title_of_part(kPredictionPart)));
   if (broken.empty() || broken.size() == left.size())
     return {not_as_written("the seal of what it left")};
   return broken;

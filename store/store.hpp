@@ -138,6 +138,22 @@ struct Verification {
   std::string proof = {};            // verified_state() of what was verified; empty: as it is now
 };
 
+/// What a number of a run was predicted to be.
+struct PredictedValue {
+  std::string quantity;                   // "seconds", "bytes", or a metric
+  std::optional<double> normalised_time;  // of an evaluation; absent: of the whole run
+  double mean = 0, low = 0, high = 0;     // low to high: one further run with a chance of 90 %
+  std::vector<double> draws;
+};
+
+struct RunPrediction {
+  std::string run;         // id
+  std::string experiment;  // id of the one whose simulated runs it is made from; empty: none
+  std::vector<PredictedValue> values;
+  std::string made = {};  // UTC; the store sets it
+  bool is_late = false;   // said to be made after the run's first attempt began: not a prediction
+};
+
 /// Another process has executed the run meanwhile: what the caller knew of it no longer holds.
 class Overtaken : public StoreError {
  public:
@@ -164,6 +180,10 @@ class Store {
   /// process executes them; a run that is listed twice keeps its first place. An experiment that
   /// exists already becomes the newest and holds exactly these runs.
   void add_experiment(const ExperimentRecord& experiment, const std::vector<RunRecord>& runs);
+
+  /// Stores predictions of known runs, in one transaction. A run that has been begun gets none, and
+  /// one that has a prediction keeps it. Returns how many were stored.
+  std::size_t add_predictions(const std::vector<RunPrediction>& predictions);
 
   /// Opens a new attempt: state running, lease, number = last + 1. In the same transaction, what
   /// earlier attempts of the run recorded is superseded: all of it, or with `continued` what lies
