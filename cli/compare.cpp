@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/predict/scores.hpp"
 #include "cli/terminal/commands.hpp"
 #include "recipes/seeds.hpp"
 #include "reports/compare_settings.hpp"
@@ -22,6 +23,7 @@ struct Options {
   bool details = false;
   std::optional<std::string> pivot;  // "true": --pivot without =ROWS:COLUMNS
   bool only_changed = false;
+  bool predicted = false;
 };
 
 void print_changes(const SettingsDiff& diff, const Format& format) {
@@ -33,6 +35,19 @@ void print_changes(const SettingsDiff& diff, const Format& format) {
     print_data(to_markdown(diff));
   else
     print_data(to_text(diff, colour_on_standard_output(), lines_of_standard_output()));
+}
+
+void print_scores(const Comparison& comparison, const PredictionScores& scores,
+                  const Format& format) {
+  require_scores(scores);
+  if (format.json)
+    print_json(to_json(comparison, scores));
+  else if (format.csv)
+    print_data(to_csv(values_table(comparison, scores)));
+  else if (format.markdown)
+    print_data(to_markdown(scores_table(comparison, scores)));
+  else
+    print_data(to_text(comparison, scores, lines_of_standard_output()));
 }
 
 std::string_view form_asked(const Options& options) {
@@ -60,6 +75,10 @@ Exit compare_runs(const Session& session, const Options& options) {
     return Exit::ok;
   }
   const Comparison comparison = compare(store, runs, asked);
+  if (options.predicted) {
+    print_scores(comparison, score_predictions(store, comparison), options.format);
+    return Exit::ok;
+  }
   FormRequest request{.metrics = asked.metrics,
                       .keys = {},
                       .caption = options.caption,
@@ -159,6 +178,10 @@ void add_layout_options(CLI::App& command, Options& options) {
                   "the table")
       ->type_name("TEXT")
       ->needs(latex);
+  CLI::Option* const predicted = command.add_flag(
+      "--predicted", options.predicted,
+      "Instead: what 'acid run --predict' stored before the runs began, beside what they did:\n"
+      "errors, how many values are inside their 90 % intervals, and CRPS");
   CLI::Option* const changed = command.add_flag(
       "--only-changed", options.only_changed,
       "Instead: the settings that differ between any runs, and what differs in how they\n"
@@ -166,6 +189,9 @@ void add_layout_options(CLI::App& command, Options& options) {
   for (const char* other : {"--baseline", "--metric", "--at", "--target", "--by", "--latex",
                             "--details", "--pivot", "--best-over"})
     changed->excludes(other);
+  for (const char* other : {"--baseline", "--at", "--target", "--latex", "--details", "--pivot",
+                            "--best-over", "--only-changed"})
+    predicted->excludes(other);
 }
 
 }  // namespace

@@ -1,25 +1,18 @@
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
-#include <cstdint>
-#include <cstring>
 #include <memory>
+#include <set>
 
 #include "cli/execution_options.hpp"
 #include "cli/plan_records.hpp"
-#include "cli/processes/child.hpp"
+#include "cli/predict/before.hpp"
 #include "cli/processes/launcher.hpp"
-#include "cli/processes/machine.hpp"
 #include "cli/recipe_options.hpp"
+#include "cli/requirements.hpp"
 #include "cli/terminal/commands.hpp"
-#include "engine/base/module.hpp"
 #include "engine/base/names.hpp"
-#include "engine/models/model.hpp"
-#include "engine/python/model_templates.hpp"
 #include "reports/compare.hpp"
 #include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
@@ -32,6 +25,7 @@ struct RunOptions {
   RecipeOptions recipe;
   ExecutionOptions execution;
   bool force = false;
+  bool predict = false;
 };
 
 struct Work {
@@ -54,32 +48,6 @@ Work work_of(const std::vector<RunSummary>& runs, bool force, bool awaited) {
   return work;
 }
 
-// With execution.mpi.launcher = "none" the user has started acid once per worker. All processes but
-// rank 0 become workers here and wait for the worker that rank 0 starts, even if it has nothing to
-// do.
-bool is_awaited(const std::vector<RunSettings>& runs, const std::string& worker) {
-  const auto process = launched_process(Surroundings::of_this_process().environment);
-  if (!process || process->size < 2 || runs.empty()) return false;
-  const std::optional<MpiSettings>& mpi = runs.front().execution.mpi;
-  if (!mpi || mpi->launcher != "none") return false;
-  if (runs.size() > 1)
-    throw UsageError(
-        fmt::format("with execution.mpi.launcher = \"none\" a recipe must ask for one run, since "
-                    "MPI starts only once in a process; this one asks for {}: name one algorithm "
-                    "and one seed, or use launcher = \"mpirun\"",
-                    runs.size()));
-  if (process->rank == 0) return true;
-  std::vector<std::string> words{worker, "--mpi"};
-  const auto more = start_words(*mpi);
-  words.insert(words.end(), more.begin(), more.end());
-  ModelTemplates::end();
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  execv(worker.c_str(), arguments.data());
-  throw Error(fmt::format("cannot start {}: {}", worker, std::strerror(errno)));
-}
-
 void say_what_is_done(const Work& work, std::size_t runs) {
   std::string done;
   if (work.finished > 0) done = fmt::format("{} of {} runs already finished", work.finished, runs);
@@ -87,67 +55,6 @@ void say_what_is_done(const Work& work, std::size_t runs) {
     done += work.finished > 0 ? fmt::format(" and {} diverged", work.diverged)
                               : fmt::format("{} of {} runs already diverged", work.diverged, runs);
   if (!done.empty()) say(done + " (--force runs them again)");
-}
-
-// Throws when LibTorch is missing and runs of the plan need it on this host. Under MPI it may be on
-// other hosts.
-void require_model_runtime(const std::vector<RunSettings>& runs, const std::string& recipe) {
-  const std::string path = module_path(model_module());
-  const bool wanted = std::ranges::any_of(runs, [](const RunSettings& run) {
-    return !run.execution.mpi && !run.task.model.is_null() &&
-           find_model(text(run.task.model, "kind"))->build != nullptr;
-  });
-  if (wanted && access(path.c_str(), F_OK) != 0)
-    throw UsageError(fmt::format("{} trains a model, and there is no '{}': {}; {}", recipe, path,
-                                 model_module().users, remedy(model_module())));
-}
-
-// Throws when this machine has no room for the processes of a run. Otherwise very many would be
-// started before the first of them reports it.
-void require_room(const std::vector<RunSettings>& runs) {
-  constexpr std::int64_t kBytesOfProcess = 30'000'000;  // of MPI and the program, without a model
-  std::int64_t most = 0;
-  for (const RunSettings& run : runs)
-    if (const auto& mpi = run.execution.mpi;
-        mpi && mpi->launcher == "mpirun" && mpi->hosts.empty() && mpi->hostfile.empty())
-      most = std::max<std::int64_t>(most, run.workers);
-  const std::int64_t memory = available_memory_bytes();
-  rlimit processes{};
-  getrlimit(RLIMIT_NPROC, &processes);
-  std::int64_t room = memory > 0 ? memory / kBytesOfProcess : INT64_MAX;
-  const bool by_memory =
-      processes.rlim_cur == RLIM_INFINITY || room < static_cast<std::int64_t>(processes.rlim_cur);
-  if (!by_memory) room = static_cast<std::int64_t>(processes.rlim_cur);
-  if (most <= room) return;
-  throw UsageError(fmt::format(
-      "{} workers under mpi are as many processes on this machine, which has room for about {} "
-      "({}); use fewer workers, several machines (execution.mpi.hosts), or the driver virtual",
-      most, room,
-      by_memory ? fmt::format("{} of memory", format_bytes(static_cast<double>(memory)))
-                : "its limit of processes, ulimit -u"));
-}
-
-void require_launcher(const std::vector<RunSettings>& runs, const std::string& worker) {
-  const auto launched = std::ranges::find_if(runs, [](const RunSettings& run) {
-    return run.execution.mpi && run.execution.mpi->launcher != "none";
-  });
-  if (launched == runs.end()) return;
-  launch_command(*launched, {worker}, Surroundings::of_this_process());
-  require_room(runs);
-}
-
-// Throws when a run of the plan needs a GPU on this host and there is none.
-void require_device(const std::vector<RunSettings>& runs, const std::string& worker) {
-  const bool wanted = std::ranges::any_of(
-      runs, [](const RunSettings& run) { return !run.execution.mpi && run.execution.cuda; });
-  if (!wanted) return;
-  constexpr double kPatienceSeconds = 60;
-  const Captured answer = capture({worker, "--environment"}, kPatienceSeconds);
-  const auto surroundings = nlohmann::json::parse(answer.output, nullptr, false);
-  if (!surroundings.is_object()) return;  // the run itself will report the failure
-  const auto cuda = surroundings.find("cuda");
-  if (cuda != surroundings.end() && cuda->contains("error"))
-    throw UsageError(cuda->at("error").get<std::string>());
 }
 
 std::vector<std::string> ids_of(const std::vector<RunRecord>& runs) {
@@ -222,6 +129,90 @@ Searched search(const Plan& plan, const ExperimentRecord& experiment,
   return {Exit::ok, select(runs, asked.cells, asked.keys, asked.metric, {})};
 }
 
+/// Predicts those runs of a plan that want it, have not begun, and have no prediction yet. Returns
+/// another exit than ok where nothing may be executed.
+class Predicting {
+ public:
+  Predicting(const Plan& plan, const RecipeOptions& recipe, const ExecutorOptions& executor)
+      : plan_(plan), recipe_(recipe), executor_(executor) {}
+
+  Exit before(const std::vector<RunRecord>& runs, const std::string& command_line,
+              AtWork& at_work) {
+    const std::vector<std::string> groups = wanted(runs);
+    if (groups.empty()) return Exit::ok;
+    const SimulatedPlan simulated =
+        simulated_plan(plan_, groups, [&](const std::vector<std::string>& overrides) {
+          RecipeOptions more = recipe_;
+          more.driver.clear();
+          more.overrides.insert(more.overrides.end(), overrides.begin(), overrides.end());
+          return more.compile();
+        });
+    const ExperimentRecord experiment = experiment_record(simulated.plan, command_line);
+    if (simulated.is_executed)
+      if (const Exit exit = simulate(simulated, experiment, at_work); exit != Exit::ok) return exit;
+    const Store store(executor_.store_folder, Store::Access::read);
+    predictions_ = predictions_of(store, simulated, experiment.id, runs);
+    return Exit::ok;
+  }
+
+  /// The runs of the plan are in the store, and none has begun since.
+  void store() const {
+    if (predictions_.empty()) return;
+    const std::size_t stored =
+        Store(executor_.store_folder, Store::Access::write).add_predictions(predictions_);
+    say(fmt::format("predicted: {} of {} runs; 'acid compare --predicted' scores them", stored,
+                    predictions_.size()));
+  }
+
+ private:
+  std::vector<std::string> wanted(const std::vector<RunRecord>& runs) const {
+    const Store store(executor_.store_folder, Store::Access::write);
+    RunFilter known;
+    known.ids = ids_of(runs);
+    std::set<std::string> begun;
+    for (const RunSummary& run : list_runs(store, known))
+      if (run.state != RunState::planned) begun.insert(run.id);
+    std::vector<std::string> groups;
+    std::size_t late = 0;
+    for (const RunRecord& run : runs) {
+      if (!settings_from(run.settings).execution.predict || prediction_of(store, run.id)) continue;
+      if (begun.contains(run.id))
+        ++late;
+      else if (std::ranges::find(groups, run.group) == groups.end())
+        groups.push_back(run.group);
+    }
+    if (late > 0)
+      say(fmt::format("acid: warning: {} cannot be predicted any more, since {} begun before",
+                      counted(late, "run"), late == 1 ? "it has" : "they have"));
+    return groups;
+  }
+
+  Exit simulate(const SimulatedPlan& simulated, const ExperimentRecord& experiment,
+                AtWork& at_work) const {
+    const std::vector<RunRecord> records = run_records(simulated.plan.runs);
+    const std::vector<std::string> ids = ids_of(records);
+    Store(executor_.store_folder, Store::Access::write).add_experiment(experiment, records);
+    at_work.on(ids);
+    say(fmt::format("prediction: {} simulated, experiment {}", counted(ids.size(), "run"),
+                    experiment.name));
+    ExecutorOptions executor = executor_;
+    executor.fresh = false;
+    const Store store(executor.store_folder, Store::Access::read);
+    const Ended ended = execute_runs(executor, store, ids, false);
+    if (ended.executed.interrupted) return ended.executed.exit;
+    const std::vector<RunSummary> summaries = run_summaries(store, ids);
+    if (std::ranges::all_of(summaries, is_over)) return Exit::ok;
+    say("some simulated runs have no outcome, so nothing is predicted, and nothing else is run: "
+        "the same command goes on with them");
+    return worse(ended.executed.exit, Exit::run_failed);
+  }
+
+  const Plan& plan_;
+  const RecipeOptions& recipe_;
+  const ExecutorOptions& executor_;
+  std::vector<RunPrediction> predictions_;
+};
+
 std::vector<PlannedRun> chosen_runs(const PlannedSearch& search, const Selection& selection) {
   std::vector<PlannedRun> chosen;
   for (const PlannedRun& run : search.finals)
@@ -229,7 +220,8 @@ std::vector<PlannedRun> chosen_runs(const PlannedSearch& search, const Selection
   return chosen;
 }
 
-Exit run(const Session& session, const RunOptions& options) {
+Exit run(const Session& session, RunOptions options) {
+  if (options.predict) options.recipe.overrides.push_back("execution.predict=true");
   const Plan plan = options.recipe.compile();
   say_warnings(plan);
   ExecutorOptions executor = options.execution.executor;
@@ -237,9 +229,7 @@ Exit run(const Session& session, const RunOptions& options) {
   executor.worker = worker_program();
   std::vector<RunSettings> runs;
   for (const PlannedRun& planned : plan.runs) runs.push_back(settings_from(planned.settings));
-  require_model_runtime(runs, plan.recipe_path);
-  require_launcher(runs, executor.worker);
-  require_device(runs, executor.worker);
+  require_what_runs_need(runs, plan.recipe_path, executor.worker);
   const bool awaited = is_awaited(runs, executor.worker);
   executor.store_folder = session.store_folder;
   executor.fresh = options.force;
@@ -256,8 +246,16 @@ Exit run(const Session& session, const RunOptions& options) {
     ids = ids_of(finals);
     records.insert(records.end(), finals.begin(), finals.end());
   }
+  Predicting predicting(plan, options.recipe, executor);
+  const auto wanted = [&](const RunRecord& run) { return !run.is_search; };
+  std::vector<RunRecord> compared;
+  std::ranges::copy_if(records, std::back_inserter(compared), wanted);
+  if (const Exit exit = predicting.before(compared, session.command_line, at_work);
+      exit != Exit::ok)
+    return exit;
   Store(session.store_folder, Store::Access::write).add_experiment(experiment, records);
   at_work.on(ids_of(records));
+  predicting.store();
 
   const Store store(session.store_folder, Store::Access::read);
   const Ended ended = execute_runs(executor, store, ids, awaited);
@@ -281,6 +279,10 @@ void add_run_command(CLI::App& app, Session& session) {
   command->add_flag("--force", options->force,
                     "Run everything from its beginning, also what has finished before; earlier "
                     "results give way at once");
+  command->add_flag("--predict", options->predict,
+                    "Store a prediction of each run before it begins, made from simulated runs "
+                    "with other seeds; 'acid compare --predicted' scores it. Short for --set "
+                    "execution.predict=true");
   add_store_option(*command, session);
   command->callback([&session, options] {
     session.action = [&session, options] { return run(session, *options); };

@@ -101,6 +101,10 @@ json check_execution(Checker& checker, const Node* node) {
   complete_cost(model["cost"]);
   check_durations(checker, simulated, model);
   check_mpi(checker, member(node, "mpi"), execution["mpi"]);
+  if (execution.contains("predict_runs") && execution["predict_runs"] == 1)
+    checker.diagnostics().error(member(node, "predict_runs")->place,
+                                "execution.predict_runs = 1: one run has no interval",
+                                "write at least 2, or 0 to predict seconds and bytes alone");
   // Other runs do not have it: they were digested before there was such a table.
   for (const DriverEntry& driver : driver_catalog())
     if (table_of("execution").find(driver.name)->added && execution["driver"] != driver.name)

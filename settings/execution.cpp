@@ -248,9 +248,23 @@ constexpr Fields kExecution = fields<Execution>(
                                    at_least(0).at_most(1e6))
          .added()
          .placement(),
+     key<&Execution::predict>(
+         "predict", "false",
+         "acid run predicts each run before it begins: seconds, bytes and losses, which acid "
+         "compare --predicted scores; execution.virtual describes the machine")
+         .later()
+         .placement(),
+     key<&Execution::predict_runs>(
+         "predict_runs", "5",
+         "simulated runs, with other seeds, that a prediction is made from; 0: seconds and bytes "
+         "alone, from the clock",
+         at_least(0).at_most(1000))
+         .later()
+         .placement()
+         .unused(&use::predict_runs),
      section<kVirtual, &Execution::simulation>("virtual",
                                                "simulated time: what gradients and messages take")
-         .unused(&use::without_driver<DriverKind::virtual_time>),
+         .unused(&use::simulated_time),
      section<kThreads, &Execution::threads>("threads", "a thread per worker")
          .unused(&use::without_driver<DriverKind::threads>),
      section<kMpi, &Execution::mpi>("mpi", "a process per worker")

@@ -76,6 +76,8 @@ struct ExecutionSettings {
   double max_backlog = 4;
   std::optional<double> max_load;  // of the busiest worker, from plans; absent: any
   int max_restarts = 3;
+  bool predict = false;  // acid run predicts its runs before they begin
+  int predict_runs = 5;  // that are simulated for it; 0: losses are not predicted
   VirtualOptions simulation;  // but for its threads, which are no setting
   ThreadsSettings threads;
   std::optional<MpiSettings> mpi;  // there for that driver, and for no other

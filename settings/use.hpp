@@ -103,6 +103,12 @@ template <DriverKind driver>
 const char* without_driver(const Run& run) {
   return unless(run.settings.execution.driver == driver, entry_of(driver).unused);
 }
+inline const char* simulated_time(const Run& run) {
+  return run.settings.execution.predict ? nullptr : without_driver<DriverKind::virtual_time>(run);
+}
+inline const char* predict_runs(const Run& run) {
+  return unless(run.settings.execution.predict, "execution.predict is false");
+}
 inline const char* gradient_clock(const Run& run) {
   return unless(pairwise(run), "the rounds of a synchronous method have durations");
 }

@@ -17,9 +17,9 @@ using sqlite::Transaction;
 /// The number of a run that has neither a prediction nor an attempt.
 std::optional<std::int64_t> unbegun(const sqlite::Connection& connection, const std::string& id) {
   Statement find(connection,
-                 "SELECT number FROM runs WHERE id = ?"
-                 " AND NOT EXISTS (SELECT 1 FROM attempts WHERE run = number)"
-                 " AND NOT EXISTS (SELECT 1 FROM predictions WHERE run = number)");
+                 "SELECT r.number FROM runs r WHERE r.id = ?"
+                 " AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.run = r.number)"
+                 " AND NOT EXISTS (SELECT 1 FROM predictions p WHERE p.run = r.number)");
   if (!find.bind(id).step()) return std::nullopt;
   return find.integer(0);
 }

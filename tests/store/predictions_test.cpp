@@ -32,11 +32,17 @@ TEST_CASE("a prediction is stored before its run begins, or not at all") {
   CHECK(inspect_store(one.store).empty());
   CHECK(number(one.store, "SELECT count(*) FROM prediction_list") == 2);
 
-  const OneRun late;
-  Store store(late.temp.store(), Store::Access::write);
-  store.end_attempt(begin(store, late.run.id), ended_as(RunState::failed));
-  CHECK(store.add_predictions({{late.run.id, "", kValues}}) == 0);
-  CHECK_FALSE(prediction_of(store, late.run.id));
+  // The second run begins twice, the first and the third never.
+  const ScratchFolder temp;
+  const std::vector<RunRecord> runs{make_run(1), make_run(2), make_run(3)};
+  Store store = make_store(temp.store(), runs);
+  for (int attempts = 0; attempts < 2; ++attempts)
+    store.end_attempt(begin(store, runs[1].id), ended_as(RunState::failed));
+  CHECK(store.add_predictions(
+            {{runs[1].id, "", kValues}, {runs[2].id, "", kValues}, {runs[0].id, "", kValues}}) ==
+        2);
+  CHECK_FALSE(prediction_of(store, runs[1].id));
+  CHECK(prediction_of(store, runs[0].id));
 }
 
 TEST_CASE("a prediction that was written into a store later is found out") {

@@ -1,0 +1,177 @@
+#include "cli/predict/before.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "cli/predict/prediction.hpp"
+#include "engine/recorder/metrics.hpp"
+#include "settings/run_spec.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::size_t kClockDraws = 10;
+
+const std::vector<PlannedRun>& compared_runs(const Plan& plan) {
+  return plan.search ? plan.search->finals : plan.runs;
+}
+
+std::vector<std::uint64_t> other_seeds(const Plan& plan, std::size_t count) {
+  std::set<std::uint64_t> taken(plan.seeds.begin(), plan.seeds.end());
+  if (plan.search) taken.insert(plan.search->seeds.begin(), plan.search->seeds.end());
+  std::vector<std::uint64_t> seeds;
+  for (std::uint64_t seed = 1; seeds.size() < count; ++seed)
+    if (!taken.contains(seed)) seeds.push_back(seed);
+  return seeds;
+}
+
+// By group of one plan, the group of the other at the same place.
+std::map<std::string, std::string> twins_of(const Plan& plan, const Plan& simulated) {
+  std::map<std::string, std::string> twins;
+  bool alike = plan.cells.size() == simulated.cells.size();
+  for (std::size_t i = 0; alike && i < plan.cells.size(); ++i) {
+    const PlannedCell &one = plan.cells[i], &twin = simulated.cells[i];
+    alike = one.settings == twin.settings && one.algorithm == twin.algorithm;
+    twins[one.group] = twin.group;
+  }
+  if (plan.search) alike = alike && plan.search->cells.size() == simulated.search->cells.size();
+  for (std::size_t i = 0; alike && plan.search && i < plan.search->cells.size(); ++i) {
+    const auto &values = plan.search->cells[i], &others = simulated.search->cells[i];
+    alike = values.size() == others.size();
+    for (std::size_t k = 0; alike && k < values.size(); ++k) twins[values[k]] = others[k];
+  }
+  if (!alike)
+    throw UsageError(
+        "the recipe cannot be predicted: under the virtual driver its sweep or search has other "
+        "cells; run it without --predict and execution.predict");
+  return twins;
+}
+
+/// What a run ended with, and its evaluations.
+struct Simulation {
+  std::optional<double> seconds, bytes, iteration_seconds;
+  std::map<std::string, std::vector<SeriesPoint>> evaluations;  // by metric
+};
+
+Simulation clock_of(const PlannedRun& run) {
+  const RunSettings settings = settings_from(run.settings);
+  const Topology graph = topology_of(settings);
+  const Timing timing =
+      timing_of(spec_from(settings, graph), settings.execution.simulation,
+                static_cast<std::size_t>(run.parameters), std::numeric_limits<double>::infinity());
+  return {timing.seconds, timing.bytes, timing.iteration_seconds, {}};
+}
+
+Simulation read_simulation(const Store& store, const RunSummary& run) {
+  Simulation found;
+  if (run.state == RunState::finished) {
+    found.seconds = run.progress.seconds;
+    found.bytes = static_cast<double>(run.progress.bytes);
+    if (run.progress.gradients > 0)
+      found.iteration_seconds =
+          run.progress.seconds * run.workers / static_cast<double>(run.progress.gradients);
+  }
+  for (Series& series : read_series(store, run.id, {}, /*whole_run_only=*/true))
+    if (const Metric* const metric = find_metric(series.metric);
+        metric != nullptr && (metric->of == MetricOf::mean || metric->of == MetricOf::held_out))
+      found.evaluations[series.metric] = std::move(series.points);
+  return found;
+}
+
+// Nothing where a draw is not finite.
+void add_value(const std::string& quantity, std::optional<double> time,
+               const std::vector<double>& draws, std::vector<PredictedValue>& values) {
+  for (const double draw : draws)
+    if (!std::isfinite(draw)) return;
+  const Range range = range_of(draws);
+  values.push_back({quantity, time, range.mean, range.low, range.high, draws});
+}
+
+// The last evaluation is that of a run's end, wherever it is; the others are at equal places.
+void add_evaluations(const std::string& metric, const std::vector<Simulation>& draws,
+                     std::vector<PredictedValue>& values) {
+  std::vector<const std::vector<SeriesPoint>*> series;
+  for (const Simulation& one : draws)
+    if (const auto found = one.evaluations.find(metric);
+        found != one.evaluations.end() && !found->second.empty())
+      series.push_back(&found->second);
+  if (series.size() < draws.size()) return;
+  std::size_t fewest = series.front()->size();
+  for (const auto* const one : series) fewest = std::min(fewest, one->size());
+  for (std::size_t k = 0; k < fewest; ++k) {
+    std::vector<double> all;
+    double time = 0;
+    for (const auto* const one : series) {
+      const SeriesPoint& point = k + 1 < fewest ? (*one)[k] : one->back();
+      all.push_back(point.value);
+      time += point.position.normalised_time;
+    }
+    add_value(metric, time / static_cast<double>(draws.size()), all, values);
+  }
+}
+
+std::vector<PredictedValue> values_from(const std::vector<Simulation>& draws) {
+  std::vector<PredictedValue> values;
+  const std::pair<const char*, std::optional<double> Simulation::*> totals[]{
+      {"seconds", &Simulation::seconds},
+      {"iteration_seconds", &Simulation::iteration_seconds},
+      {"bytes", &Simulation::bytes}};
+  for (const auto& [name, member] : totals) {
+    std::vector<double> all;
+    for (const Simulation& one : draws)
+      if (const auto& total = one.*member) all.push_back(*total);
+    if (all.size() == draws.size()) add_value(name, {}, all, values);
+  }
+  for (const auto& [metric, evaluations] : draws.front().evaluations)
+    add_evaluations(metric, draws, values);
+  return values;
+}
+
+}  // namespace
+
+SimulatedPlan simulated_plan(const Plan& plan, const std::vector<std::string>& groups,
+                             const CompileWith& compile) {
+  std::size_t runs = 0;
+  for (const PlannedRun& run : compared_runs(plan))
+    if (std::ranges::find(groups, run.group) != groups.end())
+      runs = std::max(runs,
+                      static_cast<std::size_t>(settings_from(run.settings).execution.predict_runs));
+  const auto seeds = other_seeds(plan, runs > 0 ? runs : kClockDraws);
+  SimulatedPlan simulated{.plan = compile({"execution.driver=virtual",
+                                           fmt::format("seeds=[{}]", fmt::join(seeds, ","))}),
+                          .twins = {},
+                          .is_executed = runs > 0};
+  const auto twins = twins_of(plan, simulated.plan);
+  std::set<std::string> wanted;
+  for (const std::string& group : groups) wanted.insert(simulated.twins[group] = twins.at(group));
+  Plan& own = simulated.plan;
+  if (own.search) own.runs = std::move(own.search->finals);
+  own.search.reset();
+  std::erase_if(own.runs, [&](const PlannedRun& run) { return !wanted.contains(run.group); });
+  own.name = plan.name + ".predicted";
+  return simulated;
+}
+
+std::vector<RunPrediction> predictions_of(const Store& store, const SimulatedPlan& simulated,
+                                          const std::string& experiment,
+                                          const std::vector<RunRecord>& runs) {
+  std::map<std::string, std::vector<Simulation>> draws;
+  for (const PlannedRun& run : simulated.plan.runs)
+    draws[run.group].push_back(simulated.is_executed
+                                   ? read_simulation(store, run_summaries(store, {run.id}).front())
+                                   : clock_of(run));
+  std::map<std::string, std::vector<PredictedValue>> values;
+  for (const auto& [group, twin] : simulated.twins) values[group] = values_from(draws.at(twin));
+  std::vector<RunPrediction> predictions;
+  for (const RunRecord& run : runs)
+    if (const auto found = values.find(run.group); found != values.end() && !found->second.empty())
+      predictions.push_back(
+          {run.id, simulated.is_executed ? experiment : std::string(), found->second});
+  return predictions;
+}
+
+}  // namespace acid

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "recipes/plan.hpp"
+#include "store/queries.hpp"
+
+namespace acid {
+
+/// A recipe under the virtual driver, with seeds that no run of the recipe has. Predictions are
+/// made from its runs.
+struct SimulatedPlan {
+  Plan plan;                                 // only the runs that are needed
+  std::map<std::string, std::string> twins;  // by group of the recipe's runs: its group in `plan`
+  bool is_executed = true;                   // false: only its clock runs
+};
+
+/// The recipe with these overrides after its own.
+using CompileWith = std::function<Plan(const std::vector<std::string>& overrides)>;
+
+/// For these groups of a plan, whose runs say execution.predict. Throws RecipeError or UsageError
+/// where the recipe cannot be simulated.
+SimulatedPlan simulated_plan(const Plan& plan, const std::vector<std::string>& groups,
+                             const CompileWith& compile);
+
+/// The predictions of the runs, of groups that `simulated` knows: seconds and bytes, and each
+/// metric of the mean model at every evaluation. Where runs are executed they have ended, under
+/// this experiment. What one of them did not reach, or what is not finite, is not predicted. Blocks
+/// while the clock runs.
+std::vector<RunPrediction> predictions_of(const Store& store, const SimulatedPlan& simulated,
+                                          const std::string& experiment,
+                                          const std::vector<RunRecord>& runs);
+
+}  // namespace acid
