@@ -48,8 +48,9 @@ void add_figure_command(CLI::App& app, Session& session) {
       ->type_name(" ");
   command
       ->add_option("--chart", options->request.chart,
-                   "curve (default), overview, difference, ratio, runtime or, for one algorithm,\n"
-                   "timeline, staleness, topology, pairing, gradients, idle or holdings")
+                   "curve (default), overview, difference, ratio, runtime, crossover (seconds per\n"
+                   "iteration over a swept number) or, for one algorithm, timeline, staleness, "
+                   "topology, pairing, gradients, idle or holdings")
       ->type_name("NAME");
   command
       ->add_option("--metric", options->request.metric,

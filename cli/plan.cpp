@@ -23,6 +23,7 @@
 #include "reports/numbers.hpp"
 #include "reports/realised_rate.hpp"
 #include "reports/settings.hpp"
+#include "settings/run_settings.hpp"
 
 namespace acid {
 namespace {
@@ -272,16 +273,31 @@ std::string text_of_left_out(const Plan& plan) {
                      fmt::join(left_out_words(*cells), "\n  "));
 }
 
+// What execution.predict adds to them.
+std::string text_of_prediction(const Plan& plan) {
+  std::map<std::string, int> runs;  // by group; of a search by its first value, which has as many
+  for (const PlannedCell& cell : plan.cells)
+    for (const PlannedRun& run : plan.search ? plan.search->finals : plan.runs)
+      if (run.group == cell.group) {
+        const ExecutionSettings execution = settings_from(run.settings).execution;
+        runs[run.group] = execution.predict ? execution.predict_runs : 0;
+        break;
+      }
+  int all = 0;
+  for (const auto& [group, count] : runs) all += count;
+  return all > 0 ? fmt::format(", predicted from {} simulated ones", all) : "";
+}
+
 // The number of runs, before anything else is known.
 std::string text_of_count(const Plan& plan) {
-  if (!plan.search) return counted(plan.runs.size(), "run");
+  if (!plan.search) return counted(plan.runs.size(), "run") + text_of_prediction(plan);
   const PlannedSearch& search = *plan.search;
   return fmt::format(
       "a search of {} ({} of {} for each algorithm and setting, seeds {}, chosen by {}), then {} "
-      "of the values chosen",
+      "of the values chosen{}",
       counted(plan.runs.size(), "run"), counted(search.values, "value"),
       fmt::join(search.keys, ", "), fmt::join(search.seeds, ", "), search.metric,
-      counted(search.final_count(), "run"));
+      counted(search.final_count(), "run"), text_of_prediction(plan));
 }
 
 Exit plan(const PlanOptions& options) {

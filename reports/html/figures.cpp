@@ -8,6 +8,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
+#include "reports/html/crossover.hpp"
 #include "reports/html/curve_charts.hpp"
 #include "reports/html/runtime.hpp"
 #include "reports/html/sections.hpp"
@@ -125,6 +126,8 @@ PageFigure report_figure(const ReportData& data, const FigureRequest& request) {
         difference_forest(data, request.metric.empty() ? data.comparison.primary : request.metric);
   } else if (chart == "ratio") {
     figure = ratio_forest(data);
+  } else if (chart == "crossover") {
+    figure = crossover_figure(data);
   } else if (chart == "runtime") {
     figure = runtime_figure(data);
     figure.csv = runtime_csv(data);

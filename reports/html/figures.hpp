@@ -10,8 +10,8 @@
 namespace acid {
 
 /// The charts of a report that can be saved as files. From "timeline" on they are of one algorithm.
-inline constexpr std::array<std::string_view, 12> kFigureCharts{
-    "curve",     "overview", "difference", "ratio",     "runtime", "timeline",
+inline constexpr std::array<std::string_view, 13> kFigureCharts{
+    "curve",     "overview", "difference", "ratio",     "runtime", "crossover", "timeline",
     "staleness", "topology", "pairing",    "gradients", "idle",    "holdings"};
 
 /// The request of a chart of a report, with its runs.

@@ -33,6 +33,7 @@ constexpr std::array kSections{
     Section{"search", "Search", search_section},
     Section{"curves", "Curves", curves_section},
     Section{"time", "Where the time went", time_section},
+    Section{"predicted", "Predicted and measured", predicted_section},
     Section{"network", "Network and workers", network_section},
     Section{"data", "Who holds what", holdings_section},
     Section{"seeds", "Every run", seeds_section},
@@ -45,6 +46,7 @@ constexpr std::array kSections{
 constexpr std::array kSweepSections{
     Section{"overview", "Overview", overview_section},
     Section{"setting", "One setting", setting_section},
+    Section{"predicted", "Predicted and measured", predicted_section},
     Section{"numbers", "Every number", numbers_section, "The table of all settings"},
     Section{"data", "Who holds what", holdings_section},
     Section{"seeds", "Every run", seeds_section, "The table of all runs"},

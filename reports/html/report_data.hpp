@@ -11,6 +11,7 @@
 #include "reports/html.hpp"
 #include "reports/html/network_charts.hpp"
 #include "reports/html/page_budget.hpp"
+#include "reports/predicted.hpp"
 
 namespace acid {
 
@@ -63,6 +64,7 @@ struct ReportData {
   std::vector<int> styles;                       // of each group: one per label
   /// [group][worker]: spans of the group's first finished run that was never resumed, as kept.
   std::vector<std::vector<std::vector<Span>>> spans;
+  PredictionScores predictions;
   bool live = false;
 };
 

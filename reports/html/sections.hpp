@@ -16,6 +16,8 @@ std::string search_section(const ReportData& data);
 std::string curves_section(const ReportData& data);
 /// Timelines, runtime per gradient and staleness.
 std::string time_section(const ReportData& data);
+/// What was predicted before the runs began, and what they did; empty if nothing was.
+std::string predicted_section(const ReportData& data);
 std::string network_section(const ReportData& data);
 /// The examples of each worker; empty if all have the same, or none.
 std::string holdings_section(const ReportData& data);

@@ -97,6 +97,7 @@ const std::map<std::string, const char*> kNotExecuted{
     {"execution.device", "another device needs a GPU; worker_device.cpp, tests/cuda"},
     {"execution.threads_per_worker", "gives the same bits in tasks without LibTorch"},
     {"execution.max_restarts", "matters when a process dies: tests/cli/restart_test.cpp"},
+    {"execution.predict", "acid run does it before its runs: tests/cli/predict_run_test.cpp"},
     {"execution.mpi", "processes: tests/cli/launcher_test.cpp, mpi_run_test.cpp"},
     {"execution.threads",
      "the order of threads is no function of settings: tests/drivers/threads_test"},

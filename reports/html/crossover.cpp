@@ -1,0 +1,151 @@
+#include "reports/html/crossover.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "engine/base/error.hpp"
+#include "reports/html/line_chart.hpp"
+#include "reports/predicted.hpp"
+#include "reports/settings.hpp"
+#include "reports/text_table.hpp"
+
+namespace acid {
+namespace {
+
+constexpr double kWideRange = 8;  // from here on values are drawn in equal ratios
+
+/// An algorithm at the values of the key.
+struct TimesOfLabel {
+  Band predicted, measured;
+  std::map<std::uint64_t, std::vector<CurvePoint>> by_seed;
+};
+
+void add(Band& band, double x, double mean, double low, double high) {
+  band.x.push_back(x);
+  band.mean.push_back(mean);
+  band.low.push_back(low);
+  band.high.push_back(high);
+}
+
+double iteration_seconds(const RunSummary& run) {
+  return run.progress.seconds * run.workers / static_cast<double>(run.progress.gradients);
+}
+
+void add_group(const ReportData& data, std::size_t g, double x, TimesOfLabel& times) {
+  std::vector<double> all;
+  for (const RunSummary& run : data.comparison.groups[g].runs)
+    if (const double seconds = iteration_seconds(run); std::isfinite(seconds)) {
+      all.push_back(seconds);
+      times.by_seed[run.seed].push_back({x, seconds});
+    }
+  const Estimate measured = estimate(all);
+  if (measured.n > 0)
+    add(times.measured, x, measured.mean, measured.ci_low.value_or(measured.mean),
+        measured.ci_high.value_or(measured.mean));
+  for (const ScoredGroup& group : data.predictions.groups) {
+    if (group.group != g) continue;
+    const auto found = std::ranges::find(
+        group.values, "iteration_seconds",
+        [](const ScoredValue& one) { return std::string_view(one.predicted.quantity); });
+    if (found != group.values.end())
+      add(times.predicted, x, found->predicted.mean, std::max(0.0, found->predicted.low),
+          found->predicted.high);
+  }
+}
+
+void add_rows(std::string& csv, const std::string& label, const char* what, const Band& band) {
+  for (std::size_t k = 0; k < band.x.size(); ++k)
+    csv += csv_line({label, what, fmt::format("{}", band.x[k]), fmt::format("{}", band.mean[k]),
+                     fmt::format("{}", band.low[k]), fmt::format("{}", band.high[k])});
+}
+
+}  // namespace
+
+PageFigure draw(const CrossoverChart& chart) {
+  const bool in_bytes = chart.key.find("bytes") != std::string::npos;
+  LineChart drawn{.id = "crossover",
+                  .title = chart.title,
+                  .x_label = brief_key(chart.key),
+                  .x_ticks = in_bytes ? LineChart::Ticks::bytes : LineChart::Ticks::number,
+                  .logarithmic = true,
+                  .bands_only = true,
+                  .logarithmic_x = chart.logarithmic_x,
+                  .series = {}};
+  for (const CrossoverChart::Line& line : chart.lines) {
+    if (line.band.x.empty() && line.runs.empty()) continue;
+    ChartSeries& series = drawn.series.emplace_back();
+    series.label = line.label;
+    series.style = line.style;
+    series.seeds = line.runs;
+    series.band = line.band;
+    if (!line.band.mean.empty()) series.final = fmt::format("{:.3g}", line.band.mean.back());
+  }
+  return draw(drawn);
+}
+
+std::string crossover_key(const Comparison& comparison) {
+  std::string key;
+  if (comparison.points.size() < 2) return key;
+  for (const auto& [name, first] : comparison.points.front().settings) {
+    const bool varies = std::ranges::any_of(comparison.points, [&](const ComparedPoint& point) {
+      return std::ranges::none_of(point.settings, [&](const auto& setting) {
+        return setting.first == name && setting.second == first;
+      });
+    });
+    if (!varies) continue;
+    if (!key.empty() || !first.is_number()) return "";
+    key = name;
+  }
+  return key;
+}
+
+PageFigure crossover_figure(const ReportData& data) {
+  const Comparison& comparison = data.comparison;
+  const std::string key = crossover_key(comparison);
+  if (key.empty())
+    throw UsageError(
+        "a crossover is over one numeric key that a sweep varies, with at least two values: choose "
+        "among other settings with --where KEY=VALUE");
+  std::vector<std::pair<double, std::size_t>> places;  // value, point
+  for (std::size_t p = 0; p < comparison.points.size(); ++p)
+    for (const auto& [name, value] : comparison.points[p].settings)
+      if (name == key && value.is_number()) places.emplace_back(value.get<double>(), p);
+  std::ranges::sort(places);
+  std::vector<std::string> labels;
+  std::map<std::string, TimesOfLabel> times;
+  std::map<std::string, int> styles;
+  for (const auto& [x, p] : places)
+    for (const std::size_t g : comparison.points[p].groups) {
+      const std::string& label = comparison.groups[g].label;
+      if (!times.contains(label)) labels.push_back(label);
+      styles[label] = data.styles[g];
+      add_group(data, g, x, times[label]);
+    }
+  const bool predicted = !data.predictions.groups.empty();
+  CrossoverChart chart{.title = predicted ? "Seconds per iteration: predicted, thin: measured"
+                                          : "Seconds per iteration",
+                       .key = key,
+                       .logarithmic_x = places.front().first > 0 &&
+                                        places.back().first >= kWideRange * places.front().first,
+                       .lines = {}};
+  std::string csv = csv_line({"algorithm", "what", key, "mean", "low", "high"});
+  for (const std::string& label : labels) {
+    const TimesOfLabel& own = times.at(label);
+    CrossoverChart::Line& line = chart.lines.emplace_back();
+    line.label = label;
+    line.style = styles.at(label);
+    line.band = predicted ? own.predicted : own.measured;
+    if (predicted)
+      for (const auto& [seed, points] : own.by_seed) line.runs.push_back(points);
+    add_rows(csv, label, "predicted", own.predicted);
+    add_rows(csv, label, "measured", own.measured);
+  }
+  PageFigure figure = draw(chart);
+  figure.csv = std::move(csv);
+  return figure;
+}
+
+}  // namespace acid
