@@ -153,7 +153,8 @@ std::string notes_of(const PredictedRecipe& answer) {
   if (answer.axis)
     notes.push_back(
         "Seconds per iteration: one gradient of each worker. * is the fastest; those with ~ cannot "
-        "be told apart, as the 90 % intervals for one further run overlap.");
+        "be told apart: the difference of one further pair of runs may be 0, by its 90 % "
+        "interval.");
   const auto any = [&](auto holds) { return std::ranges::any_of(answer.rows, holds); };
   const auto is_part = [](const PredictedRow& row) {
     return row.prediction.iterations < row.prediction.budget;

@@ -15,7 +15,7 @@
 namespace acid {
 namespace {
 
-constexpr double kChance = 0.9;
+constexpr double kChance = 0.9, kEqualShare = 1e-9;
 // All of these take about a second.
 constexpr double kMostGradients = 2e6, kMostOfParts = 5e6;
 constexpr double kQuick = 2e7;
@@ -43,15 +43,29 @@ const PlannedRun& run_of(const Plan& plan, const std::string& group) {
   throw Error(fmt::format("the plan has no run of group {}", group));
 }
 
+/// Half of the interval in which one further value lies.
+double half_of(const Estimate& found) {
+  const double n = found.n;
+  return student_t_quantile((1 + kChance) / 2, n - 1) * *found.sd * std::sqrt(1 + 1 / n);
+}
+
 }  // namespace
 
 Range range_of(std::span<const double> draws) {
   const Estimate found = estimate(draws);
-  if (!found.sd) return {found.mean, std::nan(""), std::nan("")};
-  const double n = found.n;
-  const double half =
-      student_t_quantile((1 + kChance) / 2, n - 1) * *found.sd * std::sqrt(1 + 1 / n);
-  return {found.mean, std::max(0.0, found.mean - half), found.mean + half};
+  std::vector<double> all(draws.begin(), draws.end());
+  if (!found.sd) return {found.mean, std::nan(""), std::nan(""), std::move(all)};
+  const double half = half_of(found);
+  return {found.mean, std::max(0.0, found.mean - half), found.mean + half, std::move(all)};
+}
+
+bool overlap(const Range& a, const Range& b) {
+  if (a.draws.size() < 2 || a.draws.size() != b.draws.size())
+    return a.low <= b.high && b.low <= a.high;
+  std::vector<double> differences;
+  for (std::size_t k = 0; k < a.draws.size(); ++k) differences.push_back(a.draws[k] - b.draws[k]);
+  const Estimate found = estimate(differences);
+  return !(std::abs(found.mean) > half_of(found) + kEqualShare * std::abs(a.mean));
 }
 
 Timing timing_of(const RunSpec& spec, const VirtualOptions& options, std::size_t dimension,

@@ -17,10 +17,12 @@ namespace acid {
 /// 90 %: Student's t, as of a normal distribution. NaN where it is not known.
 struct Range {
   double mean = 0, low = 0, high = 0;
+  std::vector<double> draws = {};
 };
 Range range_of(std::span<const double> draws);
-/// Whether they cannot be told apart: their intervals overlap.
-inline bool overlap(const Range& a, const Range& b) { return a.low <= b.high && b.low <= a.high; }
+/// Whether they cannot be told apart. Draws at the same place have the same durations, so it is the
+/// interval of one further difference that has to hold 0; without draws the intervals overlap.
+bool overlap(const Range& a, const Range& b);
 
 /// What one run takes on the virtual driver's clock.
 struct Timing {

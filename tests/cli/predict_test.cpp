@@ -307,6 +307,18 @@ TEST_CASE("what cannot be told is not told") {
   CHECK(values_to_add(sure, [](double value) { return value; }).size() == 7);
 }
 
+TEST_CASE("draws with the same durations are compared with each other") {
+  const auto of = [](const std::vector<double>& draws) { return acid::range_of(draws); };
+  const Range slow = of({1, 2, 3, 4}), fast = of({0.9, 1.9, 2.9, 3.88});
+  CHECK(slow.low < fast.high);  // the intervals overlap
+  CHECK_FALSE(overlap(slow, fast));
+  CHECK_FALSE(overlap(fast, slow));
+  CHECK(overlap(slow, of({0.9, 2.1, 2.9, 4.1})));
+  CHECK(overlap(slow, slow));
+  CHECK(overlap(slow, of({1 + 1e-15, 2 + 1e-15, 3 + 1e-15, 4 + 1e-15})));
+  CHECK_FALSE(overlap(Range{1, 1, 1}, Range{2, 2, 2}));
+}
+
 TEST_CASE("nine of ten further runs lie in the interval of ten draws") {
   const acid::Plan plan = acid::compile_recipe("x.toml", std::string(kTask) + R"(
 workers.count = 4
