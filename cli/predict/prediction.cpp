@@ -43,20 +43,60 @@ const PlannedRun& run_of(const Plan& plan, const std::string& group) {
   throw Error(fmt::format("the plan has no run of group {}", group));
 }
 
-/// Half of the interval in which one further value lies.
-double half_of(const Estimate& found) {
+/// Half of the interval in which one further run lies.
+double half_of(const Estimate& found, double run_share) {
   const double n = found.n;
-  return student_t_quantile((1 + kChance) / 2, n - 1) * *found.sd * std::sqrt(1 + 1 / n);
+  return student_t_quantile((1 + kChance) / 2, n - 1) * *found.sd *
+         std::sqrt(run_share * run_share + 1 / n);
+}
+
+/// How far a run has come.
+struct Ran {
+  double iterations = 0, seconds = 0, bytes = 0, gradients = 0, idle = 0;
+
+  Ran operator+(const Ran& other) const {
+    return {iterations + other.iterations, seconds + other.seconds, bytes + other.bytes,
+            gradients + other.gradients, idle + other.idle};
+  }
+  Ran operator*(double factor) const {
+    return {iterations * factor, seconds * factor, bytes * factor, gradients * factor,
+            idle * factor};
+  }
+  Ran operator-(const Ran& other) const { return *this + other * -1; }
+};
+
+/// A run whose budget ends after so many iterations.
+Ran ran_for(const RunSpec& spec, const VirtualOptions& options, std::size_t dimension,
+            double iterations) {
+  RunSpec part = spec;
+  if (spec.budget.normalised_time < kNever)
+    part.budget.normalised_time = iterations;
+  else
+    part.budget.gradients = static_cast<std::int64_t>(std::ceil(iterations * spec.workers));
+  const Outcome outcome = run_clock(part, options, dimension);
+  const Position& end = outcome.position;
+  double idle = 0;
+  for (const double one : outcome.worker_idle_seconds) idle += one;
+  return {end.normalised_time, end.seconds, static_cast<double>(end.bytes),
+          static_cast<double>(end.gradients), idle};
+}
+
+/// Timing::run_share. With s for the standard deviation of half a part of P iterations, that of the
+/// draws is s √(1 + ((w − P/2) / (P/2))²), that of a run of w iterations s √(w / (P/2)).
+double share_of_run(double part, double whole) {
+  const double half = part / 2, continued = (whole - half) / half;
+  return std::sqrt(whole / half / (1 + continued * continued));
 }
 
 }  // namespace
 
-Range range_of(std::span<const double> draws) {
+Range range_of(std::span<const double> draws, double run_share) {
   const Estimate found = estimate(draws);
   std::vector<double> all(draws.begin(), draws.end());
   if (!found.sd) return {found.mean, std::nan(""), std::nan(""), std::move(all)};
-  const double half = half_of(found);
-  return {found.mean, std::max(0.0, found.mean - half), found.mean + half, std::move(all)};
+  const double half = half_of(found, run_share);
+  return {found.mean, std::max(0.0, found.mean - half), found.mean + half, std::move(all),
+          run_share};
 }
 
 bool overlap(const Range& a, const Range& b) {
@@ -65,36 +105,31 @@ bool overlap(const Range& a, const Range& b) {
   std::vector<double> differences;
   for (std::size_t k = 0; k < a.draws.size(); ++k) differences.push_back(a.draws[k] - b.draws[k]);
   const Estimate found = estimate(differences);
-  return !(std::abs(found.mean) > half_of(found) + kEqualShare * std::abs(a.mean));
+  return !(std::abs(found.mean) >
+           half_of(found, std::max(a.run_share, b.run_share)) + kEqualShare * std::abs(a.mean));
 }
 
 Timing timing_of(const RunSpec& spec, const VirtualOptions& options, std::size_t dimension,
                  double iterations) {
   const double whole = budget_of(spec);
-  const bool is_part = iterations < whole;
-  RunSpec part = spec;
-  if (is_part && spec.budget.normalised_time < kNever)
-    part.budget.normalised_time = iterations;
-  else if (is_part)
-    part.budget.gradients = static_cast<std::int64_t>(std::ceil(iterations * spec.workers));
-  const Outcome outcome = run_clock(part, options, dimension);
-  const Position& end = outcome.position;
-  double idle = 0, scale = 1;
-  for (const double one : outcome.worker_idle_seconds) idle += one;
+  const Ran part = ran_for(spec, options, dimension, std::min(iterations, whole));
+  double more = 0;
+  Ran slope;
   // Else a limit in seconds or bytes has ended it, which ends the whole run as well.
-  if (is_part && end.normalised_time >= iterations * (1 - 1e-9))
-    scale =
-        std::min({whole / iterations, spec.budget.seconds / end.seconds,
-                  spec.budget.bytes / static_cast<double>(std::max<std::int64_t>(1, end.bytes))});
-  const double each =
-      end.gradients > 0 ? static_cast<double>(end.gradients) / spec.workers : end.normalised_time;
-  const auto gradients = static_cast<double>(end.gradients);
+  if (iterations < whole && part.iterations >= iterations * (1 - kEqualShare)) {
+    slope = (part - ran_for(spec, options, dimension, iterations / 2)) * (2 / iterations);
+    more = std::min({whole - iterations, (spec.budget.seconds - part.seconds) / slope.seconds,
+                     slope.bytes > 0 ? (spec.budget.bytes - part.bytes) / slope.bytes : kNever});
+  }
+  const Ran end = part + slope * std::max(0.0, more);
+  const double each = end.gradients > 0 ? end.gradients / spec.workers : end.iterations;
   return {.iteration_seconds = end.seconds / each,
-          .gradients_per_second = gradients / end.seconds,
-          .seconds = end.seconds * scale,
-          .bytes = static_cast<double>(end.bytes) * scale,
-          .gradients = gradients * scale,
-          .idle_share = std::max(0.0, idle / (end.seconds * spec.workers))};  // rounding
+          .gradients_per_second = end.gradients / end.seconds,
+          .seconds = end.seconds,
+          .bytes = end.bytes,
+          .gradients = end.gradients,
+          .idle_share = std::max(0.0, part.idle / (part.seconds * spec.workers)),  // rounding
+          .run_share = more > 0 ? share_of_run(iterations, iterations + more) : 1};
 }
 
 Predictor::Predictor(Effort effort, std::vector<std::uint64_t> seeds)
@@ -147,10 +182,10 @@ Prediction Predictor::predict(const PlannedRun& run) {
   const auto dimension = static_cast<std::size_t>(run.parameters);
   Prediction prediction;
   prediction.budget = budget_of(spec);
-  // Whole periods, and two of them, since messages may be under way at the end of one.
-  const double period = period_of(spec.method);
-  const double periods = std::max(2.0, std::ceil(effort_.iterations.value_or(kNever) / period));
-  prediction.iterations = std::min(prediction.budget, periods * period);
+  // Both halves are whole periods.
+  const double periods = 2 * period_of(spec.method);
+  const double wanted = std::ceil(effort_.iterations.value_or(kNever) / periods);
+  prediction.iterations = std::min(prediction.budget, std::max(1.0, wanted) * periods);
   prediction.closed_form = closed_form_seconds(spec, options, dimension);
   prediction.has_target = spec.budget.target.has_value();
   prediction.sends_again = spec.method.rules.floats->extra_floats().has_value();
@@ -167,7 +202,7 @@ Prediction Predictor::predict(const PlannedRun& run) {
   const auto range = [&](double Timing::*member) {
     std::vector<double> values;
     for (const Timing& one : timings) values.push_back(one.*member);
-    return range_of(values);
+    return range_of(values, timings.front().run_share);
   };
   prediction.iteration_seconds = range(&Timing::iteration_seconds);
   prediction.gradients_per_second = range(&Timing::gradients_per_second);

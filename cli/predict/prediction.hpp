@@ -18,8 +18,10 @@ namespace acid {
 struct Range {
   double mean = 0, low = 0, high = 0;
   std::vector<double> draws = {};
+  double run_share = 1;  // standard deviation of a run in that of the draws
 };
-Range range_of(std::span<const double> draws);
+/// `run_share`: see Timing.
+Range range_of(std::span<const double> draws, double run_share = 1);
 /// Whether they cannot be told apart. Draws at the same place have the same durations, so it is the
 /// interval of one further difference that has to hold 0; without draws the intervals overlap.
 bool overlap(const Range& a, const Range& b);
@@ -28,10 +30,14 @@ bool overlap(const Range& a, const Range& b);
 struct Timing {
   double iteration_seconds = 0;  // for one gradient of each worker, in the mean
   double gradients_per_second = 0, seconds = 0, bytes = 0, gradients = 0, idle_share = 0;
+  /// A run that is continued from a part varies more than runs do: their standard deviation in that
+  /// of such draws, if what iterations take is independent.
+  double run_share = 1;
 };
 
 /// The first `iterations` of a run's budget, or all of it, whichever is less. What is left of the
-/// budget is taken to go on like them.
+/// budget is taken to go on as the second half of them did, so that what happens at the start and
+/// at the end counts once.
 Timing timing_of(const RunSpec& spec, const VirtualOptions& options, std::size_t dimension,
                  double iterations);
 

@@ -208,7 +208,7 @@ TEST_CASE("long budgets are scaled from their first iterations, and limits are k
   };
   const auto whole = told({}), part = told({"--iterations", "5"});
   CHECK(whole["simulated_iterations"] == 20.0);
-  CHECK(part["simulated_iterations"] == 5.0);
+  CHECK(part["simulated_iterations"] == 6.0);  // two whole periods
   for (const char* key : {"seconds", "bytes", "gradients"})
     CHECK(part[key].get<double>() == Approx(whole[key].get<double>()));
   const auto limited = told({"--set", "budget.seconds=20"});
@@ -317,6 +317,45 @@ TEST_CASE("draws with the same durations are compared with each other") {
   CHECK(overlap(slow, slow));
   CHECK(overlap(slow, of({1 + 1e-15, 2 + 1e-15, 3 + 1e-15, 4 + 1e-15})));
   CHECK_FALSE(overlap(Range{1, 1, 1}, Range{2, 2, 2}));
+}
+
+TEST_CASE("nine of ten whole runs lie in the interval that parts of them give") {
+  for (const char* method : {"ar-sgd", "d-psgd", "ad-psgd"}) {
+    const acid::Plan plan = acid::compile_recipe(
+        "x.toml", std::string(kTask) + fmt::format("algorithms = [\"{}\"]\n", method) + R"(
+workers.count = 4
+topology.kind = "ring"
+budget.gradients = 1600
+[execution.virtual]
+compute = { kind = "lognormal", sigma = 0.4 }
+network = { latency_seconds = 0.05, bandwidth_bytes_per_second = 1e3 }
+)");
+    acid::RunSettings settings = acid::settings_from(plan.runs.at(0).settings);
+    const acid::Topology graph = topology_of(settings);
+    acid::RunSpec spec = spec_from(settings, graph);
+    const auto timing = [&](int seed, double iterations) {
+      spec.seeds = acid::Seeds(static_cast<std::uint64_t>(seed));
+      return timing_of(spec, settings.execution.simulation, 16, iterations);
+    };
+    constexpr int kTrials = 200, kDraws = 10;
+    int inside = 0;
+    for (int trial = 0; trial < kTrials; ++trial) {
+      const int first = trial * (kDraws + 1);
+      std::vector<double> parts;
+      double share = 1;
+      for (int draw = 0; draw < kDraws; ++draw) {
+        const acid::Timing part = timing(first + draw, 40);
+        parts.push_back(part.seconds);
+        share = part.run_share;
+      }
+      const Range range = acid::range_of(parts, share);
+      const double seconds = timing(first + kDraws, 1e9).seconds;
+      inside += seconds >= range.low && seconds <= range.high ? 1 : 0;
+    }
+    INFO(method);
+    CHECK(inside > 0.835 * kTrials);  // three standard errors
+    CHECK(inside < 0.965 * kTrials);
+  }
 }
 
 TEST_CASE("nine of ten further runs lie in the interval of ten draws") {
