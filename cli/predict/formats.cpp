@@ -25,10 +25,19 @@ std::string with_unit(const std::string& key, double value) {
   return format_number(value);
 }
 
+// "alternating-exponential-ring workers_per_node 8" of a table with a kind.
+std::string brief_value(const json& value) {
+  if (!value.is_object() || !value.contains("kind")) return value_text(value);
+  std::string words = value_text(value["kind"]);
+  for (const auto& [key, option] : value.items())
+    if (key != "kind") words += fmt::format(" {} {}", key, value_text(option));
+  return words;
+}
+
 std::string setting_words(const json& settings) {
   std::vector<std::string> words;
   for (const auto& [key, value] : settings.items())
-    words.push_back(fmt::format("{} {}", brief_key(key), value_text(value)));
+    words.push_back(fmt::format("{} {}", brief_key(key), brief_value(value)));
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -65,7 +74,7 @@ std::vector<std::string> keys_of(const std::vector<PredictedRow>& rows) {
 std::vector<std::string> values_of(const PredictedRow& row, const std::vector<std::string>& keys) {
   std::vector<std::string> values;
   for (const std::string& key : keys)
-    values.push_back(row.settings.contains(key) ? value_text(row.settings[key]) : kDash);
+    values.push_back(row.settings.contains(key) ? brief_value(row.settings[key]) : kDash);
   return values;
 }
 
