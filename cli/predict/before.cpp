@@ -8,8 +8,10 @@
 #include <set>
 
 #include "cli/predict/prediction.hpp"
+#include "cli/terminal/progress.hpp"
+#include "cli/terminal/session.hpp"
 #include "engine/recorder/metrics.hpp"
-#include "settings/run_spec.hpp"
+#include "settings/run_settings.hpp"
 
 namespace acid {
 namespace {
@@ -56,15 +58,6 @@ struct Simulation {
   std::optional<double> seconds, bytes, iteration_seconds;
   std::map<std::string, std::vector<SeriesPoint>> evaluations;  // by metric
 };
-
-Simulation clock_of(const PlannedRun& run) {
-  const RunSettings settings = settings_from(run.settings);
-  const Topology graph = topology_of(settings);
-  const Timing timing =
-      timing_of(spec_from(settings, graph), settings.execution.simulation,
-                static_cast<std::size_t>(run.parameters), std::numeric_limits<double>::infinity());
-  return {timing.seconds, timing.bytes, timing.iteration_seconds, {}};
-}
 
 Simulation read_simulation(const Store& store, const RunSummary& run) {
   Simulation found;
@@ -114,6 +107,16 @@ void add_evaluations(const std::string& metric, const std::vector<Simulation>& d
   }
 }
 
+std::vector<PredictedValue> values_from(const Prediction& prediction) {
+  std::vector<PredictedValue> values;
+  for (const auto& [name, range] : {std::pair("seconds", &prediction.seconds),
+                                    std::pair("iteration_seconds", &prediction.iteration_seconds),
+                                    std::pair("bytes", &prediction.bytes)})
+    if (std::isfinite(range->low))
+      values.push_back({name, {}, range->mean, range->low, range->high, range->draws});
+  return values;
+}
+
 std::vector<PredictedValue> values_from(const std::vector<Simulation>& draws) {
   std::vector<PredictedValue> values;
   const std::pair<const char*, std::optional<double> Simulation::*> totals[]{
@@ -152,6 +155,8 @@ SimulatedPlan simulated_plan(const Plan& plan, const std::vector<std::string>& g
   if (own.search) own.runs = std::move(own.search->finals);
   own.search.reset();
   std::erase_if(own.runs, [&](const PlannedRun& run) { return !wanted.contains(run.group); });
+  own.cells.clear();
+  for (const std::string& group : wanted) own.cells.push_back({.settings = {}, .group = group});
   own.name = plan.name + ".predicted";
   return simulated;
 }
@@ -159,13 +164,21 @@ SimulatedPlan simulated_plan(const Plan& plan, const std::vector<std::string>& g
 std::vector<RunPrediction> predictions_of(const Store& store, const SimulatedPlan& simulated,
                                           const std::string& experiment,
                                           const std::vector<RunRecord>& runs) {
-  std::map<std::string, std::vector<Simulation>> draws;
-  for (const PlannedRun& run : simulated.plan.runs)
-    draws[run.group].push_back(simulated.is_executed
-                                   ? read_simulation(store, run_summaries(store, {run.id}).front())
-                                   : clock_of(run));
   std::map<std::string, std::vector<PredictedValue>> values;
-  for (const auto& [group, twin] : simulated.twins) values[group] = values_from(draws.at(twin));
+  if (simulated.is_executed) {
+    std::map<std::string, std::vector<Simulation>> draws;
+    for (const PlannedRun& run : simulated.plan.runs)
+      draws[run.group].push_back(read_simulation(store, run_summaries(store, {run.id}).front()));
+    for (const auto& [group, twin] : simulated.twins) values[group] = values_from(draws.at(twin));
+  } else {
+    ReadingProgress progress(steady_clock(), "predicted", standard_error_is_terminal());
+    Predictor predictor({.draws = kClockDraws, .iterations = {}}, simulated.plan.seeds);
+    predictor.size(simulated.plan);
+    for (const auto& [group, twin] : simulated.twins) {
+      values[group] = values_from(predictor.of(simulated.plan, twin));
+      progress.show(values.size(), simulated.twins.size());
+    }
+  }
   std::vector<RunPrediction> predictions;
   for (const RunRecord& run : runs)
     if (const auto found = values.find(run.group); found != values.end() && !found->second.empty())

@@ -119,6 +119,9 @@ TEST_CASE("without simulated runs the clock predicts seconds and bytes, as acid 
     CHECK(predicted_draws(scores["runs"][k], "eval_loss").empty());
   }
   CHECK(folder.runs().size() == 2);  // nothing else was run
+  // Beside one that has begun, another algorithm is predicted alone.
+  folder.done({"run", "study.toml", "--set", "algorithms=[\"ar-sgd\",\"d-psgd\"]"});
+  CHECK(folder.told({"compare", "--predicted"})["runs"].size() == 2);
   CHECK_THAT(folder.done({"plan", "study.toml"}).out, !ContainsSubstring("simulated"));
   CHECK_THAT(folder.done({"plan", "study.toml", "--set", "execution.predict_runs=3"}).out,
              ContainsSubstring("study: 2 runs, predicted from 6 simulated ones"));
