@@ -11,6 +11,7 @@
 #include "engine/methods/method.hpp"
 #include "recipes/checker.hpp"
 #include "recipes/comparison_section.hpp"
+#include "recipes/machine_use.hpp"
 #include "recipes/methods.hpp"
 #include "recipes/parse.hpp"
 #include "recipes/reference.hpp"
@@ -33,7 +34,8 @@ class Compiler {
   Compiler(const std::string& path, Diagnostics& diagnostics)
       : out_(diagnostics),
         sections_(run_sections()),
-        checker_(diagnostics, std::filesystem::path(path).parent_path()) {}
+        checker_(diagnostics, std::filesystem::path(path).parent_path()),
+        machines_(std::filesystem::path(path).parent_path(), diagnostics) {}
 
   void compile(const Node& root, Plan& plan);
 
@@ -61,6 +63,7 @@ class Compiler {
   Diagnostics& out_;
   std::vector<std::string> sections_;
   Checker checker_;
+  Machines machines_;
   Facts facts_;
   UnusedKeys unused_;
   std::vector<std::uint64_t> seeds_;
@@ -257,9 +260,12 @@ std::vector<PlannedRun> Compiler::runs_of(Node settings, Node algorithm, const s
   algorithm.key = "algorithm";
   for (const char* elsewhere : {"label", "set", "search"}) algorithm.erase(elsewhere);
   settings.children.push_back(std::move(algorithm));
+  const Machines::Use machine = machines_.apply_to(settings);
   const Draft draft = check_sections(checker_, settings);
   const Diagnostics::Mark before = out_.mark();
+  if (machine.refusal) out_.error(machine.place, *machine.refusal);
   std::vector<PlannedRun> runs = resolve(settings, draft, label, seeds, facts_, unused_, out_);
+  if (!runs.empty()) machines_.look_at_model(machine, runs.front());
   if (out_.reported() > before.reported && (draft.broken.empty() || skips_)) {
     Diagnostics::Findings found = out_.withdraw(before);
     if (!draft.broken.empty()) return runs;  // a mistake refuses the recipe, whatever else is
@@ -371,16 +377,12 @@ std::string recipe_digest(const std::string& text, const std::vector<std::string
 Plan compile_recipe(const std::string& path, const std::string& recipe_text,
                     const std::vector<std::string>& overrides) {
   Diagnostics diagnostics(path, recipe_text, overrides);
-  Plan plan{.name = std::filesystem::path(path).stem().string(),
-            .recipe_path = path,
-            .recipe_text = recipe_text,
-            .recipe_digest = recipe_digest(recipe_text, overrides),
-            .overrides = overrides,
-            .runs = {},
-            .search = {},
-            .comparison = {},
-            .left_out = {},
-            .warnings = {}};
+  Plan plan;
+  plan.name = std::filesystem::path(path).stem().string();
+  plan.recipe_path = path;
+  plan.recipe_text = recipe_text;
+  plan.recipe_digest = recipe_digest(recipe_text, overrides);
+  plan.overrides = overrides;
   if (auto root = parse_recipe(recipe_text, diagnostics)) {
     apply_overrides(*root, overrides, diagnostics);
     Compiler(path, diagnostics).compile(*root, plan);
