@@ -25,6 +25,26 @@ inline double quantile_at(std::span<const double> values, double probability) {
   return std::lerp(values[below], values[below + 1], at - static_cast<double>(below));
 }
 
+/// Those of values that were measured, at `count` probabilities, at least two. The last one is
+/// chosen so that the mean is that of the values, as far as the one before it allows.
+inline std::vector<double> quantiles_of(std::vector<double> measured, std::size_t count) {
+  double sum = 0;
+  for (const double value : measured) sum += value;
+  const double mean = sum / static_cast<double>(measured.size());
+  std::ranges::sort(measured);
+  if (measured.size() == 1) measured.push_back(measured.front());
+  std::vector<double> values;
+  double others = 0;
+  for (std::size_t k = 0; k + 1 < count; ++k) {
+    values.push_back(
+        quantile_at(measured, static_cast<double>(k) / static_cast<double>(count - 1)));
+    others += k == 0 ? values.front() / 2 : values.back();
+  }
+  const double last = 2 * (mean * static_cast<double>(count - 1) - others);
+  values.push_back(std::max(last, values.back()));
+  return values;
+}
+
 /// The mean, which the trapezoid rule gives exactly.
 inline double mean_of_quantiles(std::span<const double> values) {
   double sum = (values.front() + values.back()) / 2;

@@ -61,6 +61,40 @@ TEST_CASE("a machine is not replaced unasked, and a name that two have is said")
   CHECK(folder.told({"machines", "show", shipped})["source"] == "made up");
 }
 
+TEST_CASE(
+    "a calibration measures gradients by workers at once, and recipes simulate what it kept") {
+  const Machines folder;
+  folder.write("small.toml", acid::test::kSmallRecipe);
+  const auto calibrated =
+      folder.done({"machines", "calibrate", "here", "small.toml", "--seconds", "0.3"});
+  CHECK_THAT(calibrated.err, ContainsSubstring("gradients of 4 workers") &&
+                                 ContainsSubstring("machine = \"here\""));
+  const auto machine = folder.told({"machines", "show", "here"});
+  CHECK(machine["model"]["parameters"] == 16);
+  REQUIRE(machine["gradients"].size() == 3);
+  for (const auto& entry : machine["gradients"]) {
+    INFO(entry.dump());
+    CHECK(entry["mean_seconds"] > 0);
+    CHECK(entry["mean_seconds"] < 0.1);
+    CHECK(entry["threads"] == 1);
+  }
+  CHECK(machine["cost"]["exchange_seconds"] > 0);
+  CHECK(machine["cost"]["sample_seconds"] > 0);
+  const auto planned =
+      folder.told({"plan", "small.toml", "--set", "execution.virtual.machine=here"});
+  for (const auto& run : planned["runs"]) {
+    const auto simulated = run["settings"]["execution"]["virtual"];
+    CHECK(simulated["network"]["gradient_seconds"] == machine["gradients"][2]["mean_seconds"]);
+    CHECK(simulated["compute"]["kind"] == "measured");
+  }
+  check_refused(folder.call({"machines", "calibrate", "here", "small.toml"}), {"--force"});
+  check_refused(
+      folder.call({"machines", "calibrate", "x", "small.toml", "--set",
+                   "execution.virtual.gradient_clock=none", "--set", "budget={normalised_time=4}",
+                   "--set", "algorithms=[{kind=\"ad-psgd\"}]", "--set", "evaluation={}"}),
+      {"no gradients"});
+}
+
 TEST_CASE("machines refuses files and names that are none, and names what was meant") {
   const Machines folder;
   folder.write("bad.toml", "date = \"2026\"\nsauce = \"x\"\n");
