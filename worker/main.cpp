@@ -177,6 +177,10 @@ Exit execute_runs(ExecuteOptions& execute, const char* program, bool more, Signa
   }
 }
 
+int measure(const std::string& order_file, bool mpi, double start_seconds) {
+  return static_cast<int>(mpi ? calibrate_mpi(order_file, start_seconds) : calibrate(order_file));
+}
+
 // `again`: the command to run after a failure for want of memory or threads, once there is more.
 int run(int argc, char** argv, std::string& again) {
   CLI::App app("The engine of acid. Use acid run.", "acid-worker");
@@ -218,7 +222,7 @@ int run(int argc, char** argv, std::string& again) {
   std::signal(SIGPIPE, SIG_IGN);
   // A file that may not grow is an error, like a full disk, not a signal.
   std::signal(SIGXFSZ, SIG_IGN);
-  if (!order_file.empty()) return static_cast<int>(calibrate(order_file));
+  if (!order_file.empty()) return measure(order_file, mpi, execute.start_seconds);
   if (only_torchscript)
     return static_cast<int>(print_torchscript(execute.store_folder, execute.run_id));
   if (only_test_set) return static_cast<int>(print_test_set(execute.store_folder, execute.run_id));
