@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "engine/drivers/mpi/all_reduce.hpp"
 
@@ -136,6 +137,8 @@ double CalibrationCrew::all_reduce_seconds(std::size_t floats) {
   const SteadyClock clock;
   const auto rounds = [&](int count) {
     const double begun = clock.seconds();
+    // Those that left the meeting first have sent their parts already.
+    for (const Mail& mail : std::exchange(early_, {})) deliver(mail);
     for (int round = 0; round < count; ++round) {
       over = false;
       for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) reduce.contribute(bucket);
