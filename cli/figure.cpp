@@ -1,12 +1,9 @@
-#include "reports/figure/figure.hpp"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 
+#include "cli/figure_file.hpp"
 #include "cli/terminal/commands.hpp"
 #include "reports/html/figures.hpp"
 
@@ -21,35 +18,9 @@ struct FigureCommand {
   std::string file = "figure.svg";
 };
 
-constexpr double kColumnMillimetres = 84, kTextMillimetres = 174;
-
-double millimetres_of(const std::string& width) {
-  if (width == "column") return kColumnMillimetres;
-  if (width == "text") return kTextMillimetres;
-  char* end = nullptr;
-  const double value = std::strtod(width.c_str(), &end);
-  if (*end != '\0' || !(value >= 20 && value <= 1000))
-    throw UsageError(fmt::format(
-        "--width {}: 'column' (84 mm), 'text' (174 mm) or 20 to 1000 millimetres", width));
-  return value;
-}
-
-void save_file(const std::string& path, const std::string& content) {
-  OutputFile file(path);
-  file.write(content);
-  file.commit();
-  print_data(path + "\n");
-}
-
 Exit figure(const Session& session, const FigureCommand& command) {
-  const std::filesystem::path path(command.file);
-  const std::string kind = path.extension().string();
-  if (kind != ".svg" && kind != ".pdf")
-    throw UsageError(fmt::format("-o {}: the name must end in .svg or .pdf", command.file));
   const bool overview = command.request.chart == "overview";
-  const double millimetres = millimetres_of(!command.width.empty() ? command.width
-                                            : overview             ? "text"
-                                                                   : "column");
+  const FigureFile file(command.file, command.width, overview ? "text" : "column");
   const Store store(session.store_folder, Store::Access::read);
   const AskedRuns asked =
       runs_where(store, resolve_runs(store, command.names, OfSearches::without), command.where);
@@ -62,11 +33,7 @@ Exit figure(const Session& session, const FigureCommand& command) {
   for (const auto& list : {notes.general, notes.of_settings})
     for (const std::string& note : list) say("note: " + note);
   if (!drawn.drawing) throw Error("there is nothing to draw");
-  Figure figure = figure_of(*drawn.drawing);
-  if (!overview) figure = with_title(std::move(figure));
-  save_file(command.file,
-            kind == ".svg" ? figure_svg(figure, millimetres) : figure_pdf(figure, millimetres));
-  save_file(std::filesystem::path(path).replace_extension(".csv").string(), drawn.csv);
+  file.save(drawn, /*titled=*/!overview);
   return Exit::ok;
 }
 

@@ -35,6 +35,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_submit_command(app, session);
   add_watch_command(app, session);
   add_plan_command(app, session);
+  add_predict_command(app, session);
   add_list_command(app, session);
   add_show_command(app, session);
   add_compare_command(app, session);

@@ -12,7 +12,7 @@
 
 namespace acid {
 
-void RecipeOptions::add_to(CLI::App& command) {
+void RecipeOptions::add_to(CLI::App& command, bool with_driver) {
   command.add_option("RECIPE", path, "The recipe, a TOML file")->required()->type_name(" ");
   command
       .add_option("--set", overrides,
@@ -20,8 +20,9 @@ void RecipeOptions::add_to(CLI::App& command) {
       ->type_name("K=V")
       ->take_all()
       ->allow_extra_args(false);
-  command.add_option("--driver", driver, "Short for --set execution.driver=…")
-      ->type_name("virtual|threads|mpi");
+  if (with_driver)
+    command.add_option("--driver", driver, "Short for --set execution.driver=…")
+        ->type_name("virtual|threads|mpi");
   command
       .add_option("--copy-of", copy_of,
                   "RECIPE is a copy of this file: relative file names in it start at the folder of "
@@ -29,14 +30,14 @@ void RecipeOptions::add_to(CLI::App& command) {
       ->type_name("FILE");
 }
 
-Plan RecipeOptions::compile() const {
+Plan RecipeOptions::compile(const OverAxis* over) const {
   std::vector<std::string> all = overrides;
   if (!driver.empty()) all.push_back("execution.driver=" + driver);
-  return load_recipe(path, all, copy_of);
+  return load_recipe(path, all, copy_of, over);
 }
 
 // If standard error has no reader any more, the command goes on.
-void say_warnings(const Plan& plan) {
+void say_doubts(const Plan& plan) {
   const auto before = std::signal(SIGPIPE, SIG_IGN);
   std::set<std::string> said;
   for (const Diagnostic& warning : plan.warnings)
@@ -49,6 +50,12 @@ void say_warnings(const Plan& plan) {
         fmt::format("acid: warning: {} of the sweep left out, since the parts do not go together; "
                     "'acid plan' says why",
                     counted(plan.left_out.size(), "cell")));
+  std::signal(SIGPIPE, before);
+}
+
+void say_warnings(const Plan& plan) {
+  say_doubts(plan);
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
   const PlannedVerdict verdict = verdict_of(plan);
   if (const std::string words = too_few_words(verdict); !words.empty())
     say(fmt::format("acid: warning: {}; write seeds = \"1-{}\"", words,

@@ -18,12 +18,14 @@ struct RecipeOptions {
   std::string driver;                  // --driver; empty: the recipe's
   std::string copy_of;                 // --copy-of; empty: not a copy
 
-  /// RECIPE, --set and --driver.
-  void add_to(CLI::App& command);
-  /// Throws RecipeError or UsageError.
-  Plan compile() const;
+  /// RECIPE, --set, --copy-of and, unless the command chooses it, --driver.
+  void add_to(CLI::App& command, bool with_driver = true);
+  /// Throws RecipeError or UsageError. `over`: as for compile_recipe().
+  Plan compile(const OverAxis* over = nullptr) const;
 };
 
+/// Prints on standard error the recipe's doubtful spots and its runs' warnings, each once.
+void say_doubts(const Plan& plan);
 /// Prints on standard error the recipe's doubtful spots, its runs' warnings, each once, and whether
 /// its seeds are too few for any verdict.
 void say_warnings(const Plan& plan);

@@ -1,26 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
-#include <map>
-#include <set>
 
-#include "engine/base/digest.hpp"
 #include "engine/base/names.hpp"
 #include "engine/methods/method.hpp"
-#include "recipes/checker.hpp"
 #include "recipes/comparison_section.hpp"
-#include "recipes/machine_use.hpp"
+#include "recipes/compiler.hpp"
 #include "recipes/methods.hpp"
-#include "recipes/parse.hpp"
 #include "recipes/reference.hpp"
-#include "recipes/refused_cells.hpp"
 #include "recipes/resolve.hpp"
-#include "recipes/search.hpp"
-#include "recipes/sections.hpp"
 #include "recipes/seeds.hpp"
-#include "recipes/sweep.hpp"
 #include "recipes/utf8.hpp"
 
 namespace acid {
@@ -29,73 +19,27 @@ namespace {
 // After this many different mistakes no more are looked for.
 constexpr std::size_t kEnoughErrors = 100;
 
-class Compiler {
- public:
-  Compiler(const std::string& path, Diagnostics& diagnostics)
-      : out_(diagnostics),
-        sections_(run_sections()),
-        checker_(diagnostics, std::filesystem::path(path).parent_path()),
-        machines_(std::filesystem::path(path).parent_path(), diagnostics) {}
-
-  void compile(const Node& root, Plan& plan);
-
- private:
-  void check_top(const Node& root);
-  void require_showable(const Node& text, const char* key);
-  void read_name(const Node& root, Plan& plan);
-  void read_seeds(const Node& root);
-  void check_labels(const Node& root);
-  void warn_of_unused_methods(const Node& root, const Plan& plan);
-  void compile_point(Node root, const SweepPoint& point, Plan& plan);
-  void compile_algorithm(const Node& point, const Node& algorithm, std::size_t index, Plan& plan);
-  std::vector<PlannedRun> runs_of(Node settings, Node algorithm, const std::string& label,
-                                  std::span<const std::uint64_t> seeds,
-                                  Diagnostics::Findings& refusals);
-  bool is_refused(const Node& algorithm, const std::string& label, Diagnostics::Findings refusals);
-  std::string usual_label(std::string_view algorithm) const;
-  void compile_cell(const Node& settings, const Node& algorithm, const std::string& label,
-                    std::size_t index, Plan& plan);
-  bool has_equal_points(const std::vector<SweepPoint>& points, const Node& algorithm,
-                        PlannedSearch& search);
-  void add(std::vector<PlannedRun> runs, std::size_t index, const Place& place,
-           std::vector<PlannedRun>& to);
-
-  Diagnostics& out_;
-  std::vector<std::string> sections_;
-  Checker checker_;
-  Machines machines_;
-  Facts facts_;
-  UnusedKeys unused_;
-  std::vector<std::uint64_t> seeds_;
-  std::optional<SearchTable> search_;
-  const SweepPoint* point_ = nullptr;  // whose cells are compiled
-  RefusedCells refused_;
-  bool skips_ = false;                    // refused cells are left out
-  std::set<std::string> broken_methods_;  // of the recipe; their mistakes are reported already
-  struct Owner {
-    std::size_t algorithm;  // index of its [[algorithms]] entry
-    std::size_t run;        // index in the list that it was added to
-  };
-  std::map<std::string, Owner> owners_;  // by digest
-};
+}  // namespace
 
 void Compiler::compile(const Node& root, Plan& plan) {
   check_top(root);
   read_name(root, plan);
   read_seeds(root);
+  plan.seeds = seeds_;
+  if (over_ != nullptr) seeds_.resize(1);  // their runs differ in nothing that is asked
   checker_.add_algorithms(recipe_methods(root.find("methods"), checker_, broken_methods_));
   check_labels(root);
   std::optional<Node> sweep;
   if (const Node* const given = root.find("sweep")) sweep = *given;
-  skips_ = sweep && take_skip_inapplicable(*sweep, out_);
+  skips_ = (sweep && take_skip_inapplicable(*sweep, out_)) || over_ != nullptr;
   const Node* const swept = sweep ? &*sweep : nullptr;
   search_ = read_search(root.find("search"), seeds_, swept, out_);
   if (search_) plan.search.emplace().seeds = search_->seeds;
-  for (const SweepPoint& point : sweep_points(swept, out_)) {
+  for (const SweepPoint& point : points_of(swept)) {
     if (out_.error_count() > kEnoughErrors || (!skips_ && refused_.reasons() > kEnoughErrors))
       break;
-    point_ = &point;
     compile_point(root, point, plan);
+    if (over_ != nullptr) value_ = (value_ + 1) % over_->values.size();
   }
   refused_.settle(swept, skips_, plan, out_);
   plan.comparison = read_comparison(root.find("comparison"), plan, checker_);
@@ -187,7 +131,25 @@ void Compiler::check_labels(const Node& root) {
   }
 }
 
+// The values of `over_` vary fastest.
+std::vector<SweepPoint> Compiler::points_of(const Node* sweep) {
+  std::vector<SweepPoint> points = sweep_points(sweep, out_);
+  if (over_ == nullptr) return points;
+  for (const Assignment& swept : points.front())
+    if (swept.key == over_->key)
+      out_.error(swept.value.key_place, fmt::format("the recipe sweeps over '{}' too", swept.key),
+                 "remove it from [sweep], or --over");
+  std::vector<SweepPoint> product;
+  for (const SweepPoint& point : points)
+    for (std::size_t k = 0; k < over_->values.size(); ++k) {
+      product.push_back(point);
+      product.back().push_back(over_->at(k));
+    }
+  return product;
+}
+
 void Compiler::compile_point(Node root, const SweepPoint& point, Plan& plan) {
+  point_ = &point;
   std::vector<std::string> roots = sections_;
   roots.emplace_back("algorithms");
   apply_assignments(root, point, Origin::sweep, roots, out_);
@@ -231,8 +193,15 @@ void Compiler::compile_algorithm(const Node& point, const Node& algorithm, std::
                "add [search] with seeds of its own");
   Diagnostics::Findings refusals;
   std::vector<PlannedRun> runs = runs_of(std::move(tree), algorithm, label, seeds_, refusals);
-  if (!is_refused(algorithm, label, std::move(refusals)))
-    add(std::move(runs), index, algorithm.place, plan.runs);
+  if (is_refused(algorithm, label, std::move(refusals)) || runs.empty()) return;
+  note_cell(runs.front().group, index, plan);
+  add(std::move(runs), index, algorithm.place, plan.runs);
+}
+
+void Compiler::note_cell(const std::string& group, std::size_t index, Plan& plan) const {
+  SweepPoint own = *point_;
+  if (over_ != nullptr) own.pop_back();
+  plan.cells.push_back({settings_of(own), value_, index, group});
 }
 
 // Notes a cell with refusals.
@@ -328,6 +297,7 @@ void Compiler::compile_cell(const Node& settings, const Node& algorithm, const s
   }
   // With fewer values than others have the algorithm would be at a disadvantage.
   if (is_refused(algorithm, label, std::move(refusals))) return;
+  if (!cell.empty()) note_cell(cell.front(), index, plan);
   add(std::move(finals), index, algorithm.place, search.finals);
   add(std::move(tries), index, algorithm.place, plan.runs);
   // An algorithm that reads no graph has one cell for all graphs.
@@ -354,47 +324,6 @@ void Compiler::add(std::vector<PlannedRun> runs, std::size_t index, const Place&
       to[owner.run].graph.swept.merge(run.graph.swept);
     }
   }
-}
-
-// Later overrides win over earlier ones. Returns whether all could be parsed.
-void apply_overrides(Node& root, const std::vector<std::string>& overrides, Diagnostics& out) {
-  for (std::size_t i = 0; i < overrides.size(); ++i)
-    if (auto override = parse_override(overrides[i], static_cast<int>(i), out)) {
-      const Place key = override->value.key_place;
-      if (auto problem =
-              assign(root, override->key, std::move(override->value), Origin::override_text))
-        out.error(key, std::move(*problem));
-    }
-}
-
-std::string recipe_digest(const std::string& text, const std::vector<std::string>& overrides) {
-  nlohmann::json whole = {text, overrides};
-  return sha256_hex(whole.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-}
-
-}  // namespace
-
-Plan compile_recipe(const std::string& path, const std::string& recipe_text,
-                    const std::vector<std::string>& overrides) {
-  Diagnostics diagnostics(path, recipe_text, overrides);
-  Plan plan;
-  plan.name = std::filesystem::path(path).stem().string();
-  plan.recipe_path = path;
-  plan.recipe_text = recipe_text;
-  plan.recipe_digest = recipe_digest(recipe_text, overrides);
-  plan.overrides = overrides;
-  if (auto root = parse_recipe(recipe_text, diagnostics)) {
-    apply_overrides(*root, overrides, diagnostics);
-    Compiler(path, diagnostics).compile(*root, plan);
-  }
-  if (diagnostics.has_errors()) throw RecipeError(diagnostics.errors());
-  plan.warnings = diagnostics.warnings();
-  return plan;
-}
-
-Plan load_recipe(const std::string& path, const std::vector<std::string>& overrides,
-                 const std::string& copy_of) {
-  return compile_recipe(copy_of.empty() ? path : copy_of, recipe_text(path), overrides);
 }
 
 }  // namespace acid

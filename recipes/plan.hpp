@@ -133,6 +133,16 @@ struct LeftOut {
   std::string reason;       // one or more sentences
 };
 
+/// An algorithm at a setting, of which something runs.
+struct PlannedCell {
+  nlohmann::json settings;    // swept values by dotted key
+  std::size_t value = 0;      // its place among those of an OverAxis
+  std::size_t algorithm = 0;  // index of its [[algorithms]] entry
+  std::string group;          // of its runs; with a search, of its first value
+};
+
+struct OverAxis;  // recipes/over.hpp
+
 /// What a recipe compiles to.
 struct Plan {
   std::string name;
@@ -145,7 +155,9 @@ struct Plan {
   std::optional<PlannedSearch> search;
   /// Its [comparison] as in ExperimentRecord (store/store.hpp); null: none. No run depends on it.
   nlohmann::json comparison = {};
-  std::vector<LeftOut> left_out = {};  // by sweep point and algorithm
+  std::vector<LeftOut> left_out = {};   // by sweep point and algorithm
+  std::vector<PlannedCell> cells = {};  // likewise; several may share their runs
+  std::vector<std::uint64_t> seeds = {};
   std::vector<Diagnostic> warnings;
 };
 
@@ -157,13 +169,16 @@ struct Plan {
 /// file, a sweep over both, an algorithm's `set` over all; also between keys that exclude each
 /// other: "budget.gradients=50" replaces budget.epochs, and "topology.kind=star" drops the options
 /// of the previous kind.
+///
+/// `over`: the recipe's [sweep] has one more key, whose values vary fastest; only the first seed
+/// has runs, and cells that cannot run are left out.
 Plan compile_recipe(const std::string& path, const std::string& recipe_text,
-                    const std::vector<std::string>& overrides = {});
+                    const std::vector<std::string>& overrides = {}, const OverAxis* over = nullptr);
 /// Reads the file and compiles it. UsageError if it cannot be read. `copy_of`: the original of
 /// which the file is a copy; it may be gone. Messages and the plan name it, and relative file names
 /// start at its folder. Empty: no copy.
 Plan load_recipe(const std::string& path, const std::vector<std::string>& overrides = {},
-                 const std::string& copy_of = {});
+                 const std::string& copy_of = {}, const OverAxis* over = nullptr);
 
 /// `acid plan --json`: {"schema_version", "name", "recipe_digest", "runs": [{id, algorithm, label,
 /// seed, digest, group, settings, graphs, examples {train, validation, test}, budget_gradients,

@@ -31,6 +31,12 @@ std::string reason_of(const Diagnostics::Findings& findings) {
 
 }  // namespace
 
+nlohmann::json settings_of(const SweepPoint& point) {
+  nlohmann::json settings = nlohmann::json::object();
+  for (const Assignment& assignment : point) settings[assignment.key] = json_of(assignment.value);
+  return settings;
+}
+
 bool take_skip_inapplicable(Node& sweep, Diagnostics& diagnostics) {
   const Node* const given = sweep.find(kSkip);
   if (given == nullptr) return false;
@@ -47,14 +53,11 @@ bool take_skip_inapplicable(Node& sweep, Diagnostics& diagnostics) {
 
 void RefusedCells::add(const SweepPoint& point, const Place& algorithm_place, std::string algorithm,
                        std::string label, Diagnostics::Findings findings) {
-  nlohmann::json settings = nlohmann::json::object();
-  for (const Assignment& assignment : point) settings[assignment.key] = json_of(assignment.value);
   std::string reason = reason_of(findings);
   reasons_.insert(reason);
-  cells_.push_back(
-      {algorithm_place,
-       {std::move(algorithm), std::move(label), std::move(settings), std::move(reason)},
-       std::move(findings)});
+  cells_.push_back({algorithm_place,
+                    {std::move(algorithm), std::move(label), settings_of(point), std::move(reason)},
+                    std::move(findings)});
 }
 
 void RefusedCells::leave_out(Plan& plan, Diagnostics& diagnostics) const {
@@ -83,7 +86,7 @@ void RefusedCells::settle(const Node* sweep, bool skip, Plan& plan,
     for (const Diagnostics::Finding& finding : cell.findings.warnings)
       diagnostics.warn(finding.place, finding.problem);
   }
-  if (skip && !cells_.empty())
+  if (skip && sweep != nullptr && !cells_.empty())
     diagnostics.error(sweep->key_place,
                       fmt::format("sweep.{} leaves nothing: no cell can run", kSkip),
                       "correct what is refused, or sweep over other values");

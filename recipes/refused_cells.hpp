@@ -38,6 +38,9 @@ class RefusedCells {
   std::set<std::string> reasons_;
 };
 
+/// The values of a sweep's point by dotted key.
+nlohmann::json settings_of(const SweepPoint& point);
+
 /// Takes skip_inapplicable out of `sweep`; reports a value that is neither true nor false.
 bool take_skip_inapplicable(Node& sweep, Diagnostics& diagnostics);
 

@@ -4,10 +4,12 @@
 #include <cmath>
 
 #include "engine/base/rng.hpp"
+#include "engine/drivers/virtual/virtual_clock.hpp"
 #include "engine/methods/listed.hpp"
 #include "engine/topology/edge_schedule.hpp"
 #include "recipes/digest.hpp"
 #include "recipes/resolver.hpp"
+#include "settings/run_spec.hpp"
 
 namespace acid {
 
@@ -16,7 +18,37 @@ using nlohmann::json;
 namespace {
 
 constexpr double kNoticeable = 0.1;  // gradients that an all-reduce takes
-constexpr double kMostDrawn = 3e8;   // edges, for spectral = "realised": some seconds
+constexpr double kMuchCheaper = 1.5;
+constexpr std::int64_t kComparedLegs = 8;
+constexpr int kMostComparedGroup = 256;  // the cost of a plan grows with its square
+constexpr double kMostDrawn = 3e8;       // edges, for spectral = "realised": some seconds
+
+// Neighbours in groups may average in two ways. Says so where the other one makes iterations much
+// shorter.
+std::optional<Problem> exchange_doubt(const RunSettings& settings, const Topology& topology,
+                                      std::size_t dimension, const PlannedRun::Graph& graph) {
+  RunSpec spec = spec_from(settings, topology);
+  if (graph.largest_group < 3 || graph.largest_group > kMostComparedGroup ||
+      cannot_reduce_groups(spec.method) != nullptr)
+    return std::nullopt;
+  const std::int64_t legs = std::max<std::int64_t>(
+      kComparedLegs, topology.schedule() ? topology.schedule()->period() : 0);
+  spec.budget = {.gradients = legs * spec.workers};
+  const auto seconds = [&](bool by_all_reduce) {
+    spec.method.reduces_groups = by_all_reduce;
+    return run_clock(spec, settings.execution.simulation, dimension).position.seconds / legs;
+  };
+  const bool reduces = graph.exchange == "all-reduce";
+  const double now = seconds(reduces), other = seconds(!reduces);
+  if (!(other * kMuchCheaper < now)) return std::nullopt;
+  const char* const better = reduces ? "messages" : "all-reduce";
+  return Problem{
+      fmt::format("neighbours average by {}: an iteration takes {:.3g} s, and by {} it would take "
+                  "{:.3g} s",
+                  reduces ? "an all-reduce in each group" : "messages", now,
+                  reduces ? "messages" : "an all-reduce in each group", other),
+      fmt::format("write exchange = \"{}\"", better)};
+}
 
 }  // namespace
 
@@ -78,6 +110,12 @@ void Resolver::look_at_exchanges(const Method& method) {
   look_at_codec(method);
   look_at_agreement(method);
   if (method.reduces_gradients && simulated) look_at_buckets(bytes);
+  if (simulated)
+    if (const auto doubt = exchange_doubt(
+            settings_, *topology_, static_cast<std::size_t>(model_->parameters), plan_.graph)) {
+      plan_.warnings.push_back(doubt->message);
+      out_.warn(place("algorithm"), *doubt);
+    }
   if (!meets(entry_->peers) || !simulated || method.saturates) return;
   const PackedMessage message = method.packed_message(travelling);
   const Load load = gossip_load(*topology_, rate, static_cast<double>(message.bytes()), model);

@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
-#include <queue>
 #include <string>
-#include <tuple>
 #include <utility>
 
-#include "engine/methods/listed.hpp"
-#include "engine/topology/free_pairs.hpp"
+#include "engine/drivers/virtual/virtual_clock.hpp"
+#include "engine/methods/method.hpp"
+#include "settings/run_spec.hpp"
 
 namespace acid {
 namespace {
@@ -22,122 +20,35 @@ constexpr int kSeeds = 8;
 constexpr double kSimulatedUnits = 100;  // with each seed, or so many exchanges:
 constexpr std::int64_t kExchanges = 25'000, kExchangesPerWorker = 10;
 
-/// The clock of the virtual driver with constant durations, as far as it decides who is free.
-class SaturatedClock {
- public:
-  SaturatedClock(const Topology& topology, double vector_bytes, const VirtualOptions& model,
-                 std::uint64_t seed)
-      : model_(model),
-        bytes_(vector_bytes),
-        workers_(topology.workers()),
-        pairs_(topology, Seeds(seed)),
-        cards_(model.network.cards(false)),
-        state_(static_cast<std::size_t>(workers_)) {}
+double most_exchanges(int workers) {
+  return static_cast<double>(std::max(kExchanges, kExchangesPerWorker * workers));
+}
 
-  Saturation simulate() {
-    const std::int64_t most = std::max(kExchanges, kExchangesPerWorker * workers_);
-    for (int w = 0; w < workers_; ++w) plan(gradient_seconds(w), w, kGradient);
-    begin_exchanges();
-    while (begun_ < most && gradients_ < kSimulatedUnits * workers_) {
-      if (const double left = cards_.next_end(); left <= std::get<0>(next_.top())) {
-        leave_cards(left);
-        continue;
-      }
-      const auto [seconds, who, what] = next_.top();
-      next_.pop();
-      now_ = seconds;
-      if (what == kGradient)
-        end_gradient(who);
-      else
-        end_exchange(who, what);
-      if (next_.top() > Event{now_, workers_, kGradient}) begin_exchanges();
-    }
-    return result();
-  }
+/// Units of normalised time that no more than these exchanges fit into, were all as short as the
+/// shortest: how many do is not known before.
+double first_units(const RunSpec& spec, std::size_t dimension, const VirtualOptions& model) {
+  const auto bytes =
+      static_cast<double>(spec.method.packed_message(spec.travelling(dimension)).bytes());
+  double shortest = kNever, slowest = 0;
+  spec.topology->for_each_edge([&](const Edge& edge) {
+    shortest = std::min(shortest, model.network.between(edge.i, edge.j).seconds(bytes));
+  });
+  for (int w = 0; w < spec.workers; ++w) slowest = std::max(slowest, model.compute.mean_seconds(w));
+  shortest += model.cost.exchange_seconds;
+  return std::min(kSimulatedUnits,
+                  2 * most_exchanges(spec.workers) / spec.workers * shortest / slowest);
+}
 
- private:
-  static constexpr int kGradient = -1;
-  using Event = std::tuple<double, int, int>;  // seconds, worker, kGradient or the partner
-  struct State {
-    double owed = 0;
-    bool pays = false, exchanges = false;
-    double begun = 0;  // seconds, of the gradient
-    int partner = -1;  // of the first of two that exchange
-  };
-
-  double gradient_seconds(int w) const {
-    return model_.compute.mean_seconds(w) *
-           (model_.gradient_clock == GradientClock::duration ? 1 + model_.cost.optimizer_share : 1);
-  }
-  void plan(double seconds, int who, int what) { next_.emplace(now_ + seconds, who, what); }
-  State& state(int w) { return state_[static_cast<std::size_t>(w)]; }
-  void add(int w) {
-    if (!state(w).pays && !state(w).exchanges) pairs_.add(w);
-  }
-  void begin_exchanges() {
-    if (!pairs_.has_new()) return;
-    for (const auto& [i, j] : pairs_.draw()) {
-      state(i).exchanges = state(j).exchanges = true;
-      const LinkCost& link = model_.network.between(i, j);
-      if (model_.network.share_a_card(i, j))
-        cards_.begin(i, model_.network.way(i, j, false), bytes_, link.most_bytes_per_second(),
-                     now_);
-      else
-        plan(link.seconds(bytes_) + model_.cost.exchange_seconds, i, j);
-      state(i).partner = j;
-      ++counts_[{i, j}];
-      ++begun_;
-    }
-  }
-  // Messages have left the cards that they share, and arrive after their link's latency.
-  void leave_cards(double seconds) {
-    now_ = seconds;
-    for (const int i : cards_.end_next()) {
-      const int j = state(i).partner;
-      plan(model_.network.between(i, j).latency_seconds + model_.cost.exchange_seconds, i, j);
-    }
-  }
-  void end_exchange(int i, int j) {
-    for (const int w : {i, j}) {
-      state(w).exchanges = false;
-      state(w).owed += model_.cost.exchange_seconds;
-      add(w);
-    }
-  }
-  void end_gradient(int w) {
-    State& s = state(w);
-    s.pays = s.owed > 0;
-    if (s.pays) {
-      plan(std::exchange(s.owed, 0), w, kGradient);
-      return pairs_.remove(w);
-    }
-    ++gradients_;
-    s.begun = now_;
-    plan(gradient_seconds(w), w, kGradient);
-    add(w);
-  }
-  Saturation result() {
-    double gradients = static_cast<double>(gradients_);
-    for (int w = 0; w < workers_; ++w)
-      gradients += state(w).pays ? 1 : (now_ - state(w).begun) / gradient_seconds(w);
-    const double units = gradients / workers_;
-    Saturation found{.rate = 2 * static_cast<double>(begun_) / gradients, .edges = {}};
-    for (const auto& [pair, count] : counts_)
-      found.edges.push_back({pair.first, pair.second, static_cast<double>(count) / units});
-    return found;
-  }
-
-  const VirtualOptions& model_;
-  const double bytes_;
-  const int workers_;
-  FreePairs pairs_;
-  Cards cards_;
-  std::vector<State> state_;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> next_;
-  std::map<std::pair<int, int>, std::int64_t> counts_;
-  std::int64_t begun_ = 0, gradients_ = 0;
-  double now_ = 0;
-};
+VirtualOptions with_mean_durations(VirtualOptions model) {
+  ComputeModel& compute = model.compute;
+  compute.kind = ComputeKind::constant;
+  compute.gradient_seconds *=
+      1 + std::exchange(compute.slowdown_probability, 0) * (compute.slowdown_factor - 1);
+  compute.pauses.clear();
+  if (model.gradient_clock != GradientClock::duration) model.cost.optimizer_share = 0;
+  model.gradient_clock = GradientClock::duration;
+  return model;
+}
 
 // Whether no exchange of `vector_bytes` between workers that may meet is over at once.
 bool exchanges_take_time(const Topology& topology, double vector_bytes,
@@ -159,13 +70,30 @@ bool exchanges_take_time(const Topology& topology, double vector_bytes,
 
 }  // namespace
 
-Saturation saturation(const Topology& topology, double vector_bytes, const VirtualOptions& model) {
+Saturation saturation(const RunSpec& spec, std::size_t dimension, const VirtualOptions& model) {
+  RunSpec part = spec;
+  part.method.saturates = true;
+  part.budget = {};
+  const VirtualOptions means = with_mean_durations(model);
+  double& units = part.budget.normalised_time = first_units(spec, dimension, means);
+  const auto run = [&](std::uint64_t seed) {
+    part.seeds = Seeds(seed);
+    return run_clock(part, means, dimension);
+  };
+  const double most = most_exchanges(spec.workers);
+  while (units < kSimulatedUnits) {
+    const auto done = static_cast<double>(run(0).exchanges_done);
+    if (2 * done >= most) break;
+    units = std::min(kSimulatedUnits, units * std::min(16.0, most / std::max(1.0, done)));
+  }
   Saturation mean;
   std::map<std::pair<int, int>, double> rates;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    const Saturation one = SaturatedClock(topology, vector_bytes, model, seed).simulate();
-    mean.rate += one.rate / kSeeds;
-    for (const Edge& edge : one.edges) rates[{edge.i, edge.j}] += edge.weight / kSeeds;
+    const Outcome one = run(seed);
+    const double time = one.position.normalised_time * kSeeds;
+    mean.rate += 2 * static_cast<double>(one.exchanges_done) / time / spec.workers;
+    for (const EdgeUse& edge : one.edges)
+      rates[{edge.i, edge.j}] += static_cast<double>(edge.count) / time;
   }
   for (const auto& [pair, rate] : rates) mean.edges.push_back({pair.first, pair.second, rate});
   return mean;
@@ -184,11 +112,10 @@ Expected expected_saturation(const RunSettings& settings, const Topology& topolo
     return refused("needs simulated time, where it is known who is free",
                    "use driver = \"virtual\", or write a number");
   if (settings.workers == 1) return {};
-  const Method method = method_of(algorithm_of(settings.algorithm), settings.algorithm, nullptr);
-  const auto bytes = static_cast<double>(
-      method
-          .packed_message(model.network.stands_for().value_or(static_cast<std::size_t>(parameters)))
-          .bytes());
+  const RunSpec spec = spec_from(settings, topology);
+  const auto dimension = static_cast<std::size_t>(parameters);
+  const auto bytes =
+      static_cast<double>(spec.method.packed_message(spec.travelling(dimension)).bytes());
   if (!exchanges_take_time(topology, bytes, model))
     return refused("has no meaning where exchanges take no time: there would be no end of them",
                    "set execution.virtual.network.latency_seconds or bandwidth_bytes_per_second "
@@ -196,7 +123,7 @@ Expected expected_saturation(const RunSettings& settings, const Topology& topolo
   if (numbers_are_of_seed(settings.algorithm))
     return refused("draws no list of exchanges from which spectral = \"realised\" could be known",
                    "remove spectral");
-  const Saturation found = saturation(topology, bytes, model);
+  const Saturation found = saturation(spec, dimension, model);
   if (found.rate > kMostCommunicationRate)
     return refused(
         fmt::format("would be {:.3g} exchanges per gradient", found.rate),

@@ -17,10 +17,11 @@ struct Saturation {
   std::vector<Edge> edges;  // weight: exchanges per unit of normalised time
 };
 
-/// The exchanges of `vector_bytes`, each longer than 0, simulated alone with the mean durations of
-/// gradients. The mean over eight seeds, always the same, each for 100 units of normalised time or
-/// 10 exchanges per worker, at least 25,000 in all, whichever comes first.
-Saturation saturation(const Topology& topology, double vector_bytes, const VirtualOptions& model);
+/// How often the workers of a run of meetings exchange vectors of `dimension` floats, each longer
+/// than 0 seconds, if they do it as often as they can: run_clock() with the mean durations of
+/// gradients. The mean over eight seeds, always the same, each for 100 units of normalised time, or
+/// for fewer that have about 10 exchanges per worker, or 25,000 in all if that is more.
+Saturation saturation(const RunSpec& spec, std::size_t dimension, const VirtualOptions& model);
 
 /// What a plan expects of a run with communication_rate = "saturate".
 struct Expected {

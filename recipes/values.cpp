@@ -25,22 +25,10 @@ bool within_bounds(double value, const Field& field) {
 
 constexpr double kMostExact = 0x1p53;  // of whole numbers in a double
 
-constexpr std::array kByteUnits = {Unit{"B", 1},        Unit{"kB", 1e3},     Unit{"MB", 1e6},
-                                   Unit{"GB", 1e9},     Unit{"TB", 1e12},    Unit{"KiB", 0x1p10},
-                                   Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}};
-
 std::vector<std::string> unit_names() {
   std::vector<std::string> names;
   for (const Unit& unit : kByteUnits) names.emplace_back(unit.name);
   return names;
-}
-
-// "1.5 GB" is 1.5e9, within what doubles round; nothing for what is no size.
-std::optional<double> bytes_in(std::string_view text) {
-  const auto bytes = quantity(text, kByteUnits);
-  if (!bytes || !std::isfinite(*bytes) || *bytes < 0) return std::nullopt;
-  const double whole = std::round(*bytes);
-  return std::abs(*bytes - whole) <= 4e-16 * *bytes ? whole : *bytes;
 }
 
 bool is_index(std::string_view key) {

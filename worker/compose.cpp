@@ -10,10 +10,10 @@
 #include "engine/base/error.hpp"
 #include "engine/data/analytic.hpp"
 #include "engine/data/splits.hpp"
-#include "engine/methods/listed.hpp"
 #include "engine/models/blas_core.hpp"
 #include "engine/models/model.hpp"
 #include "engine/models/process_task.hpp"
+#include "settings/run_spec.hpp"
 #include "worker/device.hpp"
 
 namespace acid {
@@ -133,33 +133,13 @@ std::unique_ptr<ComposedRun> compose(RunSettings settings, int cores, std::optio
   run->settings = std::move(settings);
   const RunSettings& asked = run->settings;
   const ExecutionSettings& execution = asked.execution;
-  RunSpec& spec = run->spec;
-  spec.workers = asked.workers;
-  spec.reads_graph = !asked.topology.is_null();
-  run->topology =
-      std::make_unique<Topology>(spec.reads_graph ? make_topology(asked.workers, asked.topology)
-                                                  : Topology::complete(asked.workers));
-  spec.topology = run->topology.get();
-  spec.method = method_of(algorithm_of(asked.algorithm), asked.algorithm, nullptr);
-  spec.method.set_pace(execution.slow_factors);
-  spec.optimizer = asked.optimizer;
-  spec.schedule = asked.schedule;
-  spec.budget = asked.budget;
-  spec.cadence = asked.cadence;
-  spec.cadence.end = spec.budget.normalised_time < kNever
-                         ? spec.budget.normalised_time
-                         : static_cast<double>(spec.budget.gradients) / spec.workers;
-  spec.seeds = asked.seeds();
-  spec.max_backlog = execution.max_backlog;
-  spec.threads_per_worker = execution.threads_per_worker;
-  spec.keep_events = asked.record.events;
-  spec.average_buffers = asked.task.average_buffers;
+  run->topology = std::make_unique<Topology>(topology_of(asked));
+  run->spec = spec_from(asked, *run->topology);
   run->options.virtual_time = execution.simulation;
-  if (execution.entry().simulates) spec.stands_for = execution.simulation.network.stands_for();
   // Where cores are idle, half as many exchanges as workers can be in flight at once.
   run->options.threads = {execution.slow_factors,
                           execution.threads.exchange_threads.value_or(
-                              std::clamp(cores - spec.workers, 0, spec.workers / 2))};
+                              std::clamp(cores - asked.workers, 0, asked.workers / 2))};
   if (execution.cuda) compose_cuda(*run, rank);
   compose_objective(*run, cores, rank);
   add_edges_file(*run, asked.topology);

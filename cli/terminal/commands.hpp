@@ -15,6 +15,7 @@ void add_resume_command(CLI::App& app, Session& session);
 void add_submit_command(CLI::App& app, Session& session);
 void add_watch_command(CLI::App& app, Session& session);
 void add_plan_command(CLI::App& app, Session& session);
+void add_predict_command(CLI::App& app, Session& session);
 void add_list_command(CLI::App& app, Session& session);
 void add_show_command(CLI::App& app, Session& session);
 void add_compare_command(CLI::App& app, Session& session);

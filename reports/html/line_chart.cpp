@@ -64,9 +64,11 @@ std::vector<CurvePoint> placed(const std::vector<CurvePoint>& points, const Plot
 
 /// The range of all that is drawn; false if there is nothing.
 bool fit(const LineChart& chart, Plot& plot) {
-  double last_x = 0, lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
+  double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
+  double first_x = lowest, last_x = 0;
   const auto widen = [&](const CurvePoint& point) {
     if (point.y <= plot.floor) return;
+    first_x = std::min(first_x, point.x);
     last_x = std::max(last_x, point.x);
     lowest = std::min(lowest, point.y);
     highest = std::max(highest, point.y);
@@ -85,7 +87,8 @@ bool fit(const LineChart& chart, Plot& plot) {
     lowest = highest;
     widen_all();
   }
-  plot.x = {0, last_x, kChartLeft, plot.right, false};
+  plot.x = {0, last_x, kChartLeft, plot.right, chart.logarithmic_x};
+  if (chart.bands_only) plot.x.low = first_x;
   plot.y = fitted(lowest, highest, chart.logarithmic);
   plot.y.begin = kChartHeight - kChartBottom;
   plot.y.end = kChartTop;
@@ -114,8 +117,11 @@ Shapes axes(const LineChart& chart, const Plot& plot) {
   return out;
 }
 
+bool has_band(const LineChart& chart, const ChartSeries& series) {
+  return series.seeds.size() > 1 || (chart.bands_only && series.band.low != series.band.high);
+}
+
 void add_band(Shapes& out, const ChartSeries& series, const Plot& plot) {
-  if (series.seeds.size() < 2) return;
   std::vector<CurvePoint> outline;
   for (const CurvePoint& point : line_of(series.band.x, series.band.high))
     outline.push_back(plot.place({point.x, std::max(point.y, plot.floor)}));
@@ -129,7 +135,6 @@ void add_band(Shapes& out, const ChartSeries& series, const Plot& plot) {
 
 /// Marks where a band goes on beyond the upper or lower edge, along that edge.
 void add_band_cuts(Shapes& out, const ChartSeries& series, const Plot& plot) {
-  if (series.seeds.size() < 2) return;
   const Band& band = series.band;
   std::string path;
   const auto along = [&](double y, const auto& is_beyond) {
@@ -216,8 +221,10 @@ Shapes lines(const LineChart& chart, const Plot& plot) {
   Shapes faint, bold;
   for (const ChartSeries& series : chart.series) {
     Shapes seeds;
-    add_band(seeds, series, plot);
-    add_band_cuts(seeds, series, plot);
+    if (has_band(chart, series)) {
+      add_band(seeds, series, plot);
+      add_band_cuts(seeds, series, plot);
+    }
     for (const auto& seed : series.seeds)
       if (const auto points = placed(seed, plot); !points.empty())
         seeds.path("seed", path_data(points)).ends_line = true;
@@ -361,7 +368,8 @@ PageFigure draw(const LineChart& chart) {
                     axes(chart, plot)};
   figure.drawing->shapes.add(lines(chart, plot));
   figure.drawing->shapes.add(direct_labels(chart, plot));
-  figure.below = missing_note(chart, plot) + reference_notes(chart) + data_table(chart, plot);
+  if (!chart.bands_only)
+    figure.below = missing_note(chart, plot) + reference_notes(chart) + data_table(chart, plot);
   return figure;
 }
 

@@ -31,6 +31,10 @@ struct LineChart {
   std::string title, x_label;  // plain text
   Ticks x_ticks = Ticks::number;
   bool logarithmic = false;  // y
+  /// The bands are all there is, and x begins where they do. False: they are over seeds, and x
+  /// begins at 0.
+  bool bands_only = false;
+  bool logarithmic_x = false;  // of bands alone
   std::vector<ChartSeries> series;
   std::vector<ChartReference> references = {};
 };

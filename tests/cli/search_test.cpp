@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -135,7 +136,13 @@ TEST_CASE("a search that is interrupted chooses nothing, and the same command go
 TEST_CASE("nothing is compared before the search has chosen") {
   const Study study;
   Running running(study, {"run", "study.toml", "--set", "budget.gradients=30000"});
-  while (study.call({"list", "--json"}).code != 0 || study.runs().empty()) usleep(20'000);
+  // Before a run is executed acid does not watch for signals, and dies of them.
+  const auto is_executing = [&] {
+    if (study.call({"list", "--json"}).code != 0) return false;
+    return std::ranges::any_of(study.runs(),
+                               [](const auto& run) { return run["state"] == "running"; });
+  };
+  while (!is_executing()) usleep(20'000);
   kill(running.pid(), SIGINT);
   CHECK(running.wait().code == 130);
   check_refused(study.call({"compare", "study"}), {"its search has not chosen"});

@@ -1,5 +1,7 @@
 #include "recipes/saturation.hpp"
 
+#include "engine/base/fields.hpp"
+#include "engine/methods/method.hpp"
 #include "tests/catch.hpp"
 #include "tests/recipes/recipe.hpp"
 
@@ -14,21 +16,31 @@ std::string saturated(const char* algorithm, const std::string& rest = "") {
          "\"\ncommunication_rate = \"saturate\"\n";
 }
 
+/// Workers that meet on this graph, with a model of one parameter.
+Saturation saturated_on(const Topology& graph, const VirtualOptions& model) {
+  const AlgorithmEntry& entry = *find_algorithm("ad-psgd");
+  RunSpec spec;
+  spec.workers = graph.workers();
+  spec.topology = &graph;
+  spec.method = method_of(entry, with_fallbacks(entry.fields, nlohmann::json::object()), nullptr);
+  return saturation(spec, 1, model);
+}
+
 }  // namespace
 
 TEST_CASE("exchanges that saturate the network are as many as fit, less what they wait") {
   const Topology pair = Topology::complete(2);
   VirtualOptions model;
   model.network.link.latency_seconds = 0.25;
-  const Saturation found = saturation(pair, 0, model);
+  const Saturation found = saturated_on(pair, model);
   CHECK(found.rate == Approx(4).epsilon(0.01));
   REQUIRE(found.edges.size() == 1);
   CHECK(found.edges[0].weight == Approx(4).epsilon(0.01));
   model.compute.slow_factors = {1, 3};  // a unit is 1.5 s
-  CHECK(saturation(pair, 0, model).rate == Approx(6).epsilon(0.01));
+  CHECK(saturated_on(pair, model).rate == Approx(6).epsilon(0.01));
   model.compute.slow_factors = {};
   model.cost.exchange_seconds = 0.25;  // 0.5 s each, of which 0.25 s lengthen the gradients
-  const double rate = saturation(pair, 0, model).rate;
+  const double rate = saturated_on(pair, model).rate;
   CHECK(rate > 1.5);
   CHECK(rate < 3);
 }
@@ -37,12 +49,12 @@ TEST_CASE("what saturates may be a node's card") {
   // Of 4 workers on 2 nodes, all pairs cross: two exchanges at a time share both cards.
   const Topology square("square", 4, {{0, 2, 1}, {0, 3, 1}, {1, 2, 1}, {1, 3, 1}});
   VirtualOptions model;
-  model.network.link = {0, 4};
-  const double alone = saturation(square, 1, model).rate;
+  model.network.link = {0, 16};
+  const double alone = saturated_on(square, model).rate;
   CHECK(alone == Approx(4).epsilon(0.01));
   model.network.workers_per_node = {2};
   model.network.settle(4);
-  CHECK(saturation(square, 1, model).rate == Approx(2).epsilon(0.01));
+  CHECK(saturated_on(square, model).rate == Approx(2).epsilon(0.01));
 }
 
 TEST_CASE("the expected rate and its numbers are in the settings, the same for every seed") {

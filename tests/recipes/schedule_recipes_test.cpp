@@ -203,8 +203,8 @@ TEST_CASE("labels are smoothed in the loss that is acid's own, and in no other")
 TEST_CASE(
     "neighbours in groups of more than two average by an all-reduce, unless asked otherwise") {
   const auto run_of = [](const std::string& graph, const std::string& keys,
-                         const char* method = "d-psgd") {
-    return compiled("[workers]\ncount = 8\n[topology]\nkind = \"" + graph +
+                         const char* method = "d-psgd", const std::string& network = "") {
+    return compiled("[workers]\ncount = 8\n" + network + "[topology]\nkind = \"" + graph +
                     "\"\n[[algorithms]]\nkind = \"" + method + "\"\n" + keys)
         .runs.at(0);
   };
@@ -223,6 +223,15 @@ TEST_CASE(
       CHECK_FALSE(run_of(graph, "", method).settings["algorithm"].contains("exchange"));
     CHECK_FALSE(run_of(graph, "codec = \"bf16\"\n").settings["algorithm"].contains("exchange"));
   }
+  // A plan says which way is much slower: 7 messages for 7/4 of a vector, or 14 latencies for one.
+  const std::string slow =
+      "[execution.virtual.network]\nlatency_seconds = 1e-3\nbandwidth_bytes_per_second = 1e4\n";
+  const std::string distant = "[execution.virtual.network]\nlatency_seconds = 1\n";
+  CHECK(run_of("complete", "", "d-psgd", slow).warnings.empty());
+  CHECK_THAT(run_of("complete", "exchange = \"messages\"\n", "d-psgd", slow).warnings.at(0),
+             ContainsSubstring("by an all-reduce in each group it would take"));
+  CHECK_THAT(run_of("complete", "", "d-psgd", distant).warnings.at(0),
+             ContainsSubstring("by messages it would take"));
   // Pairs send each other one message each.
   CHECK_FALSE(run_of("hypercube", "").settings["algorithm"].contains("exchange"));
   CHECK(run_of("one-peer-exponential", "").graph.exchange == "messages");

@@ -48,7 +48,7 @@ const std::map<std::string, Prefixes> kMayInclude{
     {"settings/", {"engine/"}},
     {"recipes/",
      {"settings/", "engine/base/", "engine/recorder/", "engine/topology/", "engine/methods/",
-      "engine/data/", "engine/models/"}},
+      "engine/data/", "engine/models/", "engine/drivers/virtual/"}},
     {"store/", {"engine/base/", "engine/recorder/"}},
     {"reports/",
      {"settings/", "store/", "engine/base/", "engine/recorder/", "engine/topology/",

@@ -15,7 +15,8 @@ ChainPool::Node* ChainPool::ReadyList::pop() {
 }
 
 ChainPool::ChainPool(int chains, int threads)
-    : window_(8 * static_cast<std::int64_t>(chains) + 64),
+    : drops_(threads == kNone),
+      window_(8 * static_cast<std::int64_t>(chains) + 64),
       tails_(static_cast<std::size_t>(chains), nullptr) {
   try {
     for (int lane = 0; lane < threads; ++lane) threads_.emplace_back([this, lane] { run(lane); });

@@ -15,7 +15,8 @@ namespace acid {
 /// Runs tasks on a fixed set of threads, in the order of their chains: a task starts when every
 /// task submitted before it on either of its chains has ended. Tasks of different chains run in
 /// parallel, so the outcome of a program whose tasks touch only their chains' state does not depend
-/// on the number of threads, and with no threads at all each task runs inside submit().
+/// on the number of threads, and with no threads at all each task runs inside submit(). With kNone
+/// no task ever runs.
 ///
 /// One thread submits; tasks do not submit. The first exception of a task is rethrown by the next
 /// call of the submitting thread; what is still queued is then dropped.
@@ -25,6 +26,7 @@ class ChainPool {
   using Task = std::function<void(int lane)>;
   enum class Weight { light, heavy };  // light tasks overtake heavy ones that are ready
 
+  static constexpr int kNone = -1;  // instead of a number of threads
   ChainPool(int chains, int threads);
   ~ChainPool();
 
@@ -34,6 +36,7 @@ class ChainPool {
   static constexpr int kNoChain = -1;
   template <class F>
   void submit(int a, int b, Weight weight, F&& task) {
+    if (drops_) return;
     if (threads_.empty())
       task(0);
     else
@@ -71,6 +74,7 @@ class ChainPool {
     std::size_t first_ = 0;
   };
 
+  const bool drops_;           // with kNone
   const std::int64_t window_;  // unfinished tasks beyond which submit() blocks
   Mutex mutex_;
   Condition work_, progress_;

@@ -16,6 +16,7 @@ RunShell::RunShell(const Run& its_run, ParallelFor parallel_for, Options options
       spec(its_run.spec),
       ensemble(spec_of_ensemble(spec, options.elsewhere), its_run.objective, options.gradients),
       log(spec.workers, options.logs || spec.keep_events, its_run.recorder),
-      sampler(spec, its_run.objective, its_run.recorder, std::move(parallel_for)) {}
+      sampler(spec, its_run.objective, its_run.recorder, std::move(parallel_for)),
+      computes_(options.computes) {}
 
 }  // namespace acid

@@ -26,6 +26,7 @@ class RunShell {
     /// The workers live in other processes: here are copies of them, in the host's memory, and
     /// their events are logged there.
     bool elsewhere = false;
+    bool computes = true;  // false: only the clock runs, and the outcome has no model
     bool logs = false;  // events are reported even where RunSpec::keep_events does not ask for them
   };
   /// `parallel_for`: evaluates samples.
@@ -110,12 +111,15 @@ class RunShell {
               const std::vector<bool>& absent = {}) {
     log.flush();
     if (sampler.diverged() || any_diverged(notes)) return diverged(sampler, notes, totals.position);
-    Outcome outcome = conclude(ensemble, sampler, t, totals, notes, absent);
+    Outcome outcome = computes_ ? conclude(ensemble, sampler, t, totals, notes, absent)
+                                : ended_early(Ending::finished, "", totals.position);
+    outcome.exchanges_done = totals.exchanges;
     tell(outcome);
     return outcome;
   }
 
  private:
+  const bool computes_;
   Checkpoints* checkpoints() const { return run.checkpointing.checkpoints; }
 };
 

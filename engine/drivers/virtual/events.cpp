@@ -22,7 +22,8 @@ EventState::EventState(const Run& its_run, const VirtualOptions& its_options)
       spec(its_run.spec),
       options(its_options),
       shell(run, [this](int count, const auto& body) { player.pool().parallel_for(count, body); },
-            {.gradients = options.gradient_clock != GradientClock::none}),
+            {.gradients = options.computes() && options.gradient_clock != GradientClock::none,
+             .computes = options.computes()}),
       workers(run, options, timetable, player),
       player(shell, options.threads) {}
 
@@ -35,6 +36,7 @@ void EventState::count_gradient() {
 }
 
 void EventState::commit(Commit what) {
+  if (!options.computes()) return;
   VirtualWorkers::State& s = workers.state(what.worker);
   what.time = timetable.time();
   what.position = totals.position;
@@ -106,8 +108,9 @@ bool VirtualEvents::step() {
   const double due = calendar_->next_due();
   const double sample_seconds = state_.shell.sampler.sample_times().next_seconds();
   const bool by_clock = sample_seconds < kNever;
-  const double sample =
-      by_clock ? workers.time_at(sample_seconds) : state_.shell.sampler.sample_times().next();
+  const double sample = !state_.options.computes() ? kNever
+                        : by_clock                 ? workers.time_at(sample_seconds)
+                                                   : state_.shell.sampler.sample_times().next();
   if (due <= std::min({next, sample, limit})) {
     timetable.advance_to(due, workers.clock().seconds_at(due));
     calendar_->handle_due();

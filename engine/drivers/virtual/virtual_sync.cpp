@@ -21,18 +21,19 @@ VirtualSync::VirtualSync(const Run& run, const VirtualOptions& options)
     : run_(run),
       spec_(run.spec),
       options_(options),
-      shell_(run, [this](int count, const auto& body) { pool_.parallel_for(count, body); }),
+      shell_(run, [this](int count, const auto& body) { pool_.parallel_for(count, body); },
+             {.gradients = options.computes(), .computes = options.computes()}),
       peers_(run.spec, shell_.ensemble.dimension(), options.network.all_reduce),
       message_size_(run.spec.method.message().floats(shell_.ensemble.dimension())),
       bucket_shares_(
           options.cost.bucket_shares(message_bytes(run.spec, shell_.ensemble.dimension()))),
       costs_(run.spec, peers_, options.network, options.cost.exchange_seconds, bucket_shares_),
       round_clock_(run.spec.workers, options.cost.forward_share, bucket_shares_),
-      timeline_(run.spec.workers),
+      timeline_(options.computes() ? run.spec.workers : 0),
       mean_(run.spec.method.hears_all() ? message_size_ : 0, *run.spec.backend),
       computed_(static_cast<std::size_t>(run.spec.workers)),
       pool_(run.spec.workers, options.threads) {
-  if (!run.spec.method.reduces_gradients)
+  if (!run.spec.method.reduces_gradients && options.computes())
     for (int w = 0; w < run.spec.workers; ++w)
       messages_.emplace_back(message_size_, *spec_.backend);
   shell_.resume(kLayout, *this);
@@ -64,7 +65,9 @@ Outcome VirtualSync::execute() {
         (stopping ? shell_.last_cut_is_due(leg_) : shell_.cut_is_due(leg_, totals_.position)))
       save_cut();
     if (stopping) return shell_.stopped(totals_.position);
-    if (shell_.sampler.sample_times().due(totals_.position) && !budget_spent()) take_sample();
+    if (options_.computes() && shell_.sampler.sample_times().due(totals_.position) &&
+        !budget_spent())
+      take_sample();
     if (budget_spent() || shell_.enough()) break;
     go_through(spec_.method.round.leg(leg_));
     run_.recorder.progress(totals_.position);
@@ -93,6 +96,7 @@ void VirtualSync::compute_gradients() {
 void VirtualSync::go_through(const Leg& leg) {
   std::int64_t exchange = spec_.method.round.heard_before(leg_);
   advance_clock();
+  if (!options_.computes()) return;
   for (const Phase phase : leg) {
     switch (phase) {
       case Phase::gradient:
@@ -228,7 +232,7 @@ VirtualSync::Ahead VirtualSync::look_ahead() {
 
 void VirtualSync::advance_clock() {
   if (!ahead_) ahead_ = look_ahead();
-  add_spans();
+  if (options_.computes()) add_spans();
   round_clock_ = std::move(ahead_->clock);
   Position& position = totals_.position;
   position = peers_.after_legs(++leg_, ahead_->seconds);

@@ -24,6 +24,8 @@ struct VirtualOptions {
   CostModel cost;
   /// Threads that compute; 0: all on the calling thread. The result's bits do not depend on it.
   int threads = 0;
+  static constexpr int kClockAlone = -1;  // instead: nothing is computed, as run_clock() says
+  bool computes() const { return threads != kClockAlone; }
 
   /// Whether an exchange between workers is over when it begins.
   bool has_instant_exchanges() const { return network.is_instant() && cost.exchange_seconds == 0; }

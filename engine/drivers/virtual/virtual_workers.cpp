@@ -12,7 +12,7 @@ VirtualWorkers::VirtualWorkers(const Run& run, const VirtualOptions& options, Ti
       player_(player),
       clock_(run.spec.workers, options.compute.gradient_seconds),
       states_(static_cast<std::size_t>(run.spec.workers)),
-      timeline_(run.spec.workers) {
+      timeline_(options.computes() ? run.spec.workers : 0) {
   for (int w = 0; w < run.spec.workers; ++w) {
     state(w).duration = options.compute.mean_seconds(w) * with_optimizer();
     state(w).backlog_limit = run.spec.backlog_limit(w);

@@ -1,0 +1,54 @@
+#include "cli/figure_file.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "cli/terminal/session.hpp"
+#include "engine/base/error.hpp"
+#include "reports/figure/figure.hpp"
+
+namespace acid {
+namespace {
+
+constexpr double kColumnMillimetres = 84, kTextMillimetres = 174;
+
+double millimetres_of(const std::string& width) {
+  if (width == "column") return kColumnMillimetres;
+  if (width == "text") return kTextMillimetres;
+  char* end = nullptr;
+  const double value = std::strtod(width.c_str(), &end);
+  if (*end != '\0' || !(value >= 20 && value <= 1000))
+    throw UsageError(fmt::format(
+        "--width {}: 'column' (84 mm), 'text' (174 mm) or 20 to 1000 millimetres", width));
+  return value;
+}
+
+void save_file(const std::string& path, const std::string& content) {
+  OutputFile file(path);
+  file.write(content);
+  file.commit();
+  print_data(path + "\n");
+}
+
+}  // namespace
+
+FigureFile::FigureFile(std::string path, const std::string& width, const char* fallback)
+    : path_(std::move(path)), millimetres_(millimetres_of(width.empty() ? fallback : width)) {
+  const std::string kind = std::filesystem::path(path_).extension().string();
+  if (kind != ".svg" && kind != ".pdf")
+    throw UsageError(fmt::format("-o {}: the name must end in .svg or .pdf", path_));
+  is_svg_ = kind == ".svg";
+}
+
+void FigureFile::save(const PageFigure& figure, bool titled) const {
+  if (!figure.drawing) throw Error("there is nothing to draw");
+  Figure drawn = figure_of(*figure.drawing);
+  if (titled) drawn = with_title(std::move(drawn));
+  save_file(path_, is_svg_ ? figure_svg(drawn, millimetres_) : figure_pdf(drawn, millimetres_));
+  save_file(std::filesystem::path(path_).replace_extension(".csv").string(), figure.csv);
+}
+
+}  // namespace acid

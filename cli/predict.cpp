@@ -1,0 +1,93 @@
+// acid predict: how long a recipe's runs take on their simulated machine, by the clock alone.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/figure_file.hpp"
+#include "cli/predict/chart.hpp"
+#include "cli/predict/formats.hpp"
+#include "cli/recipe_options.hpp"
+#include "cli/terminal/commands.hpp"
+#include "engine/base/error.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::size_t kMostDraws = 10'000;
+
+struct PredictOptions {
+  RecipeOptions recipe;
+  Effort effort;
+  std::string over;
+  bool linear = false;
+  std::string figure, width;
+  Format format;
+};
+
+Exit answer(PredictOptions options) {
+  if (options.linear && options.over.empty()) throw UsageError("--linear needs --over");
+  std::optional<FigureFile> figure;
+  if (!options.figure.empty()) figure.emplace(options.figure, options.width, "column");
+  options.recipe.driver = "virtual";
+  PredictedRecipe answer{
+      .effort = options.effort, .plan = {}, .axis = {}, .seeds = {}, .rows = {}, .races = {}};
+  if (!options.over.empty()) answer.axis = over_axis(options.over, options.linear);
+  // Over an axis, doubts would be as many as values, and say what the times show.
+  predict([&](const OverAxis* over) { return options.recipe.compile(over); },
+          [&](const Plan& plan) {
+            if (!answer.axis) say_doubts(plan);
+          },
+          answer);
+  if (figure) return figure->save(crossover_figure(answer), /*titled=*/true), Exit::ok;
+  if (options.format.json)
+    print_json(to_json(answer));
+  else if (options.format.csv)
+    print_data(to_csv(exact_table(answer)));
+  else if (options.format.markdown)
+    print_data(to_markdown(exact_table(answer)));
+  else
+    print_data(to_text(answer));
+  return Exit::ok;
+}
+
+}  // namespace
+
+void add_predict_command(CLI::App& app, Session& session) {
+  auto options = std::make_shared<PredictOptions>();
+  CLI::App* command = app.add_subcommand(
+      "predict",
+      "How long a recipe's runs take on their simulated machine, without computing them");
+  options->recipe.add_to(*command, /*with_driver=*/false);
+  command
+      ->add_option("--draws", options->effort.draws,
+                   "How many draws of durations and partners (default: 10)")
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{2}, kMostDraws).description(""));
+  command
+      ->add_option("--iterations", options->effort.iterations,
+                   "Simulate so many gradients of each worker (default: all, if that is quick)")
+      ->type_name("N")
+      ->check(CLI::Range(1.0, 1e15).description(""));
+  command
+      ->add_option("--over", options->over,
+                   "Who is fastest where: the values of a numeric key, such as "
+                   "network.bandwidth=1e8..1e11, network.latency=0..1e-3:11, or "
+                   "workers.count=4,16,64")
+      ->type_name("KEY=A..B");
+  command->add_flag("--linear", options->linear,
+                    "The values of --over have equal distances, not equal ratios");
+  command
+      ->add_option(
+          "-o,--output", options->figure,
+          "Draw the seconds over those values, .svg or .pdf, with its data beside it as .csv")
+      ->type_name("FILE")
+      ->check(wrong_if_empty);
+  command
+      ->add_option("--width", options->width,
+                   "Of that figure: column (84 mm, default), text (174 mm) or millimetres")
+      ->type_name("WIDTH");
+  add_table_options(*command, options->format);
+  command->callback(
+      [&session, options] { session.action = [options] { return answer(*options); }; });
+}
+
+}  // namespace acid

@@ -1,0 +1,167 @@
+#include "cli/predict/prediction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "cli/predict/closed_form.hpp"
+#include "engine/base/error.hpp"
+#include "engine/drivers/virtual/virtual_clock.hpp"
+#include "reports/statistics.hpp"
+#include "settings/run_spec.hpp"
+
+namespace acid {
+namespace {
+
+constexpr double kChance = 0.9;
+// All of these take about a second.
+constexpr double kMostGradients = 2e6, kMostOfParts = 5e6;
+constexpr double kQuick = 2e7;
+constexpr double kMostIterations = 200, kFewestIterations = 50;
+
+double budget_of(const RunSpec& spec) {
+  return spec.budget.normalised_time < kNever
+             ? spec.budget.normalised_time
+             : static_cast<double>(spec.budget.gradients) / spec.workers;
+}
+
+/// Iterations after which a method of rounds does the same again.
+double period_of(const Method& method) {
+  std::size_t legs = std::max<std::size_t>(1, method.round.legs().size());
+  for (const Method::Pace& pace : method.paces) legs = std::max(legs, pace.round.legs().size());
+  return static_cast<double>(legs * std::max<std::size_t>(1, method.turns.size()) *
+                             method.fragments);
+}
+
+const PlannedRun& run_of(const Plan& plan, const std::string& group) {
+  for (const auto* runs : {&plan.runs, plan.search ? &plan.search->finals : &plan.runs})
+    if (const auto found = std::ranges::find(*runs, group, &PlannedRun::group);
+        found != runs->end())
+      return *found;
+  throw Error(fmt::format("the plan has no run of group {}", group));
+}
+
+}  // namespace
+
+Range range_of(std::span<const double> draws) {
+  const Estimate found = estimate(draws);
+  if (!found.sd) return {found.mean, std::nan(""), std::nan("")};
+  const double n = found.n;
+  const double half =
+      student_t_quantile((1 + kChance) / 2, n - 1) * *found.sd * std::sqrt(1 + 1 / n);
+  return {found.mean, std::max(0.0, found.mean - half), found.mean + half};
+}
+
+Timing timing_of(const RunSpec& spec, const VirtualOptions& options, std::size_t dimension,
+                 double iterations) {
+  const double whole = budget_of(spec);
+  const bool is_part = iterations < whole;
+  RunSpec part = spec;
+  if (is_part && spec.budget.normalised_time < kNever)
+    part.budget.normalised_time = iterations;
+  else if (is_part)
+    part.budget.gradients = static_cast<std::int64_t>(std::ceil(iterations * spec.workers));
+  const Outcome outcome = run_clock(part, options, dimension);
+  const Position& end = outcome.position;
+  double idle = 0, scale = 1;
+  for (const double one : outcome.worker_idle_seconds) idle += one;
+  // Else a limit in seconds or bytes has ended it, which ends the whole run as well.
+  if (is_part && end.normalised_time >= iterations * (1 - 1e-9))
+    scale =
+        std::min({whole / iterations, spec.budget.seconds / end.seconds,
+                  spec.budget.bytes / static_cast<double>(std::max<std::int64_t>(1, end.bytes))});
+  const double each =
+      end.gradients > 0 ? static_cast<double>(end.gradients) / spec.workers : end.normalised_time;
+  const auto gradients = static_cast<double>(end.gradients);
+  return {.iteration_seconds = end.seconds / each,
+          .gradients_per_second = gradients / end.seconds,
+          .seconds = end.seconds * scale,
+          .bytes = static_cast<double>(end.bytes) * scale,
+          .gradients = gradients * scale,
+          .idle_share = std::max(0.0, idle / (end.seconds * spec.workers))};  // rounding
+}
+
+Predictor::Predictor(Effort effort, std::vector<std::uint64_t> seeds)
+    : effort_(effort), seeds_(std::move(seeds)) {
+  std::set<std::uint64_t> taken(seeds_.begin(), seeds_.end());
+  for (std::uint64_t seed = 1; seeds_.size() < effort_.draws; ++seed)
+    if (taken.insert(seed).second) seeds_.push_back(seed);
+  seeds_.resize(effort_.draws);
+}
+
+void Predictor::size(const Plan& plan) {
+  if (effort_.iterations) return;
+  double all = 0, one = 0;
+  std::set<std::string> seen;
+  for (const PlannedCell& cell : plan.cells) {
+    if (!seen.insert(cell.group).second) continue;
+    const PlannedRun& run = run_of(plan, cell.group);
+    const RunSettings settings = settings_from(run.settings);
+    const auto draws = static_cast<double>(effort_.draws);
+    one += draws * run.workers;
+    const Topology graph = topology_of(settings);
+    all += draws * run.workers * budget_of(spec_from(settings, graph));
+  }
+  effort_.iterations = all <= kMostGradients ? kNever
+                                             : std::clamp(std::round(kMostOfParts / one),
+                                                          kFewestIterations, kMostIterations);
+}
+
+std::vector<std::pair<const char*, const Range*>> Prediction::totals() const {
+  return {{"gradients_per_second", &gradients_per_second},
+          {"seconds", &seconds},
+          {"bytes", &bytes},
+          {"gradients", &gradients},
+          {"idle_share", &idle_share}};
+}
+
+bool Predictor::is_quick() const { return simulated_ <= kQuick; }
+
+const Prediction& Predictor::of(const Plan& plan, const std::string& group) {
+  const auto known = known_.find(group);
+  if (known != known_.end()) return known->second;
+  return known_[group] = predict(run_of(plan, group));
+}
+
+Prediction Predictor::predict(const PlannedRun& run) {
+  RunSettings settings = settings_from(run.settings);
+  const Topology graph = topology_of(settings);
+  RunSpec spec = spec_from(settings, graph);
+  const VirtualOptions& options = settings.execution.simulation;
+  const auto dimension = static_cast<std::size_t>(run.parameters);
+  Prediction prediction;
+  prediction.budget = budget_of(spec);
+  // Whole periods, and two of them, since messages may be under way at the end of one.
+  const double period = period_of(spec.method);
+  const double periods = std::max(2.0, std::ceil(effort_.iterations.value_or(kNever) / period));
+  prediction.iterations = std::min(prediction.budget, periods * period);
+  prediction.closed_form = closed_form_seconds(spec, options, dimension);
+  prediction.has_target = spec.budget.target.has_value();
+  prediction.sends_again = spec.method.rules.floats->extra_floats().has_value();
+  prediction.is_limited = std::min(spec.budget.seconds, spec.budget.bytes) < kNever;
+  prediction.has_pauses = !options.compute.pauses.empty();
+  simulated_ += prediction.iterations * run.workers * static_cast<double>(seeds_.size());
+  std::vector<Timing> timings;
+  for (const std::uint64_t seed : seeds_) {
+    settings.seed = seed;
+    spec.seeds = settings.seeds();
+    timings.push_back(timing_of(spec, options, dimension, prediction.iterations));
+    prediction.seconds_of_draws.push_back(timings.back().seconds);
+  }
+  const auto range = [&](double Timing::*member) {
+    std::vector<double> values;
+    for (const Timing& one : timings) values.push_back(one.*member);
+    return range_of(values);
+  };
+  prediction.iteration_seconds = range(&Timing::iteration_seconds);
+  prediction.gradients_per_second = range(&Timing::gradients_per_second);
+  prediction.seconds = range(&Timing::seconds);
+  prediction.bytes = range(&Timing::bytes);
+  prediction.gradients = range(&Timing::gradients);
+  prediction.idle_share = range(&Timing::idle_share);
+  return prediction;
+}
+
+}  // namespace acid

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/drivers/virtual/virtual_time.hpp"
+#include "engine/run/run_spec.hpp"
+#include "recipes/plan.hpp"
+
+namespace acid {
+
+/// The mean over draws, and the ends of an interval in which one further draw lies with a chance of
+/// 90 %: Student's t, as of a normal distribution. NaN where it is not known.
+struct Range {
+  double mean = 0, low = 0, high = 0;
+};
+Range range_of(std::span<const double> draws);
+/// Whether they cannot be told apart: their intervals overlap.
+inline bool overlap(const Range& a, const Range& b) { return a.low <= b.high && b.low <= a.high; }
+
+/// What one run takes on the virtual driver's clock.
+struct Timing {
+  double iteration_seconds = 0;  // for one gradient of each worker, in the mean
+  double gradients_per_second = 0, seconds = 0, bytes = 0, gradients = 0, idle_share = 0;
+};
+
+/// The first `iterations` of a run's budget, or all of it, whichever is less. What is left of the
+/// budget is taken to go on like them.
+Timing timing_of(const RunSpec& spec, const VirtualOptions& options, std::size_t dimension,
+                 double iterations);
+
+/// The same over draws of durations and partners.
+struct Prediction {
+  Range iteration_seconds, gradients_per_second, seconds, bytes, gradients, idle_share;
+  std::vector<double> seconds_of_draws;
+  std::optional<double> closed_form;  // closed_form_seconds()
+  double iterations = 0;              // that were simulated, of `budget`
+  double budget = 0;
+  bool has_pauses = false;
+  bool has_target = false;
+  bool sends_again = false;  // its codec does what does not fit
+  bool is_limited = false;   // the budget has seconds or bytes, too
+
+  /// All but the first, with their names in JSON.
+  std::vector<std::pair<const char*, const Range*>> totals() const;
+};
+
+/// How much is simulated.
+struct Effort {
+  std::size_t draws = 10;
+  std::optional<double> iterations;  // absent: the whole budgets, or as many as do not take long
+};
+
+/// Predicts the runs of plans. A run's draws have the recipe's seeds, then others.
+class Predictor {
+ public:
+  /// `seeds`: of the recipe.
+  Predictor(Effort effort, std::vector<std::uint64_t> seeds);
+
+  const std::vector<std::uint64_t>& seeds() const { return seeds_; }
+  /// Chooses how many iterations are simulated, if the user has not, for as many runs as this plan
+  /// has.
+  void size(const Plan& plan);
+  /// Of the runs of this group, which the plan has. Each is computed once.
+  const Prediction& of(const Plan& plan, const std::string& group);
+  /// Whether all that was simulated so far took no more than some seconds.
+  bool is_quick() const;
+
+ private:
+  Prediction predict(const PlannedRun& run);
+
+  Effort effort_;
+  std::vector<std::uint64_t> seeds_;         // of the draws
+  std::map<std::string, Prediction> known_;  // by group
+  double simulated_ = 0;                     // gradients
+};
+
+}  // namespace acid

@@ -1,0 +1,206 @@
+#include "cli/predict/race.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "engine/run/run_spec.hpp"
+
+namespace acid {
+namespace {
+
+constexpr double kSame = 1e-9, kFine = 0.01;
+constexpr int kAdded = 7;  // values between two points
+
+double mean_at(const Race::Point& point, std::size_t name) {
+  return point.times[name] ? point.times[name]->mean : kNever;
+}
+
+bool are_equal(double a, double b) { return a == b || std::abs(a - b) <= kSame * std::abs(a); }
+
+double on_axis(const Race& race, double value) {
+  return race.logarithmic ? std::log(value) : value;
+}
+double from_axis(const Race& race, double place) {
+  return race.logarithmic ? std::exp(place) : place;
+}
+
+/// Two neighbouring points between which the means of two algorithms cross.
+struct Bracket {
+  std::size_t before;  // the first of the points
+  Crossover crossover;
+};
+
+double crossing(const Race& race, std::size_t before, std::size_t a, std::size_t b) {
+  const Race::Point &p = race.points[before], &q = race.points[before + 1];
+  const double x = on_axis(race, p.value), width = on_axis(race, q.value) - x;
+  const double ahead = std::log(mean_at(p, b) / mean_at(p, a));
+  const double behind = std::log(mean_at(q, a) / mean_at(q, b));
+  const double part = std::isfinite(ahead + behind) ? ahead / (ahead + behind) : 0.5;
+  return from_axis(race, x + width * part);
+}
+
+std::vector<Bracket> brackets(const Race& race) {
+  std::vector<Bracket> all;
+  std::optional<std::size_t> last;  // point at which the leader was told
+  for (std::size_t i = 0; i < race.points.size(); ++i) {
+    const std::vector<std::size_t> now = leaders(race.points[i]);
+    if (now.size() != 1) continue;
+    const std::size_t before = std::exchange(last, i).value_or(i);
+    const std::size_t a = leaders(race.points[before])[0], b = now[0];
+    if (a == b) continue;
+    std::size_t at = before;
+    while (mean_at(race.points[at + 1], a) < mean_at(race.points[at + 1], b)) ++at;
+    all.push_back({at,
+                   {.value = crossing(race, at, a, b),
+                    .low = race.points[before].value,
+                    .high = race.points[i].value,
+                    .from = a,
+                    .to = b}});
+  }
+  return all;
+}
+
+/// Neighbouring points at which the same can be said of who leads.
+struct Stretch {
+  std::set<std::size_t> leaders;  // one: it is told
+  double low, high;               // values
+  bool equal = true;              // the leaders take the same time
+  bool partly = false;            // at some points another may lead
+};
+
+std::vector<Stretch> stretches(const Race& race) {
+  std::vector<Stretch> all;
+  for (const Race::Point& point : race.points) {
+    const std::vector<std::size_t> now = leaders(point);
+    if (now.empty()) continue;
+    const bool equal = std::ranges::all_of(now, [&](std::size_t name) {
+      return are_equal(mean_at(point, name), mean_at(point, now[0]));
+    });
+    Stretch next{{now.begin(), now.end()}, point.value, point.value, equal};
+    const bool told = now.size() == 1;
+    if (!all.empty()) {
+      Stretch& before = all.back();
+      const bool was_told = before.leaders.size() == 1;
+      if (told == was_told && (!told || before.leaders == next.leaders) &&
+          (told || before.equal == equal)) {
+        before.leaders.merge(next.leaders);
+        before.high = point.value;
+        continue;
+      }
+      // The same leader before and after points at which it is not told.
+      if (told && !was_told && all.size() > 1 && all[all.size() - 2].leaders == next.leaders) {
+        all.pop_back();
+        all.back().high = point.value;
+        all.back().partly = true;
+        continue;
+      }
+    }
+    all.push_back(std::move(next));
+  }
+  return all;
+}
+
+std::string joined(const Race& race, const std::set<std::size_t>& which, const char* last) {
+  std::vector<std::string> names;
+  for (const std::size_t name : which) names.push_back(race.names[name]);
+  if (names.size() == 1) return names[0];
+  const std::string end = names.back();
+  names.pop_back();
+  return fmt::format("{} {} {}", fmt::join(names, ", "), last, end);
+}
+
+}  // namespace
+
+void Race::join_equal() {
+  for (std::size_t a = 0; a < names.size(); ++a)
+    for (std::size_t b = names.size() - 1; b > a; --b) {
+      const bool same = std::ranges::all_of(points, [&](const Point& point) {
+        return are_equal(mean_at(point, a), mean_at(point, b));
+      });
+      if (!same) continue;
+      names[a] += " = " + names[b];
+      joined = true;
+      names.erase(names.begin() + static_cast<std::ptrdiff_t>(b));
+      for (Point& point : points)
+        point.times.erase(point.times.begin() + static_cast<std::ptrdiff_t>(b));
+    }
+}
+
+std::vector<std::size_t> leaders(const Race::Point& point) {
+  std::vector<std::size_t> all;
+  for (std::size_t name = 0; name < point.times.size(); ++name)
+    if (point.times[name]) all.push_back(name);
+  std::ranges::stable_sort(all, {}, [&](std::size_t name) { return mean_at(point, name); });
+  std::erase_if(all, [&, first = all.empty() ? 0 : all[0]](std::size_t name) {
+    return !overlap(*point.times[first], *point.times[name]);
+  });
+  return all;
+}
+
+std::vector<Crossover> crossovers(const Race& race) {
+  std::vector<Crossover> all;
+  for (const Bracket& bracket : brackets(race)) all.push_back(bracket.crossover);
+  return all;
+}
+
+std::vector<double> values_to_add(const Race& race, const std::function<double(double)>& rounded) {
+  std::vector<double> values;
+  for (const Bracket& bracket : brackets(race)) {
+    const double a = race.points[bracket.before].value, b = race.points[bracket.before + 1].value;
+    if (b - a <= kFine * std::abs(b)) continue;
+    for (int k = 1; k <= kAdded; ++k) {
+      const double x = on_axis(race, a), width = on_axis(race, b) - x;
+      const double value = rounded(from_axis(race, x + width * k / (kAdded + 1)));
+      if (value > a && value < b && (values.empty() || value > values.back()))
+        values.push_back(value);
+    }
+  }
+  return values;
+}
+
+std::string words_of(const Race& race, const std::function<std::string(double)>& shown) {
+  if (race.names.size() == 1)
+    return race.joined ? fmt::format("{}: they take the same time.", race.names[0]) : "";
+  const std::vector<Stretch> all = stretches(race);
+  const std::vector<Crossover> found = crossovers(race);
+  // Where the means of two that follow each other cross; nothing beside what cannot be told.
+  const auto border = [&](std::size_t before) -> std::optional<double> {
+    for (const Crossover& one : found)
+      if (one.low == all[before].high && one.high == all[before + 1].low) return one.value;
+    return std::nullopt;
+  };
+  const auto where = [&](std::size_t k) {
+    const Stretch& own = all[k];
+    const bool first = k == 0, last = k + 1 == all.size(), told = own.leaders.size() == 1;
+    const auto begin = first ? std::nullopt : border(k - 1), end = last ? std::nullopt : border(k);
+    // What cannot be told begins where it was told last.
+    const bool after_told = !first && !told && all[k - 1].leaders.size() == 1;
+    const double low = after_told ? all[k - 1].high : begin.value_or(own.low);
+    const double high = last || told ? end.value_or(own.high) : all[k + 1].low;
+    if (first && last) return fmt::format("everywhere from {} to {}", shown(low), shown(high));
+    if (low == high) return fmt::format("at {}", shown(low));
+    if (first) return fmt::format("{} {}", told && !end ? "up to" : "below", shown(high));
+    if (last) return fmt::format("{} {}", told && !begin ? "from" : "above", shown(low));
+    return fmt::format("from {} to {}", shown(low), shown(high));
+  };
+  std::string text;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const bool first = k == 0;
+    if (!first) text += "; ";
+    if (all[k].leaders.size() == 1)
+      text += fmt::format("{} is fastest {}{}", joined(race, all[k].leaders, ""), where(k),
+                          all[k].partly ? ", as far as it can be told" : "");
+    else if (all[k].equal)
+      text += fmt::format("{} are equally fast {}", joined(race, all[k].leaders, "and"), where(k));
+    else
+      text += fmt::format("{}t cannot be told whether {} is fastest {}", first ? "I" : "i",
+                          joined(race, all[k].leaders, "or"), where(k));
+  }
+  return text.empty() ? "Nothing can run here." : text + ".";
+}
+
+}  // namespace acid

@@ -1,0 +1,291 @@
+// `acid predict`: that it tells what runs take, who is fastest where, and what is refused.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/predict/race.hpp"
+#include "settings/run_spec.hpp"
+#include "tests/catch.hpp"
+#include "tests/cli/program.hpp"
+
+using acid::Race;
+using acid::Range;
+using acid::test::Folder;
+using Words = std::vector<std::string>;
+
+namespace {
+
+constexpr const char* kTask =
+    "task.dataset = { kind = \"quadratic\", dimension = 16 }\noptimizer.learning_rate = 0.001\n";
+
+/// Where an all-reduce of 8 workers takes 1.75 vectors' time beside the gradient and a ring 2 in
+/// its shadow: 1 + 1.75 M/b = 2 M/b at b = M/4.
+const std::string kCrossing = std::string(kTask) + R"(
+workers.count = 8
+topology.kind = "ring"
+budget.gradients = 160
+algorithms = ["ar-sgd", "d-psgd"]
+[execution.virtual]
+cost.buckets = 1
+network = { vector_bytes = 100000000, bandwidth_bytes_per_second = 1e8 }
+)";
+
+nlohmann::json prediction(const nlohmann::json& document, const std::string& algorithm) {
+  for (const auto& one : document["predictions"])
+    if (one["algorithm"] == algorithm) return one;
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("a prediction's draws with the recipe's seeds take what its runs take, to the last bit") {
+  const Folder folder;
+  folder.write("real.toml", std::string(kTask) + R"(
+seeds = [7, 3]
+workers.count = 5
+budget.gradients = 60
+algorithms = ["ar-sgd", "ad-psgd", "a-psgd"]
+[execution.virtual]
+compute.kind = "exponential"
+network = { latency_seconds = 0.05, bandwidth_bytes_per_second = 1e3 }
+)");
+  folder.done({"run", "real.toml"});
+  const auto told = folder.told({"predict", "real.toml", "--draws", "3"});
+  CHECK(told["schema_version"] == 1);
+  CHECK(told["seeds"] == nlohmann::json({7, 3, 1}));
+  REQUIRE(told["predictions"].size() == 3);
+  int compared = 0;
+  for (const auto& run : folder.runs()) {
+    const auto shown = folder.shown(run["id"]);
+    const auto one = prediction(told, run["algorithm"]);
+    const std::size_t draw = run["seed"] == 7 ? 0 : 1;
+    CHECK(one["seconds_of_draws"][draw] == shown["progress"]["seconds"]);
+    ++compared;
+  }
+  CHECK(compared == 6);
+  const auto one = prediction(told, "ad-psgd");
+  CHECK(one["iteration_seconds"]["low"] < one["iteration_seconds"]["mean"]);
+  CHECK(one["seconds"].get<double>() ==
+        Approx(12 * one["iteration_seconds"]["mean"].get<double>()).epsilon(0.01));
+}
+
+TEST_CASE("closed forms stand beside what the clock takes, where they hold") {
+  const Folder folder;
+  folder.write("closed.toml", std::string(kTask) + R"(
+workers.count = 2
+budget.gradients = 400
+algorithms = ["ar-sgd", "d-psgd", "ad-psgd"]
+[execution.virtual]
+cost.buckets = 4
+network.gradient_seconds = 3
+)");
+  // F = 1, g = 0.5, four buckets; a ring of 2 takes two latencies, an exchange takes one.
+  struct Case {
+    double c, all_reduce, neighbours;
+  };
+  for (const Case& one : {Case{.1, 3.1, 3}, {.5, 3.5, 3}, {.75, 4.5, 3}, {1, 5.5, 4}}) {
+    for (const auto& [algorithm, expected, latency] :
+         {std::tuple("ar-sgd", one.all_reduce, one.c / 2), {"d-psgd", one.neighbours, one.c}}) {
+      const auto told = prediction(
+          folder.told({"predict", "closed.toml", "--draws", "2", "--set",
+                       fmt::format("execution.virtual.network.latency_seconds={}", latency)}),
+          algorithm);
+      INFO(algorithm << " " << one.c);
+      CHECK(told["closed_form_seconds"].get<double>() == Approx(expected).epsilon(1e-12));
+      CHECK(told["iteration_seconds"]["mean"].get<double>() == Approx(expected).epsilon(0.01));
+    }
+  }
+  const auto plain = folder.told({"predict", "closed.toml", "--draws", "2"});
+  CHECK(prediction(plain, "ad-psgd")["closed_form_seconds"].is_null());
+  for (const char* other : {"execution.virtual.compute={kind=\"exponential\"}",
+                            "execution.virtual.slow_workers={0=2.0}"})
+    CHECK(prediction(folder.told({"predict", "closed.toml", "--draws", "2", "--set", other}),
+                     "ar-sgd")["closed_form_seconds"]
+              .is_null());
+  CHECK_THAT(folder.done({"predict", "closed.toml"}).out, ContainsSubstring("closed form"));
+}
+
+TEST_CASE("who is fastest where, with the crossover that the formulas give") {
+  const Folder folder;
+  folder.write("crossing.toml", kCrossing);
+  const Words command{"predict", "crossing.toml", "--over", "network.bandwidth=1e6..1e9"};
+  const auto told = folder.told(command);
+  CHECK(told["predictions"].size() == 40);
+  REQUIRE(told["crossovers"].size() == 1);
+  const auto& crossover = told["crossovers"][0];
+  CHECK(crossover["value"].get<double>() == Approx(2.5e7).epsilon(0.001));
+  CHECK(crossover["high"].get<double>() / crossover["low"].get<double>() < 1.02);
+  CHECK(crossover["key"] == "execution.virtual.network.bandwidth_bytes_per_second");
+  CHECK(crossover["from"] == "ar-sgd");
+  CHECK(crossover["to"] == "d-psgd");
+  CHECK_THAT(
+      folder.done(command).out,
+      ContainsSubstring("ar-sgd is fastest below 25 MB/s; d-psgd is fastest above 25 MB/s."));
+  const auto csv =
+      folder.done({"predict", "crossing.toml", "--over",
+                   "execution.virtual.network.bandwidth_bytes_per_second=1e7,2e7", "--csv"});
+  CHECK(std::ranges::count(csv.out, '\n') == 5);
+  CHECK_THAT(csv.out, ContainsSubstring("algorithm,iteration_seconds,iteration_seconds_low"));
+  CHECK_THAT(folder
+                 .done({"predict", "crossing.toml", "--over", "workers.count=4..6", "--linear",
+                        "--set", "execution.virtual.network={}"})
+                 .out,
+             ContainsSubstring("ar-sgd = d-psgd: they take the same time."));
+}
+
+TEST_CASE("who is fastest where is drawn on paper, with its numbers beside it") {
+  const Folder folder;
+  folder.write("crossing.toml", kCrossing);
+  const auto with = [&](const Words& more) {
+    Words words{"predict", "crossing.toml"};
+    words.insert(words.end(), more.begin(), more.end());
+    return folder.call(words);
+  };
+  const Words over{"--over", "network.bandwidth=1e6..1e9:4"};
+  CHECK(with({over[0], over[1], "-o", "crossing.svg"}).code == 0);
+  CHECK_THAT(folder.read("crossing.svg"), ContainsSubstring("Seconds per iteration"));
+  CHECK_THAT(folder.read("crossing.csv"), ContainsSubstring("ar-sgd,1000000,176"));
+  CHECK(with({over[0], over[1], "-o", "crossing.pdf", "--width", "text"}).code == 0);
+  CHECK_THAT(with({over[0], over[1], "-o", "crossing.png"}).err, ContainsSubstring("end in .svg"));
+  CHECK_THAT(with({"-o", "crossing.svg"}).err, ContainsSubstring("a chart needs --over"));
+  const auto two =
+      with({over[0], over[1], "-o", "two.svg", "--set", "sweep={topology=[\"ring\",\"chain\"]}"});
+  CHECK(two.code == 2);
+  CHECK_THAT(two.err, ContainsSubstring("a chart is of one setting, and this recipe has 2"));
+}
+
+TEST_CASE("long budgets are scaled from their first iterations, and limits are kept") {
+  const Folder folder;
+  folder.write("long.toml", kCrossing);
+  const auto told = [&](Words more) {
+    more.insert(more.begin(), {"predict", "long.toml"});
+    return prediction(folder.told(more), "ar-sgd");
+  };
+  const auto whole = told({}), part = told({"--iterations", "5"});
+  CHECK(whole["simulated_iterations"] == 20.0);
+  CHECK(part["simulated_iterations"] == 5.0);
+  for (const char* key : {"seconds", "bytes", "gradients"})
+    CHECK(part[key].get<double>() == Approx(whole[key].get<double>()));
+  const auto limited = told({"--set", "budget.seconds=20"});
+  CHECK(limited["gradients"] == 56.0);  // 7 rounds of 2.75 s
+  CHECK(told({"--set", "budget.seconds=20", "--iterations", "3"})["seconds"].get<double>() ==
+        Approx(20));
+  const auto longest = told({"--set", "budget.gradients=1000000000000"});
+  CHECK(longest["simulated_iterations"] == 200.0);
+  CHECK_THAT(folder.done({"predict", "long.toml", "--set", "budget.gradients=1000000000000"}).out,
+             ContainsSubstring("The first 200 iterations"));
+  // Local steps: exchanges are seldom, and whole periods of them are simulated.
+  CHECK(prediction(folder.told({"predict", "long.toml", "--iterations", "5", "--set",
+                                "algorithms=[{ kind = \"local-sgd\", steps = 8 }]"}),
+                   "local-sgd")["simulated_iterations"] == 16.0);
+}
+
+TEST_CASE("recipes of other drivers are predicted, and those that say too little are refused") {
+  const Folder folder;
+  folder.write("crossing.toml", kCrossing);
+  for (const char* driver : {"threads", "mpi"})
+    CHECK(folder
+              .told({"predict", "crossing.toml", "--set",
+                     fmt::format("execution.driver={}", driver)})["predictions"]
+              .size() == 2);
+  const auto refused = [&](const std::string& over, const Words& says) {
+    INFO(over);
+    check_refused(folder.call({"predict", "crossing.toml", "--over", over}), says);
+  };
+  refused("network.bandwith=1..2", {"did you mean 'network.bandwidth'?"});
+  refused("execution.driver=1..2", {"no number", "[sweep]"});
+  refused("network.bandwidth=5..5", {"from 5 to 5 there is nothing"});
+  refused("network.bandwidth=0..5", {"--linear"});
+  refused("network.bandwidth=1e9", {"two values"});
+  refused("network.bandwidth=2,1", {"ascending"});
+  refused("network.bandwidth=fast..faster", {"'fast' is no number"});
+  refused("network.bandwidth=1..2:1", {"2 to 1000"});
+  refused("workers.count=4,4.5", {"whole numbers"});
+  refused("bandwidth", {"KEY="});
+  check_refused(folder.call({"predict", "crossing.toml", "--linear"}), {"--over"});
+  check_refused(folder.call({"predict", "crossing.toml", "--draws", "1"}), {"--draws"});
+  check_refused(folder.call({"predict", "nowhere.toml"}), {"nowhere.toml"});
+  folder.write("swept.toml", kCrossing + "[sweep]\n\"workers.count\" = [4, 8]\n");
+  check_refused(folder.call({"predict", "swept.toml", "--over", "workers.count=4..8"}),
+                {"sweeps over 'workers.count' too"});
+  CHECK(
+      folder.told({"predict", "swept.toml", "--over", "network.bandwidth=1e6..1e9:3"})["crossovers"]
+          .size() == 2);
+}
+
+namespace {
+
+Race race_of(const std::vector<std::string>& names,
+             const std::vector<std::vector<std::pair<double, double>>>& times) {
+  Race race{names, {}, false, false};
+  for (std::size_t k = 0; k < times.size(); ++k) {
+    Race::Point point{static_cast<double>(k), {}, true};
+    for (const auto& [mean, half] : times[k])
+      point.times.push_back(Range{mean, mean - half, mean + half});
+    race.points.push_back(std::move(point));
+  }
+  return race;
+}
+
+std::string words(const Race& race) {
+  return words_of(race, [](double value) { return fmt::format("{:.3g}", value); });
+}
+
+}  // namespace
+
+TEST_CASE("what cannot be told is not told") {
+  const auto sure = race_of({"a", "b"}, {{{1, 0}, {4, 0}}, {{2, 0}, {2.5, 0}}, {{4, 0}, {2, 0}}});
+  REQUIRE(crossovers(sure).size() == 1);
+  CHECK(words(sure) == "a is fastest below 1.24; b is fastest above 1.24.");
+  const auto close = race_of({"a", "b", "c"}, {{{1, .1}, {4, .1}, {9, 0}},
+                                               {{2, .5}, {2.5, .1}, {9, 0}},
+                                               {{3, .6}, {2.4, .1}, {9, 0}},
+                                               {{4, .1}, {2, .1}, {9, 0}}});
+  CHECK(words(close) ==
+        "a is fastest at 0; it cannot be told whether a or b is fastest from 0 to 3; b is "
+        "fastest at 3.");
+  REQUIRE(crossovers(close).size() == 1);
+  CHECK(crossovers(close)[0].value > 1);
+  CHECK(crossovers(close)[0].value < 2);
+  CHECK(words(race_of({"a", "b"}, {{{1, 1}, {1.1, 1}}, {{1, 1}, {1.1, 1}}})) ==
+        "It cannot be told whether a or b is fastest everywhere from 0 to 1.");
+  CHECK(words(race_of({"a", "b"}, {{{1, 0}, {2, 0}}, {{2, 0}, {2, 0}}})) ==
+        "a is fastest at 0; a and b are equally fast above 0.");
+  auto same = race_of({"a", "b", "c"}, {{{1, 0}, {1, 0}, {2, 0}}, {{3, 0}, {3, 0}, {2, 0}}});
+  same.join_equal();
+  CHECK(same.names == Words{"a = b", "c"});
+  CHECK(words(same) == "a = b is fastest below 0.631; c is fastest above 0.631.");
+  // One that cannot run at some values.
+  auto gap = race_of({"a", "b"}, {{{1, 0}, {2, 0}}, {{1, 0}, {2, 0}}});
+  gap.points[1].times[0].reset();
+  CHECK(crossovers(gap).size() == 1);
+  CHECK(values_to_add(sure, [](double value) { return value; }).size() == 7);
+}
+
+TEST_CASE("nine of ten further runs lie in the interval of ten draws") {
+  const acid::Plan plan = acid::compile_recipe("x.toml", std::string(kTask) + R"(
+workers.count = 4
+budget.gradients = 80
+algorithms = ["ar-sgd"]
+[execution.virtual]
+compute = { kind = "lognormal", sigma = 0.4 }
+network.latency_seconds = 0.05
+)");
+  acid::RunSettings settings = acid::settings_from(plan.runs.at(0).settings);
+  const acid::Topology graph = topology_of(settings);
+  acid::RunSpec spec = spec_from(settings, graph);
+  constexpr int kTrials = 400, kDraws = 10;
+  int inside = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    std::vector<double> seconds;
+    for (int draw = 0; draw <= kDraws; ++draw) {
+      spec.seeds = acid::Seeds(static_cast<std::uint64_t>(trial * (kDraws + 1) + draw));
+      seconds.push_back(timing_of(spec, settings.execution.simulation, 16, 1e9).seconds);
+    }
+    const Range range = acid::range_of(std::span(seconds).first(kDraws));
+    inside += seconds.back() >= range.low && seconds.back() <= range.high ? 1 : 0;
+  }
+  CHECK(inside > 0.855 * kTrials);  // three standard errors
+  CHECK(inside < 0.945 * kTrials);
+}
