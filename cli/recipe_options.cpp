@@ -36,9 +36,24 @@ Plan RecipeOptions::compile(const OverAxis* over) const {
   return load_recipe(path, all, copy_of, over);
 }
 
+namespace {
+
 // If standard error has no reader any more, the command goes on.
+class WithoutReader {
+ public:
+  WithoutReader() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
+  ~WithoutReader() { std::signal(SIGPIPE, before_); }
+  WithoutReader(const WithoutReader&) = delete;
+  WithoutReader& operator=(const WithoutReader&) = delete;
+
+ private:
+  void (*const before_)(int);
+};
+
+}  // namespace
+
 void say_doubts(const Plan& plan) {
-  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  const WithoutReader allowed;
   std::set<std::string> said;
   for (const Diagnostic& warning : plan.warnings)
     if (said.insert(warning.message).second) say(render(warning, "warning"));
@@ -50,17 +65,15 @@ void say_doubts(const Plan& plan) {
         fmt::format("acid: warning: {} of the sweep left out, since the parts do not go together; "
                     "'acid plan' says why",
                     counted(plan.left_out.size(), "cell")));
-  std::signal(SIGPIPE, before);
 }
 
 void say_warnings(const Plan& plan) {
   say_doubts(plan);
-  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  const WithoutReader allowed;
   const PlannedVerdict verdict = verdict_of(plan);
   if (const std::string words = too_few_words(verdict); !words.empty())
     say(fmt::format("acid: warning: {}; write seeds = \"1-{}\"", words,
                     verdict.seeds_needed_for_all));
-  std::signal(SIGPIPE, before);
 }
 
 }  // namespace acid

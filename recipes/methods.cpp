@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 
+#include "engine/methods/common_fields.hpp"
 #include "engine/methods/listed.hpp"
 #include "recipes/parse.hpp"
 #include "recipes/utf8.hpp"
@@ -19,6 +21,15 @@ constexpr Field kFileField{.name = "file",
                            .type = FieldType::file,
                            .fallback = {},
                            .help = "a file of listings: one at its top, or [[methods]]"};
+
+// Keys of [[algorithms]] and of their settings beside the method's own parameters.
+bool is_algorithm_key(const Listing& listing, std::string_view name) {
+  constexpr std::array<std::string_view, 7> kKeys = {"kind",  "label",   "set",     "search",
+                                                     "codec", "listing", kSaturates};
+  return std::ranges::find(kKeys, name) != kKeys.end() ||
+         (listing.peers == Peers::neighbours &&
+          (name == kWeightsField.name || name == kExchangeField.name));
+}
 
 json json_of_node(const Node& node) {
   if (node.is_table()) {
@@ -110,6 +121,11 @@ class MethodReader {
                               "writing",
                               key),
                   "write it with characters that can be seen");
+    for (const ListedParameter& one : listing->parameters)
+      if (is_algorithm_key(*listing, one.name))
+        return out.error(place_of(table, "parameters." + one.name),
+                         fmt::format("'{}' is a key of every algorithm of this kind", one.name),
+                         "choose another name for the parameter");
     if (!listing->name.empty() && !is_method_name(listing->name))
       return out.error(table.find("name")->place,
                        fmt::format("'{}' is no name of a method", clip(listing->name, 40)),

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/base/names.hpp"
 #include "recipes/units.hpp"
 #include "settings/sections.hpp"
 
@@ -32,12 +33,7 @@ constexpr std::array kBandwidthUnits = {Unit{"", 1},
                                         Unit{"Mbit/s", 1e6 / 8},
                                         Unit{"Gbit/s", 1e9 / 8}};
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r";
-  const std::size_t begin = text.find_first_not_of(kSpace);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
+constexpr std::string_view kSpace = " \t\r";
 
 std::optional<std::int64_t> node_number(std::string_view text) {
   std::int64_t value = 0;
@@ -61,7 +57,7 @@ class LinksFile {
       std::string_view text = line;
       if (number_ == 1 && text.starts_with(kByteOrderMark))
         text.remove_prefix(kByteOrderMark.size());
-      text = trimmed(text);
+      text = trimmed(text, kSpace);
       if (text.empty() || text.front() == '#') continue;
       const auto parts = split(text);
       if (!begun_ && parts[0].find_first_of("0123456789") == std::string_view::npos) {
@@ -83,7 +79,7 @@ class LinksFile {
     Parts parts;
     while (true) {
       const std::size_t comma = text.find(',');
-      parts.push_back(trimmed(text.substr(0, comma)));
+      parts.push_back(trimmed(text.substr(0, comma), kSpace));
       if (comma == std::string_view::npos) return parts;
       text.remove_prefix(comma + 1);
     }

@@ -100,7 +100,8 @@ Known key_meant(const std::string& given) {
       nearest ? fmt::format("did you mean '{}'?", *nearest) : "'acid explain' lists them"));
 }
 
-double number_in(const std::string& text, const Known& key) {
+double number_in(std::string_view given, const Known& key) {
+  const std::string text(trimmed(given));
   constexpr std::array kPlain = {Unit{"", 1}};
   auto value = quantity(text, kPlain);
   if (!value && key.field->type == FieldType::bytes) value = bytes_in(text);
@@ -110,30 +111,27 @@ double number_in(const std::string& text, const Known& key) {
   return *value;
 }
 
-std::string trimmed_part(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  return first == std::string::npos ? ""
-                                    : text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
-
 std::vector<double> listed(const std::string& text, const Known& key) {
   std::vector<double> values;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t comma = std::min(text.find(',', begin), text.size());
-    values.push_back(number_in(trimmed_part(text.substr(begin, comma - begin)), key));
+    values.push_back(number_in(std::string_view(text).substr(begin, comma - begin), key));
     begin = comma + 1;
   }
   return values;
 }
 
+// Inner values have four digits of what lies between the ends.
 std::vector<double> between(double a, double b, int count, const OverAxis& axis) {
+  const double width = std::log10(std::max(std::abs(a), std::abs(b)) / (b - a));
+  const int digits = 4 + static_cast<int>(std::clamp(std::floor(width), 0.0, 12.0));
   std::vector<double> values;
   for (int k = 0; k < count; ++k) {
     const double part = static_cast<double>(k) / (count - 1);
     const double exact = axis.logarithmic ? a * std::pow(b / a, part) : a + (b - a) * part;
-    const double rounded = std::stod(fmt::format("{:.4g}", exact));
+    const double rounded = axis.rounded(std::stod(fmt::format("{:.{}g}", exact, digits)));
     const bool inner = k > 0 && k < count - 1;
-    values.push_back(inner ? axis.rounded(rounded) : k == 0 ? a : b);
+    values.push_back(inner ? std::clamp(rounded, a, b) : k == 0 ? a : b);
   }
   return values;
 }
@@ -142,15 +140,15 @@ void read_range(const std::string& text, std::size_t dots, const Known& key, Ove
   std::string last = text.substr(dots + 2);
   int count = kUsualCount;
   if (const std::size_t colon = last.find(':'); colon != std::string::npos) {
-    const double asked = number_in(trimmed_part(last.substr(colon + 1)), key);
+    const double asked = number_in(std::string_view(last).substr(colon + 1), key);
     if (asked != std::round(asked) || asked < 2 || asked > kMostCount)
       throw UsageError(
           fmt::format("--over {}: {} values; a range has 2 to {}", key.path, asked, kMostCount));
     count = static_cast<int>(asked);
     last.resize(colon);
   }
-  const double a = number_in(trimmed_part(text.substr(0, dots)), key);
-  const double b = number_in(trimmed_part(last), key);
+  const double a = number_in(std::string_view(text).substr(0, dots), key);
+  const double b = number_in(last, key);
   if (!(a < b))
     throw UsageError(
         fmt::format("--over {}: from {} to {} there is nothing; write the lower end "
@@ -184,7 +182,7 @@ OverAxis over_axis(const std::string& text, bool linear) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
     throw UsageError(fmt::format("--over '{}' has no KEY=; {}", clip(text, 60), kForm));
-  const Known key = key_meant(trimmed_part(text.substr(0, equals)));
+  const Known key = key_meant(std::string(trimmed(std::string_view(text).substr(0, equals))));
   if (!is_number(*key.field))
     throw UsageError(
         fmt::format("--over {}: this key is no number, so that nothing lies between "

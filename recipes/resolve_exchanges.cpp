@@ -58,14 +58,15 @@ std::optional<Problem> choose_exchange(json& options, const Method& method,
   const std::string key(kExchangeField.name);
   const std::string asked = options.value(key, "");
   options.erase(key);
-  const char* obstacle = cannot_reduce_groups(method);
-  if (obstacle == nullptr && graph.largest_group == 0)
+  const char *obstacle = cannot_reduce_groups(method), *remedy = "remove exchange";
+  if (obstacle == nullptr && graph.largest_group == 0) {
+    remedy = "remove exchange, or use complete or alternating-exponential-ring";
     obstacle =
         "not all exchanges of this graph are among groups in which all hear each other, with equal "
         "weights";
+  }
   if (asked == "all-reduce" && obstacle != nullptr)
-    return Problem{fmt::format("neighbours cannot average by an all-reduce: {}", obstacle),
-                   "remove exchange, or use complete or alternating-exponential-ring"};
+    return Problem{fmt::format("neighbours cannot average by an all-reduce: {}", obstacle), remedy};
   const bool reduces =
       obstacle == nullptr && (asked.empty() ? graph.largest_group > 2 : asked == "all-reduce");
   if (reduces) options[key] = "all-reduce";

@@ -5,18 +5,13 @@
 #include <charconv>
 #include <unordered_set>
 
+#include "engine/base/names.hpp"
 #include "recipes/utf8.hpp"
 
 namespace acid {
 namespace {
 
 constexpr std::size_t kLongestShown = 40;
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
 
 std::string quoted(std::string_view part) {
   return fmt::format("'{}'", clip(std::string(part), kLongestShown));

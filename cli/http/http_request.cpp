@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/base/names.hpp"
+
 namespace acid {
 namespace {
 
@@ -17,12 +19,6 @@ bool is_visible(char c) { return c > ' ' && c < 127; }
 bool is_word(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(),
                                       [](char c) { return is_visible(c) && c != ':' && c != '/'; });
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 /// Removes the text before `end`, and `end` itself, and returns that text; all text where there is
@@ -50,7 +46,7 @@ bool read_header(std::string_view line, HttpRequest& request) {
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos || !is_word(line.substr(0, colon))) return false;
   const auto in_a_line = [](char c) { return c == '\t' || static_cast<unsigned char>(c) >= ' '; };
-  const std::string_view value = trimmed(line.substr(colon + 1));
+  const std::string_view value = trimmed(line.substr(colon + 1), " \t");
   if (!std::all_of(value.begin(), value.end(), in_a_line)) return false;
   std::string name(line.substr(0, colon));
   for (char& c : name)

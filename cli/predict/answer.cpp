@@ -10,6 +10,8 @@
 #include "cli/terminal/progress.hpp"
 #include "cli/terminal/run_json.hpp"
 #include "cli/terminal/session.hpp"
+#include "engine/methods/common_fields.hpp"
+#include "reports/realised_rate.hpp"
 #include "reports/settings.hpp"
 
 namespace acid {
@@ -33,6 +35,8 @@ std::string choices_of(const PlannedRun& run, const std::vector<const PlannedRun
   for (const std::string& key : varying_keys(all)) {
     if (!is_algorithm_key(key)) continue;
     const std::string name = key.substr(key.find('.') + 1);
+    // The rate that saturates the network is another one at each value of an axis.
+    if (name == kCommunicationRateField.name && saturates(run.settings)) continue;
     if (!run.numbers.contains(name) && !value_at(own, key).is_null())
       words.push_back(fmt::format("{} {}", name, value_text(value_at(own, key))));
   }
@@ -40,13 +44,14 @@ std::string choices_of(const PlannedRun& run, const std::vector<const PlannedRun
 }
 
 // By [[algorithms]] entry. Those of one name say what they differ in.
-std::map<std::size_t, std::string> names_of(const Plan& plan) {
+using Names = std::map<std::size_t, std::string>;
+Names names_of(const Plan& plan) {
   std::map<std::size_t, const PlannedRun*> first;
   for (const PlannedCell& cell : plan.cells) first.try_emplace(cell.algorithm, &run_of(plan, cell));
   std::map<std::string, std::vector<const PlannedRun*>> by_name;
   for (const auto& [index, run] : first)
     by_name[shown_name(run->algorithm, run->label)].push_back(run);
-  std::map<std::size_t, std::string> names;
+  Names names;
   for (const auto& [index, run] : first) {
     std::string& name = names[index] = shown_name(run->algorithm, run->label);
     if (const auto& namesakes = by_name.at(name); namesakes.size() > 1)
@@ -55,11 +60,13 @@ std::map<std::size_t, std::string> names_of(const Plan& plan) {
   return names;
 }
 
-std::vector<PredictedRow> rows_of(const Plan& plan, const OverAxis* axis, Predictor& predictor) {
+/// `names`: of the recipe's plan, also where this one has other values of the axis.
+std::vector<PredictedRow> rows_of(const Plan& plan, const OverAxis* axis, const Names& names,
+                                  Predictor& predictor) {
   ReadingProgress progress(steady_clock(), "predicted", standard_error_is_terminal());
   std::vector<PredictedRow> rows;
-  const std::map<std::size_t, std::string> names = names_of(plan);
   for (const PlannedCell& cell : plan.cells) {
+    if (!names.contains(cell.algorithm)) continue;
     json settings = cell.settings;
     if (axis != nullptr) settings[axis->key] = axis->values[cell.value];
     rows.push_back({&cell, std::move(settings), names.at(cell.algorithm), &run_of(plan, cell),
@@ -104,16 +111,18 @@ std::vector<std::pair<json, Race>> races_of(const std::vector<PredictedRow>& row
   return races;
 }
 
-/// Looks closer where another algorithm becomes the fastest.
-void refine(const Compile& compile, const OverAxis& axis, const json& setting, Predictor& predictor,
-            Race& race) {
+/// Looks closer where another algorithm becomes the fastest. Equal ones count as one.
+void refine(const Compile& compile, const OverAxis& axis, const Names& names, const json& setting,
+            Predictor& predictor, Race& race) {
   for (int round = 0; round < kMostRounds && predictor.is_quick(); ++round) {
     OverAxis finer = axis;
-    finer.values = values_to_add(race, [&](double value) { return axis.rounded(value); });
+    Race joined = race;
+    joined.join_equal();
+    finer.values = values_to_add(joined, [&](double value) { return axis.rounded(value); });
     if (finer.values.empty()) return;
     Plan plan = compile(&finer);
     std::erase_if(plan.cells, [&](const PlannedCell& one) { return one.settings != setting; });
-    add_points(rows_of(plan, &finer, predictor), finer, setting, false, race);
+    add_points(rows_of(plan, &finer, names, predictor), finer, setting, false, race);
   }
 }
 
@@ -127,11 +136,12 @@ void predict(const Compile& compile, const std::function<void(const Plan&)>& pre
   Predictor predictor(answer.effort, answer.plan.seeds);
   answer.seeds = predictor.seeds();
   predictor.size(answer.plan);
-  answer.rows = rows_of(answer.plan, axis, predictor);
+  const Names names = names_of(answer.plan);
+  answer.rows = rows_of(answer.plan, axis, names, predictor);
   if (axis == nullptr) return;
   answer.races = races_of(answer.rows, *axis);
   for (auto& [setting, race] : answer.races) {
-    refine(compile, *axis, setting, predictor, race);
+    refine(compile, *axis, names, setting, predictor, race);
     race.join_equal();
   }
 }

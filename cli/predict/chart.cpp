@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "engine/base/error.hpp"
-#include "exports/text.hpp"
 #include "reports/html/line_chart.hpp"
 #include "reports/settings.hpp"
+#include "reports/text_table.hpp"
 
 namespace acid {
 

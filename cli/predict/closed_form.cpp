@@ -55,14 +55,14 @@ std::optional<double> closed_form_seconds(const RunSpec& spec, const VirtualOpti
     return std::max(F + G + c, F + G / B + B * c) + U;
   }
   const std::optional<int> heard = neighbours_of_each(*spec.topology);
-  if (method.peers != Peers::neighbours || !heard || options.cost.exchange_seconds > 0 ||
+  if (method.peers != Peers::neighbours || heard.value_or(0) == 0 ||
+      options.cost.exchange_seconds > 0 ||
       leg != Leg{Phase::say, Phase::gradient, Phase::hear, Phase::step})
     return std::nullopt;
   const double whole =
       std::max(*heard * network.link.port_seconds(bytes), network.link.transfer_seconds(bytes));
-  const double c = method.reduces_groups
-                       ? network.all_reduce_seconds(*heard + 1, bytes / B)
-                       : (*heard > 0 ? network.link.latency_seconds : 0) + whole / B;
+  const double c = method.reduces_groups ? network.all_reduce_seconds(*heard + 1, bytes / B)
+                                         : network.link.latency_seconds + whole / B;
   return std::max({F + G + U, B * c, c + U / B});
 }
 

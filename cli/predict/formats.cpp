@@ -168,7 +168,7 @@ std::string notes_of(const PredictedRecipe& answer) {
     notes.push_back(
         fmt::format("The first {:.0f}{} iterations of longer budgets are simulated, and "
                     "the rest is taken to go on like them; --iterations chooses how "
-                    "many.",
+                    "many. Intervals are then those of runs as short as that.",
                     fewest, fewest < most ? fmt::format(" to {:.0f}", most) : ""));
   }
   if (!answer.axis &&

@@ -74,15 +74,17 @@ struct Stretch {
 
 std::vector<Stretch> stretches(const Race& race) {
   std::vector<Stretch> all;
+  bool follows = false;  // on a point at which something runs
   for (const Race::Point& point : race.points) {
     const std::vector<std::size_t> now = leaders(point);
+    const bool joins = std::exchange(follows, !now.empty());
     if (now.empty()) continue;
     const bool equal = std::ranges::all_of(now, [&](std::size_t name) {
       return are_equal(mean_at(point, name), mean_at(point, now[0]));
     });
     Stretch next{{now.begin(), now.end()}, point.value, point.value, equal};
     const bool told = now.size() == 1;
-    if (!all.empty()) {
+    if (joins) {
       Stretch& before = all.back();
       const bool was_told = before.leaders.size() == 1;
       if (told == was_told && (!told || before.leaders == next.leaders) &&

@@ -63,4 +63,10 @@ std::string one_of(std::span<const std::string> names) {
   return text;
 }
 
+std::string_view trimmed(std::string_view text, std::string_view space) {
+  const std::size_t begin = text.find_first_not_of(space);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(space) - begin + 1);
+}
+
 }  // namespace acid

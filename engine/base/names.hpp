@@ -19,6 +19,9 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> kno
 /// "1 run", "3 runs": a count and its regular noun, which is given in the singular.
 std::string counted(std::uint64_t count, std::string_view noun);
 
+/// The text without such characters at its ends.
+std::string_view trimmed(std::string_view text, std::string_view space = " ");
+
 /// "a, b or c".
 std::string one_of(std::span<const std::string> names);
 

@@ -182,11 +182,15 @@ const char* cannot_reduce_groups(const Method& method) {
   return nullptr;
 }
 
-std::int64_t vectors_sent(const Method& method, const MixingMatrix& weights,
+WorkerGroups reduced_groups(const Method& method, const MixingMatrix& weights) {
+  return method.reduces_groups ? groups_of(weights) : WorkerGroups();
+}
+
+std::int64_t vectors_sent(const MixingMatrix& weights, const WorkerGroups& groups,
                           AllReduceKind all_reduce) {
-  if (!method.reduces_groups) return messages_of(weights);
+  if (groups.empty()) return messages_of(weights);
   double vectors = 0;
-  for (const auto& group : groups_of(weights))
+  for (const auto& group : groups)
     vectors += all_reduce_vectors(all_reduce, static_cast<int>(group.size()));
   return std::llround(vectors);
 }
@@ -199,8 +203,10 @@ double mean_vectors_sent(const Method& method, const MixingSchedule& schedule,
   const auto workers = static_cast<int>(schedule.matrix(0, 0).self.size());
   const std::int64_t exchanges = telling_exchanges(schedule, workers);
   std::int64_t vectors = 0;
-  for (std::int64_t e = 0; e < exchanges; ++e)
-    vectors += vectors_sent(method, schedule.matrix(e, 0), all_reduce);
+  for (std::int64_t e = 0; e < exchanges; ++e) {
+    const MixingMatrix weights = schedule.matrix(e, 0);
+    vectors += vectors_sent(weights, reduced_groups(method, weights), all_reduce);
+  }
   return static_cast<double>(vectors) / static_cast<double>(exchanges);
 }
 

@@ -219,9 +219,11 @@ const char* cannot_reduce_groups(const Method& method);
 /// sums the messages, and for meetings.
 std::shared_ptr<const MixingSchedule> mixing_of(const Method& method, const Topology& topology);
 
-/// Vectors that all workers together send in an exchange with these weights: a message to each
-/// worker that hears it or, where groups average by an all-reduce, what these take.
-std::int64_t vectors_sent(const Method& method, const MixingMatrix& weights,
+/// The groups that average by an all-reduce in an exchange with these weights; empty: none does.
+WorkerGroups reduced_groups(const Method& method, const MixingMatrix& weights);
+/// Vectors that all workers together send in it: what these groups' all-reduces take or, without
+/// groups, a message to each worker that hears it.
+std::int64_t vectors_sent(const MixingMatrix& weights, const WorkerGroups& groups,
                           AllReduceKind all_reduce);
 
 /// Bytes that all workers of a synchronous method together send each time they say a message, for

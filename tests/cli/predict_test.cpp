@@ -104,6 +104,11 @@ network.gradient_seconds = 3
                      "ar-sgd")["closed_form_seconds"]
               .is_null());
   CHECK_THAT(folder.done({"predict", "closed.toml"}).out, ContainsSubstring("closed form"));
+  for (const auto& alone :
+       folder.told({"predict", "closed.toml", "--set", "workers.count=1"})["predictions"])
+    if (!alone["closed_form_seconds"].is_null())
+      CHECK(alone["closed_form_seconds"] ==
+            Approx(alone["iteration_seconds"]["mean"].get<double>()));
 }
 
 TEST_CASE("who is fastest where, with the crossover that the formulas give") {
@@ -132,6 +137,45 @@ TEST_CASE("who is fastest where, with the crossover that the formulas give") {
                         "--set", "execution.virtual.network={}"})
                  .out,
              ContainsSubstring("ar-sgd = d-psgd: they take the same time."));
+}
+
+TEST_CASE("crossovers are the same beside an equal algorithm, and one of the same name") {
+  const Folder folder;
+  folder.write("crossing.toml", kCrossing);
+  const auto crossing = [&](const std::string& algorithms) {
+    const auto told =
+        folder.told({"predict", "crossing.toml", "--over", "network.bandwidth=1e6..1e9:5", "--set",
+                     "algorithms=[" + algorithms + "]"});
+    REQUIRE(told["crossovers"].size() == 1);
+    const auto& one = told["crossovers"][0];
+    CHECK(one["high"].get<double>() / one["low"].get<double>() < 1.02);
+    return one["value"].get<double>();
+  };
+  const std::string all_reduce = "{kind=\"ar-sgd\"}", ring = "{kind=\"d-psgd\"}";
+  const double alone = crossing(all_reduce + "," + ring);
+  CHECK(alone == Approx(2.5e7).epsilon(0.001));
+  CHECK(crossing(all_reduce + "," + ring + ",{kind=\"decent-adam\"}") == alone);
+  // At each value the network carries another rate, and the algorithm is the same all the same.
+  const std::string gossip = "{kind=\"ad-psgd\",communication_rate=";
+  folder.done({"predict", "crossing.toml", "--over", "network.bandwidth=1e6..1e9:5", "--set",
+               "algorithms=[" + all_reduce + "," + gossip + "\"saturate\"}," + gossip + "0.5}]",
+               "-o", "named.svg"});
+  const std::string csv = folder.read("named.csv");
+  const auto rows = [&](const std::string& name) {
+    int count = 0;
+    for (std::size_t at = csv.find(name); at != std::string::npos; at = csv.find(name, at + 1))
+      ++count;
+    return count;
+  };
+  CHECK(rows("\nar-sgd,") >= 5);
+  CHECK(rows("saturate true,") == rows("\nar-sgd,"));
+}
+
+TEST_CASE("values at which nothing runs are no part of a stretch") {
+  const Range fast{1, 1, 1}, slow{2, 2, 2};
+  const Race race{{"a", "b"}, {{4, {fast, slow}}, {6, {{}, {}}}, {8, {fast, slow}}}};
+  CHECK(words_of(race, [](double value) { return fmt::format("{}", value); }) ==
+        "a is fastest at 4; a is fastest at 8.");
 }
 
 TEST_CASE("who is fastest where is drawn on paper, with its numbers beside it") {

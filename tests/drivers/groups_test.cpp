@@ -46,16 +46,8 @@ TEST_CASE("groups: every driver has the same bits, and the mean of messages to r
       const Outcome on_threads = threads.run();
       CHECK(on_threads.worker_digests == expected.worker_digests);
       CHECK(on_threads.position.bytes == expected.position.bytes);
-      const Topology topology = make_topology(kMembers, graph);
       InGroups same("all-reduce", order, graph);
-      same.spec.workers = kMembers;
-      same.spec.topology = &topology;
-      same.spec.seeds = Seeds(same.seed);
-      same.spec.method = simulated.spec.method;
-      Processes processes{.spec = same.spec, .task = same.task};
-      MemoryRecorder recorder;
-      const Outcome under_mpi = processes.run(recorder);
-      check_no_errors(processes);
+      const Outcome under_mpi = run_as_processes(same);
       CHECK(under_mpi.worker_digests == expected.worker_digests);
       CHECK(under_mpi.position.bytes == expected.position.bytes);
 

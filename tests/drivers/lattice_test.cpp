@@ -157,16 +157,10 @@ TEST_CASE("CORRECTNESS 26: in rounds a lattice has the same bits and bytes under
     again.options = options;
     again.topology = topology;
     on_lattice(again, 0.008, 0);
-    again.run();  // fills in the run
-    const Topology graph = make_topology(4, again.topology);
-    again.spec.topology = &graph;
-    Processes processes{.spec = again.spec, .task = again.task};
-    MemoryRecorder recorder;
-    const Outcome as_processes = processes.run(recorder);
-    check_no_errors(processes);
+    const Outcome as_processes = run_as_processes(again);
     CHECK(as_processes.worker_digests == mixed.worker_digests);
     CHECK(as_processes.position.bytes == mixed.position.bytes);
-    CHECK(recorder.last("bytes_sent") == static_cast<double>(mixed.position.bytes));
+    CHECK(again.recorder.last("bytes_sent") == static_cast<double>(mixed.position.bytes));
   }
 }
 

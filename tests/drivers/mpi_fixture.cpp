@@ -45,6 +45,17 @@ Outcome Processes::run(MemoryRecorder& recorder, const Checkpointing& checkpoint
   return outcome;
 }
 
+Outcome run_as_processes(Setup& setup) {
+  Outcome outcome;
+  setup.with_run(1, {}, [&](const Run& run) {
+    Processes processes{.spec = run.spec, .task = setup.task};
+    processes.before_gradient = setup.before_gradient;
+    outcome = processes.run(setup.recorder);
+    check_no_errors(processes);
+  });
+  return outcome;
+}
+
 void check_no_errors(const Processes& processes) {
   for (const std::string& error : processes.errors) CHECK(error == "");
 }

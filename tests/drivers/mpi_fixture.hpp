@@ -38,6 +38,9 @@ struct Processes {
               std::stop_token stop = {});
 };
 
+/// Runs a setup's run as processes, none of which may end by an error.
+Outcome run_as_processes(Setup& setup);
+
 /// Checks that no process ended by an error.
 void check_no_errors(const Processes& processes);
 

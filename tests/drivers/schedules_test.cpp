@@ -69,18 +69,9 @@ TEST_CASE("mpi: what comes rounds too early is kept") {
   OnePeer simulated;
   const Outcome expected = simulated.run();
   OnePeer same;
-  const Topology graph =
-      make_topology(kWorkers, {{"kind", "one-peer-exponential"}, {"directed", true}});
-  same.spec.workers = kWorkers;
-  same.spec.topology = &graph;
-  same.spec.seeds = Seeds(same.seed);
-  same.spec.method = simulated.spec.method;
   HoldsZero holds(4, 3);  // rank 0 may not let any worker get so far ahead
-  Processes processes{.spec = same.spec, .task = same.task};
-  processes.before_gradient = [&](int worker, std::int64_t step) { holds(worker, step); };
-  MemoryRecorder recorder;
-  const Outcome outcome = processes.run(recorder);
-  check_no_errors(processes);
+  same.before_gradient = [&](int worker, std::int64_t step) { holds(worker, step); };
+  const Outcome outcome = run_as_processes(same);
   CHECK(outcome.worker_digests == expected.worker_digests);
   CHECK(outcome.position.bytes == expected.position.bytes);
 }

@@ -51,6 +51,18 @@ TEST_CASE("a recipe's own method is resolved like one of the catalog") {
   CHECK_FALSE(errors_of(completed(std::string(kOwn) + "[optimizer]\nmomentum = 0.9\n")).empty());
 }
 
+TEST_CASE("a parameter with the name of an algorithm's own key is refused at its place") {
+  for (const std::string name : {"weights", "kind", "label", "codec", "set", "saturate"}) {
+    const auto errors = errors_of(completed(
+        "[[methods]]\nname = \"mine\"\nround = \"gradient step say hear\"\nparameters = { " + name +
+        " = 0.5 }\nhear = \"x = x + " + name +
+        " * (mean(0) - x)\"\n[[algorithms]]\nkind = \"mine\"\n"));
+    INFO(name);
+    REQUIRE_FALSE(errors.empty());
+    CHECK_THAT(errors[0].message, ContainsSubstring("'" + name + "' is a key of every algorithm"));
+  }
+}
+
 TEST_CASE("a run is what its method says, not what the method is called") {
   const std::string own(kOwn);
   const auto replaced = [&](const std::string& from, const std::string& to) {

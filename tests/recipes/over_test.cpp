@@ -20,6 +20,12 @@ TEST_CASE("an axis has equal ratios, equal steps or the values that are listed")
   CHECK(workers.at(0).value.scalar == 4);
   CHECK(over_axis("network.vector_bytes= 10 MB, 1 GB", false).values ==
         std::vector<double>{1e7, 1e9});
+  // The ends stay the ends, and what lies between them is told apart.
+  const OverAxis narrow = over_axis("workers.count=10001..10009:3", true);
+  CHECK(narrow.values == std::vector<double>{10001, 10005, 10009});
+  const OverAxis close = over_axis("network.bandwidth=1.00004e9..1.0001e9", false);
+  CHECK(close.values.size() == 20);
+  CHECK(close.values.front() == 1.00004e9);
   for (const double bytes : over_axis("network.vector_bytes=10 MB..1 GB", false).values)
     CHECK(std::fmod(bytes, 4) == 0);
   CHECK(over_axis("algorithms.1.communication_rate=1..2", false).key ==

@@ -35,8 +35,8 @@ class Buckets {
 /// all. So the order of additions of every element, and with it every bit, is that of
 /// mean_in_order, for any order of arrival.
 ///
-/// Cost per round and process: 2(n − 1)/n vectors sent in 2(n − 1) messages per bucket, 2 hops; one
-/// vector of scratch memory.
+/// Cost per round and process: 2(n − 1)/n vectors sent in 2(n − 1) messages per bucket, 2 hops;
+/// memory for two vectors, the mean and the parts of other members.
 ///
 /// Belongs to the communication thread.
 class AllReduce {

@@ -14,7 +14,6 @@ PeerSchedule::PeerSchedule(const RunSpec& spec, std::size_t dimension, AllReduce
     : spec_(spec),
       mixing_(mixing_of(spec.method, *spec.topology)),
       seed_(spec.seeds.derived(Purpose::pairing)),
-      reduces_groups_(spec.method.reduces_groups),
       form_(spec.method.packed_message(dimension, spec.seeds.derived(Purpose::dither))),
       counted_(spec.method.packed_message(spec.travelling(dimension))),
       all_reduce_(all_reduce) {
@@ -41,8 +40,8 @@ std::shared_ptr<const PeerSchedule::Exchange> PeerSchedule::make(
       }
   }
   Exchange made{weights, receivers_of(weights), std::move(excess)};
-  made.vectors = vectors_sent(spec_.method, weights, all_reduce_);
-  if (reduces_groups_) made.groups = groups_of(weights);
+  made.groups = reduced_groups(spec_.method, weights);
+  made.vectors = vectors_sent(weights, made.groups, all_reduce_);
   made.group.resize(made.groups.empty() ? 0 : weights.self.size());
   for (std::size_t g = 0; g < made.groups.size(); ++g)
     for (const int member : made.groups[g]) made.group[static_cast<std::size_t>(member)] = g;

@@ -26,9 +26,9 @@ class PeerSchedule {
     /// the weights as floats does.
     std::vector<double> excess;
     // Where groups average by an all-reduce (Method::reduces_groups); else empty.
-    WorkerGroups groups;
-    std::vector<std::size_t> group;  // by worker: its place in `groups`
-    std::int64_t vectors = 0;        // that all workers send: vectors_sent()
+    WorkerGroups groups = {};
+    std::vector<std::size_t> group = {};  // by worker: its place in `groups`
+    std::int64_t vectors = 0;             // that all workers send: vectors_sent()
 
     const std::vector<int>& group_of(int worker) const {
       return groups[group[static_cast<std::size_t>(worker)]];
@@ -38,7 +38,8 @@ class PeerSchedule {
   std::shared_ptr<const Exchange> exchange(std::int64_t number) const EXCLUDES_LOCK(mutex_);
   /// Whether all-reduces sum the messages: one of all workers, or one of each group.
   bool sums_in(std::int64_t number) const {
-    return spec_.method.hears_all_in(number) ? !spec_.method.gathers() : reduces_groups_;
+    return spec_.method.hears_all_in(number) ? !spec_.method.gathers()
+                                             : spec_.method.reduces_groups;
   }
   bool sums_all_in(std::int64_t number) const {
     return spec_.method.hears_all_in(number) && !spec_.method.gathers();
@@ -68,7 +69,6 @@ class PeerSchedule {
   const RunSpec& spec_;
   const std::shared_ptr<const MixingSchedule> mixing_;  // null: an all-reduce
   const std::uint64_t seed_;
-  const bool reduces_groups_;
   const PackedMessage form_, counted_;
   const AllReduceKind all_reduce_;
   std::shared_ptr<const Exchange>

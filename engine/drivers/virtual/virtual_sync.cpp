@@ -142,11 +142,12 @@ void VirtualSync::hear(std::int64_t exchange) {
   if (spec_.method.reduces_gradients) return;  // the step takes it
   std::shared_ptr<const PeerSchedule::Exchange> peers;
   if (!with_all) peers = peers_.exchange(exchange);
-  if (peers != nullptr && !peers->groups.empty()) add_groups(*peers, size);
+  const bool in_groups = !with_all && peers_.sums_in(exchange);
+  if (in_groups) add_groups(*peers, size);
   pool_.parallel_for(spec_.workers, [&](int, int w) {
     Heard<float> heard;
     std::vector<kernels::Weighted<float>> sources;
-    if (peers != nullptr && !peers->groups.empty()) {
+    if (in_groups) {
       heard.mean = group_means_[peers->group[static_cast<std::size_t>(w)]].data();
       heard.own = message(w).data();
     } else if (with_all) {
