@@ -8,6 +8,7 @@
 #include "engine/base/quantiles.hpp"
 #include "recipes/checker.hpp"
 #include "recipes/parse.hpp"
+#include "settings/network_keys.hpp"
 #include "settings/schema.hpp"
 
 namespace acid {
@@ -77,29 +78,35 @@ constexpr auto list_of(std::string_view name, std::string_view help) {
       .of(kTableOf<declared>);
 }
 
-using Network = Machine::Network;
-constexpr Fields kMachineNetwork = fields<Network>(
-    {key<&Network::between, &Machine::Link::latency_seconds>(
+constexpr Fields kMachineNetwork = fields<Machine::Network>(
+    {key<&Machine::Network::between, &Machine::Link::latency_seconds>(
          kLatency, "null", "latency of a message between two nodes", kSeconds),
-     key<&Network::between, &Machine::Link::bytes_per_second>(
+     key<&Machine::Network::between, &Machine::Link::bytes_per_second>(
          kLinkBandwidth, "null", "bandwidth of a node's network card, each way",
          above(0).at_most(1e18)),
-     section<kLink, &Network::inside>("inside", "between two workers of a node", "null"),
-     key<&Network::backend_factor>("backend_factor", "null",
-                                   "share of the bandwidth that an all-reduce reaches",
-                                   above(0).at_most(1)),
-     key<&Network::window_bytes>("window_bytes", "null",
-                                 "what a sender sends before it waits for an answer",
-                                 above(0).at_most(1e15))
+     section<kLink, &Machine::Network::inside>("inside", "between two workers of a node", "null"),
+     key<&Machine::Network::all_reduce>("all_reduce", "null", "how an all-reduce's messages go")
+         .among(network_keys::kAllReduces),
+     key<&Machine::Network::backend_factor>("backend_factor", "null",
+                                            "share of the bandwidth that an all-reduce reaches",
+                                            above(0).at_most(1)),
+     key<&Machine::Network::window_bytes>("window_bytes", "null",
+                                          "what a sender sends before it waits for an answer",
+                                          above(0).at_most(1e15))
          .as(FieldType::bytes),
-     list_of<kMessage, &Network::messages>("messages", "messages that were timed"),
-     list_of<kAllReduce, &Network::all_reduces>("all_reduces", "all-reduces that were timed")});
+     section<network_keys::kOverhead, &Machine::Network::overhead>(
+         "overhead", "what exchanges take besides their messages", "null"),
+     list_of<kMessage, &Machine::Network::messages>("messages", "messages that were timed"),
+     list_of<kAllReduce, &Machine::Network::all_reduces>("all_reduces",
+                                                         "all-reduces that were timed")});
 
 constexpr Fields kMachineCost = fields<Machine::Cost>(
     {key<&Machine::Cost::exchange_seconds>("exchange_seconds", "null",
                                            "a worker's own time for an exchange", kSeconds),
      key<&Machine::Cost::sample_seconds>("sample_seconds", "null",
-                                         "what a sample of the metrics costs", kSeconds)});
+                                         "what a sample of the metrics costs", kSeconds),
+     key<&Machine::Cost::bucket_bytes>("bucket_bytes", "null", "size of an all-reduce's pieces",
+                                       at_least(1024).at_most(1e15))});
 
 constexpr Fields kMachine = fields<Machine>(
     {key<&Machine::date>("date", "", "when it was measured, \"2026-11-27\""),

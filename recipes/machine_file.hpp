@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/fields.hpp"
+#include "engine/methods/network.hpp"
 #include "recipes/diagnostics.hpp"
 
 namespace acid {
@@ -53,13 +54,16 @@ struct Machine {
   struct Network {
     Link between;  // nodes
     std::optional<Link> inside;
+    std::optional<std::string> all_reduce;
     std::optional<double> backend_factor, window_bytes;
+    std::optional<ExchangeOverhead> overhead;
     std::vector<Message> messages;
     std::vector<AllReduce> all_reduces;
   } network;
 
   struct Cost {
     std::optional<double> exchange_seconds, sample_seconds;
+    std::optional<std::int64_t> bucket_bytes;
   } cost;
 
   std::optional<int> workers_per_node;

@@ -172,6 +172,17 @@ Placement placement_of(const Node& tree, int workers) {
   return placement;
 }
 
+// Hosts that were measured each have workers, as a launcher places them.
+std::optional<int> workers_on_hosts(const Machine& machine, int workers) {
+  const auto hosts = static_cast<int>(hosts_of(machine).size());
+  if (!machine.workers_per_node || hosts < 2) return machine.workers_per_node;
+  return std::min(*machine.workers_per_node, (workers + hosts - 1) / hosts);
+}
+
+std::optional<double> positive(double value) {
+  return value > 0 ? std::optional(value) : std::nullopt;
+}
+
 /// Adds one machine's numbers to one run.
 class MachineKeys {
  public:
@@ -183,6 +194,7 @@ class MachineKeys {
 
   std::optional<Problem> add() {
     add_network();
+    put("cost.bucket_bytes", machine_.cost.bucket_bytes);
     const Placement placement = placement_of(tree_, workers_);
     const Node* const clock = node_of(tree_, "execution.virtual.gradient_clock");
     const bool lasts = clock == nullptr || (clock->is_text() && clock->text() == "duration");
@@ -213,12 +225,19 @@ class MachineKeys {
     put("network.latency_seconds", network.between.latency_seconds);
     put("network.bandwidth_bytes_per_second", network.between.bytes_per_second);
     const bool one_node = !network.between.is_known() && !machine_.workers_per_node;
-    put("network.workers_per_node", one_node ? std::optional(workers_) : machine_.workers_per_node);
+    put("network.workers_per_node",
+        one_node ? std::optional(workers_) : workers_on_hosts(machine_, workers_));
     if (network.inside) {
       put("network.inside.latency_seconds", network.inside->latency_seconds);
       put("network.inside.bandwidth_bytes_per_second", network.inside->bytes_per_second);
     }
+    put("network.all_reduce", network.all_reduce);
     put("network.backend_factor", network.backend_factor);
+    if (network.overhead) {
+      put("network.overhead.exchange_seconds", positive(network.overhead->exchange_seconds));
+      put("network.overhead.neighbours_seconds", positive(network.overhead->neighbours_seconds));
+      put("network.overhead.all_reduce_seconds", positive(network.overhead->all_reduce_seconds));
+    }
     if (network.window_bytes)
       put("network.window_bytes", std::optional(static_cast<std::int64_t>(*network.window_bytes)));
   }

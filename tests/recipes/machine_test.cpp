@@ -36,10 +36,13 @@ latency_seconds = 0.0125
 bandwidth_bytes_per_second = 100000
 backend_factor = 0.5
 window_bytes = "64 KiB"
+all_reduce = "direct"
+overhead = { exchange_seconds = 0.03 }
 [network.inside]
 latency_seconds = 0.00625
 [cost]
 exchange_seconds = 0.02
+bucket_bytes = 1048576
 )";
 
 constexpr const char* kFourWorkers = R"(
@@ -127,6 +130,8 @@ TEST_CASE("a broken machine file is refused with the line and what is wrong in i
         {head + "[[gradients]]\nmean_seconds = 1\n[[gradients]]\n"
                 "mean_seconds = 2",
          "twice"},
+        {head + "network.all_reduce = \"rign\"", "ring"},
+        {head + "\nnetwork.overhead.exchange = 1", "m.toml:4:18"},
         {head + "x = ", "not valid TOML"}}) {
     INFO(text);
     CHECK_THAT(error_in(text), ContainsSubstring(says));
@@ -145,7 +150,10 @@ TEST_CASE("a recipe has the numbers of its machine, and its own where it has the
   CHECK(all["network"]["inside"]["latency_seconds"] == 0.00625);
   CHECK(all["network"]["inside"]["bandwidth_bytes_per_second"].is_null());
   CHECK(all["network"]["backend_factor"] == 0.5);
+  CHECK(all["network"]["all_reduce"] == "direct");
+  CHECK(all["network"]["overhead"]["exchange_seconds"] == 0.03);
   CHECK(all["cost"]["exchange_seconds"] == 0.02);
+  CHECK(all["cost"]["bucket_bytes"] == 1048576);
   CHECK(all["compute"]["kind"] == "measured");
   const auto quantiles = all["compute"]["quantiles"].get<std::vector<double>>();
   CHECK(mean_of_quantiles(quantiles) == Approx(1));
@@ -178,8 +186,9 @@ TEST_CASE("a digest depends on a machine's numbers, not on its name or place") {
                            all["compute"]["quantiles"].dump() + "}",
                        "execution.virtual.network={latency_seconds=0.0125,"
                        "bandwidth_bytes_per_second=100000,gradient_seconds=0.5,workers_per_node=2,"
-                       "backend_factor=0.5,window_bytes=65536,inside={latency_seconds=0.00625}}",
-                       "execution.virtual.cost.exchange_seconds=0.02"})
+                       "backend_factor=0.5,window_bytes=65536,inside={latency_seconds=0.00625},"
+                       "all_reduce=\"direct\",overhead={exchange_seconds=0.03}}",
+                       "execution.virtual.cost={exchange_seconds=0.02,bucket_bytes=1048576}"})
             .runs[0]
             .digest == named);
   // Other drivers simulate nothing.
@@ -233,6 +242,16 @@ TEST_CASE("hosts of different speed keep their own, and nodes take hosts in turn
                "network.latency_seconds = 0.1\n"
                "[[gradients]]\nhost = \"a\"\nmean_seconds = 1\nquantiles = [1, 1]\n"
                "[[gradients]]\nhost = \"b\"\nmean_seconds = 3\n");
+  folder.write("machines/four.toml",
+               "date = \"2026\"\nsource = \"x\"\nworkers_per_node = 4\n"
+               "network.latency_seconds = 0.1\n"
+               "[[gradients]]\nhost = \"a\"\nmean_seconds = 1\n"
+               "[[gradients]]\nhost = \"a\"\nworkers_per_node = 4\nmean_seconds = 1\n"
+               "[[gradients]]\nhost = \"b\"\nmean_seconds = 1\n"
+               "[[gradients]]\nhost = \"b\"\nworkers_per_node = 4\nmean_seconds = 1\n");
+  // As a launcher places them: four workers are two on each host.
+  CHECK(simulated(folder.plan("machine = \"four\"\n"))["network"]["workers_per_node"] ==
+        nlohmann::json{2});
   const Plan plan = folder.plan("machine = \"two\"\n");
   CHECK(simulated(plan)["network"]["gradient_seconds"] == 2);
   CHECK(simulated(plan)["slow_workers"] ==
