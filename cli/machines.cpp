@@ -8,7 +8,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/calibrate.hpp"
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/table.hpp"
 #include "engine/base/folders.hpp"
@@ -201,7 +200,6 @@ void add_machines_command(CLI::App& app, Session& session) {
   take->add_option("--name", options->new_name, "What to call it (default: as the file)")
       ->type_name("NAME");
   take->add_flag("--force", options->force, "Replace a machine of that name");
-  add_calibrate_command(*command, session);
 }
 
 }  // namespace acid

@@ -37,13 +37,12 @@ std::vector<double> measure_at_once(Timers& timers, int count, double seconds) {
 }
 
 // The run's objective for so many workers, each with a thread of its own.
-std::unique_ptr<ComposedRun> compose_for(const CalibrationOrder& order) {
-  RunSettings settings = settings_from(order.settings);
+std::unique_ptr<ComposedRun> compose_for(const CalibrationOrder& order, int threads) {
+  RunSettings settings = order.settings_with(threads);
   settings.workers = order.workers_per_node;
   settings.topology = nullptr;
   settings.execution.driver = DriverKind::threads;
   settings.execution.mpi.reset();
-  settings.execution.slow_factors.clear();
   return compose(std::move(settings), usable_cores());
 }
 
@@ -51,19 +50,29 @@ std::unique_ptr<ComposedRun> compose_for(const CalibrationOrder& order) {
 
 Exit calibrate(const std::string& order_file) {
   const auto order = CalibrationOrder::from_text(recipe_text(order_file, "order"));
-  const auto run = compose_for(order);
-  Timers timers;
-  for (int k = 0; k < order.workers_per_node; ++k)
-    timers.push_back(std::make_unique<GradientTimer>(*run, k, k));
-  json result = describe_calibration(*run);
   const std::vector<int> counts = worker_counts(order.workers_per_node);
-  for (const int count : counts) {
-    say_measuring(fmt::format("gradients of {} worker{} at once", count, count == 1 ? "" : "s"));
-    result["gradients"].push_back(gradients_entry(
-        count, run->settings.execution.threads_per_worker,
-        measure_at_once(timers, count, order.seconds / static_cast<double>(counts.size()))));
+  TimeShares shares(order.seconds);
+  shares.expect(kGradientsWeight, counts.size() * order.threads.size());
+  shares.expect(kCostWeight, 2);
+  json result, gradients;
+  for (const int threads : order.threads) {
+    const auto run = compose_for(order, threads);
+    Timers timers;
+    for (int k = 0; k < order.workers_per_node; ++k)
+      timers.push_back(std::make_unique<GradientTimer>(*run, k, k));
+    for (const int count : counts) {
+      const double share = shares.next(kGradientsWeight, gradients_words(count, threads, ""));
+      gradients.push_back(gradients_entry(count, threads, measure_at_once(timers, count, share)));
+    }
+    if (threads != order.threads.back()) continue;
+    result = describe_calibration(*run);
+    const GradientTimer& timer = *timers.front();
+    result["cost"]["exchange_seconds"] =
+        exchange_cost(*run, timer, shares.next(kCostWeight, "an exchange"));
+    result["cost"]["sample_seconds"] =
+        sample_cost(*run, timer, shares.next(kCostWeight, "an evaluation"));
   }
-  result["cost"] = measure_costs(*run, *timers.front());
+  result["gradients"] = std::move(gradients);
   std::cout << result.dump() << "\n" << std::flush;
   return Exit::ok;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <memory>
 
@@ -19,16 +20,15 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kQuantiles = 65;
-constexpr std::size_t kFewestDurations = 3, kMostDurations = 50'000;
+constexpr std::size_t kFewestDurations = 2, kMostDurations = 50'000;
 constexpr double kWarmUpShare = 0.2;
-constexpr double kSecondsForACost = 1;
 
-/// The median duration of `one`, called for a second at most, at least three times.
+/// The median duration of `one`, called at least twice.
 template <class One>
-double median_seconds(const One& one) {
+double median_seconds(const One& one, double seconds) {
   const SteadyClock clock;
   std::vector<double> durations;
-  const double until = clock.seconds() + kSecondsForACost;
+  const double until = clock.seconds() + seconds;
   one();
   while (durations.size() < kFewestDurations ||
          (clock.seconds() < until && durations.size() < kMostDurations)) {
@@ -88,7 +88,15 @@ CalibrationOrder CalibrationOrder::from_text(const std::string& text) {
   const json order = json::parse(text);
   return {.settings = order.at("settings"),
           .workers_per_node = order.at("workers_per_node"),
+          .threads = order.at("threads"),
           .seconds = order.at("seconds")};
+}
+
+RunSettings CalibrationOrder::settings_with(int count) const {
+  RunSettings all = settings_from(settings);
+  all.execution.threads_per_worker = count;
+  all.execution.slow_factors.clear();
+  return all;
 }
 
 std::vector<int> worker_counts(int most) {
@@ -126,6 +134,11 @@ std::vector<double> GradientTimer::measure(double seconds) {
   return durations;
 }
 
+std::string gradients_words(int workers, int threads, const char* where) {
+  return fmt::format("gradients of {} worker{} at once{}, with {} thread{} each", workers,
+                     workers == 1 ? "" : "s", where, threads, threads == 1 ? "" : "s");
+}
+
 json gradients_entry(int workers_per_node, int threads, const std::vector<double>& durations) {
   const std::vector<double> quantiles = quantiles_of(durations, kQuantiles);
   const double mean = mean_of_quantiles(quantiles);
@@ -137,17 +150,31 @@ json gradients_entry(int workers_per_node, int threads, const std::vector<double
           {"quantiles", std::move(shares)}};
 }
 
-json measure_costs(const ComposedRun& run, const GradientTimer& timer) {
-  say_measuring("an exchange and an evaluation");
+double mean_longest(std::vector<double> durations, int count) {
+  std::ranges::sort(durations);
+  const auto n = static_cast<double>(durations.size());
+  double mean = 0, below = 0;  // `below`: the chance that all are among the shortest
+  for (std::size_t k = 0; k < durations.size(); ++k) {
+    const double up_to = std::pow(static_cast<double>(k + 1) / n, count);
+    mean += durations[k] * (up_to - below);
+    below = up_to;
+  }
+  return mean;
+}
+
+double exchange_cost(const ComposedRun& run, const GradientTimer& timer, double seconds) {
   MeetingPairs pairs(run, timer.x());
-  const double exchange = median_seconds([&] { pairs.exchange(); });
+  return median_seconds([&] { pairs.exchange(); }, seconds);
+}
+
+double sample_cost(const ComposedRun& run, const GradientTimer& timer, double seconds) {
   Objective& objective = *run.objective;
-  const double sample = median_seconds([&] {
+  const auto evaluate = [&] {
     for (const EvaluationSet set : {EvaluationSet::test, EvaluationSet::training})
       for (int chunk = 0; chunk < objective.evaluation_chunks(set); ++chunk)
         objective.evaluate(0, set, chunk, timer.x(), timer.buffers());
-  });
-  return {{"exchange_seconds", exchange}, {"sample_seconds", sample}};
+  };
+  return median_seconds(evaluate, seconds);
 }
 
 json describe_calibration(const ComposedRun& run) {
@@ -166,8 +193,14 @@ json describe_calibration(const ComposedRun& run) {
   return {{"model", std::move(model)}, {"environment", std::move(surroundings)}};
 }
 
-void say_measuring(const std::string& what) {
-  std::cerr << fmt::format("measuring {}\n", what) << std::flush;
+double TimeShares::next(double weight, const std::string& what) {
+  const double passed = clock_.seconds() - begun_;
+  std::cerr << fmt::format("acid: measuring {} ({:.0f} s of {:.4g} s have passed)\n", what, passed,
+                           seconds_)
+            << std::flush;
+  const double share = std::max(0.0, seconds_ - passed) * weight / weights_;
+  weights_ -= weight;
+  return share;
 }
 
 }  // namespace acid

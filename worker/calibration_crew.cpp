@@ -10,8 +10,7 @@
 namespace acid {
 namespace {
 
-constexpr double kSecondsForASize = 1;  // of messages or of an all-reduce
-constexpr std::size_t kFewestTrips = 3, kMostTrips = 200;
+constexpr std::size_t kMostTrips = 1000;
 constexpr int kMostRounds = 50;
 
 std::vector<std::byte> header_of(std::int32_t value) {
@@ -93,7 +92,7 @@ std::vector<double> CalibrationCrew::reported_by(int rank) {
   return {values.begin(), values.end()};
 }
 
-double CalibrationCrew::message_seconds(int partner, std::size_t floats) {
+double CalibrationCrew::message_seconds(int partner, std::size_t floats, double seconds) {
   const std::vector<float> body(floats, 1.0F);
   const SteadyClock clock;
   if (!leads()) {
@@ -101,14 +100,14 @@ double CalibrationCrew::message_seconds(int partner, std::size_t floats) {
       const Mail mail = take(0);
       body_of(mail);
       more = value_of(mail) != 0;
-      send(0, header_of(0), body);
+      send(0, header_of(0), std::span(body).first(mail.body_size));
     }
     return 0;
   }
   std::vector<double> trips;
-  const double until = clock.seconds() + kSecondsForASize;
+  const double until = clock.seconds() + seconds;
   for (bool more = true; more;) {
-    more = trips.size() < kFewestTrips || (trips.size() < kMostTrips && clock.seconds() < until);
+    more = trips.empty() || (trips.size() < kMostTrips && clock.seconds() < until);
     const double begun = clock.seconds();
     send(partner, header_of(more ? 1 : 0), body);
     body_of(take(partner));
@@ -119,7 +118,62 @@ double CalibrationCrew::message_seconds(int partner, std::size_t floats) {
   return trips[trips.size() / 2] / 2;
 }
 
-double CalibrationCrew::all_reduce_seconds(std::size_t floats) {
+void CalibrationCrew::await(Transport::Ticket sent, const Mail& mail, std::span<float> into) {
+  const auto fetched = transport_.fetch(mail, into);
+  while (!transport_.done(sent) || !transport_.done(fetched)) transport_.wait(kIdleSeconds);
+}
+
+// The partner of the lower rank says when it is enough. They lead in turns.
+double CalibrationCrew::exchange_seconds(int partner, std::size_t floats, double seconds) {
+  const bool decides = rank() < partner;
+  std::vector<float> x(floats, 1.0F), own(floats), partners(floats);
+  const SteadyClock clock;
+  const double begun = clock.seconds();
+  int count = 0;
+  for (bool more = true; more; ++count) {
+    if (decides) more = count == 0 || clock.seconds() < begun + seconds;
+    const auto word = header_of(more ? 1 : 0);
+    if ((count % 2 == 0) == decides) {
+      const Mail ready = take(partner);
+      send(partner, word);  // go
+      const Mail answer = take(partner);
+      own = x;
+      await(transport_.send(partner, word, own), answer, partners);
+      if (!decides) more = value_of(ready) != 0;
+    } else {
+      send(partner, word);  // ready
+      const Mail go = take(partner);
+      own = x;
+      const auto sent = transport_.send(partner, word, own);
+      await(sent, take(partner), partners);
+      if (!decides) more = value_of(go) != 0;
+    }
+    for (std::size_t k = 0; k < floats; ++k) x[k] += (partners[k] - own[k]) / 2;
+  }
+  return (clock.seconds() - begun) / count;
+}
+
+double CalibrationCrew::swap_seconds(int partner, std::size_t floats, double seconds,
+                                     const std::function<void()>& before) {
+  const bool decides = rank() < partner;
+  const std::vector<float> own(floats, 1.0F);
+  std::vector<float> partners(floats);
+  const SteadyClock clock;
+  const double begun = clock.seconds();
+  int count = 0;
+  for (bool more = true; more; ++count) {
+    if (decides) more = count == 0 || clock.seconds() < begun + seconds;
+    work(before);
+    const auto sent = transport_.send(partner, header_of(more ? 1 : 0), own);
+    const Mail mail = take(partner);
+    await(sent, mail, partners);
+    if (!decides) more = value_of(mail) != 0;
+  }
+  return (clock.seconds() - begun) / count;
+}
+
+double CalibrationCrew::all_reduce_seconds(std::size_t floats, double seconds,
+                                           const std::function<void()>& before) {
   const Buckets buckets(floats);
   const std::vector<float> own(floats, 1.0F);
   std::vector<int> members(static_cast<std::size_t>(size()));
@@ -141,6 +195,7 @@ double CalibrationCrew::all_reduce_seconds(std::size_t floats) {
     for (const Mail& mail : std::exchange(early_, {})) deliver(mail);
     for (int round = 0; round < count; ++round) {
       over = false;
+      if (before) work(before);
       for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) reduce.contribute(bucket);
       while (!over) post_.pump(kIdleSeconds, deliver);
     }
@@ -149,8 +204,7 @@ double CalibrationCrew::all_reduce_seconds(std::size_t floats) {
   };
   meet();
   const double first = rounds(1);
-  const int count =
-      meet(static_cast<int>(std::clamp(kSecondsForASize / first, 1.0, 1.0 * kMostRounds)));
+  const int count = meet(static_cast<int>(std::clamp(seconds / first, 1.0, 1.0 * kMostRounds)));
   return rounds(count);
 }
 

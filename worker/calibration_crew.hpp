@@ -33,15 +33,26 @@ class CalibrationCrew {
   void report(const std::vector<double>& values);
   std::vector<double> reported_by(int rank);
 
+  // Each for so many seconds, and at least twice.
   /// Half a round trip of a message of `floats` between rank 0 and the partner, which both call it;
   /// the median. 0 in the partner.
-  double message_seconds(int partner, std::size_t floats);
-  /// An all-reduce of acid's own over all processes, which all call it.
-  double all_reduce_seconds(std::size_t floats);
+  double message_seconds(int partner, std::size_t floats, double seconds);
+  /// An exchange with the partner, which calls it too, by words and vectors as PairExchange has
+  /// them; the mean.
+  double exchange_seconds(int partner, std::size_t floats, double seconds);
+  /// A round: `before`, which takes long, and then vectors of both at the same time; the mean.
+  double swap_seconds(int partner, std::size_t floats, double seconds,
+                      const std::function<void()>& before);
+  /// A round: `before`, if there is something, and then an all-reduce of acid's own over all
+  /// processes, which all call it; the mean.
+  double all_reduce_seconds(std::size_t floats, double seconds,
+                            const std::function<void()>& before = {});
 
  private:
   Mail take(int from);
   std::vector<float> body_of(const Mail& mail);
+  /// Fetches a body, and waits until another has been sent, too.
+  void await(Transport::Ticket sent, const Mail& mail, std::span<float> into);
   void send(int to, const std::vector<std::byte>& header, std::span<const float> body = {});
 
   Transport& transport_;
