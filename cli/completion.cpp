@@ -13,6 +13,7 @@
 #include "cli/terminal/option_text.hpp"
 #include "cli/terminal/run_json.hpp"
 #include "engine/topology/topology.hpp"
+#include "recipes/machines.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -40,6 +41,13 @@ Candidates formats() {
 Candidates topologies() {
   Candidates all;
   for (const TopologyEntry& entry : topology_catalog()) all.push_back({std::string(entry.name)});
+  return all;
+}
+
+Candidates machines() {
+  Candidates all;
+  for (const NamedMachine& one : known_machines("."))
+    if (!one.is_hidden) all.push_back({one.name});
   return all;
 }
 
@@ -84,6 +92,7 @@ Candidates values(const std::string& placeholder, const std::string& store_folde
       {"STATE", run_states},
       {"FORMAT", formats},
       {"KIND", topologies},
+      {"MACHINE", machines},
       {"RUN", [&] { return stored(store_folder, false); }},
       {"RUNS", [&] { return stored(store_folder, true); }},
       {"NAMES", [&] { return stored(store_folder, true); }},

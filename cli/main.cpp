@@ -47,6 +47,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_explain_command(app, session);
   add_methods_command(app, session);
   add_topology_command(app, session);
+  add_machines_command(app, session);
   add_doctor_command(app, session);
   add_gc_command(app, session);
 }

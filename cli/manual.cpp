@@ -58,12 +58,16 @@ std::string options_text(const CLI::App& command) {
   return text;
 }
 
-std::string command_text(const CLI::App& command) {
-  std::string usage = bold("acid " + command.get_name()) + " [" + italic("OPTION") + "]...";
+// A command, and those below it. `above`: the command above it and a space.
+std::string command_text(const CLI::App& command, const std::string& above) {
+  const std::string name = above + command.get_name();
+  std::string usage = bold("acid " + name) + " [" + italic("OPTION") + "]...";
   for (const CLI::Option* option : command.get_options())
     if (option->get_positional()) usage += " " + italic(positional_usage(*option));
-  return fmt::format(".SS {}\n{}\n.PP\n{}.\n{}", command.get_name(), usage,
-                     as_roff(command.get_description()), options_text(command));
+  std::string text = fmt::format(".SS {}\n{}\n.PP\n{}.\n{}", name, usage,
+                                 as_roff(command.get_description()), options_text(command));
+  for (const CLI::App* below : visible_commands(command)) text += command_text(*below, name + " ");
+  return text;
 }
 
 std::string exit_status_text() {
@@ -93,7 +97,7 @@ std::string manual(const CLI::App& app, const std::string& version, const std::s
       ".SH COMMANDS\n",
       date, version, as_roff(summary(app.get_description())), bold("acid"), italic("OPTION"),
       italic("COMMAND"), italic("ARGUMENT"), as_roff(app.get_footer()), options_text(app));
-  for (const CLI::App* command : visible_commands(app)) text += command_text(*command);
+  for (const CLI::App* command : visible_commands(app)) text += command_text(*command, "");
   return text +
          ".SH ENVIRONMENT\n"
          ".TP\n" +

@@ -1,7 +1,10 @@
 // acid predict: how long a recipe's runs take on their simulated machine, by the clock alone.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/calibrate.hpp"
 #include "cli/figure_file.hpp"
 #include "cli/predict/chart.hpp"
 #include "cli/predict/formats.hpp"
@@ -17,6 +20,7 @@ constexpr std::size_t kMostDraws = 10'000;
 struct PredictOptions {
   RecipeOptions recipe;
   Effort effort;
+  CalibrateOptions calibration;
   std::string over;
   bool linear = false;
   std::string figure, width;
@@ -25,8 +29,14 @@ struct PredictOptions {
 
 Exit answer(PredictOptions options) {
   if (options.linear && options.over.empty()) throw UsageError("--linear needs --over");
+  if (options.calibration.name.empty() && options.calibration.has_options())
+    throw UsageError("--seconds and --force need --calibrate");
   std::optional<FigureFile> figure;
   if (!options.figure.empty()) figure.emplace(options.figure, options.width, "column");
+  if (const std::string& machine = options.calibration.name; !machine.empty()) {
+    calibrate_machine(options.calibration, options.recipe);
+    options.recipe.overrides.push_back(fmt::format("execution.virtual.machine=\"{}\"", machine));
+  }
   options.recipe.driver = "virtual";
   PredictedRecipe answer{
       .effort = options.effort, .plan = {}, .axis = {}, .seeds = {}, .rows = {}, .races = {}};
@@ -85,6 +95,7 @@ void add_predict_command(CLI::App& app, Session& session) {
       ->add_option("--width", options->width,
                    "Of that figure: column (84 mm, default), text (174 mm) or millimetres")
       ->type_name("WIDTH");
+  options->calibration.add_to(*command);
   add_table_options(*command, options->format);
   command->callback(
       [&session, options] { session.action = [options] { return answer(*options); }; });

@@ -86,11 +86,11 @@ function(acid_texts out folder type function header)
 #include \"${header}\"
 
 namespace acid {
-namespace {
-constexpr std::array kTexts = {
+std::span<const ${type}> ${function}() {
+  static constexpr std::array kTexts = {
 ${texts}};
-}  // namespace
-std::span<const ${type}> ${function}() { return kTexts; }
+  return kTexts;
+}
 }  // namespace acid
 " @ONLY)
   set(${out} ${source} PARENT_SCOPE)

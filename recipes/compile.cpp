@@ -229,9 +229,12 @@ std::vector<PlannedRun> Compiler::runs_of(Node settings, Node algorithm, const s
   algorithm.key = "algorithm";
   for (const char* elsewhere : {"label", "set", "search"}) algorithm.erase(elsewhere);
   settings.children.push_back(std::move(algorithm));
+  const Machines::Use machine = machines_.apply_to(settings);
   const Draft draft = check_sections(checker_, settings);
   const Diagnostics::Mark before = out_.mark();
+  if (machine.refusal) out_.error(machine.place, *machine.refusal);
   std::vector<PlannedRun> runs = resolve(settings, draft, label, seeds, facts_, unused_, out_);
+  if (!runs.empty()) machines_.look_at_model(machine, runs.front());
   if (out_.reported() > before.reported && (draft.broken.empty() || skips_)) {
     Diagnostics::Findings found = out_.withdraw(before);
     if (!draft.broken.empty()) return runs;  // a mistake refuses the recipe, whatever else is

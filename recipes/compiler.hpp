@@ -10,6 +10,7 @@
 
 #include "recipes/checker.hpp"
 #include "recipes/facts.hpp"
+#include "recipes/machine_use.hpp"
 #include "recipes/over.hpp"
 #include "recipes/refused_cells.hpp"
 #include "recipes/search.hpp"
@@ -26,7 +27,8 @@ class Compiler {
       : out_(diagnostics),
         over_(over),
         sections_(run_sections()),
-        checker_(diagnostics, std::filesystem::path(path).parent_path()) {}
+        checker_(diagnostics, std::filesystem::path(path).parent_path()),
+        machines_(std::filesystem::path(path).parent_path(), diagnostics) {}
 
   void compile(const Node& root, Plan& plan);
 
@@ -57,6 +59,7 @@ class Compiler {
   const OverAxis* over_;
   std::vector<std::string> sections_;
   Checker checker_;
+  Machines machines_;
   Facts facts_;
   UnusedKeys unused_;
   std::vector<std::uint64_t> seeds_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/base/quantiles.hpp"
 #include "recipes/execution_mpi.hpp"
 #include "recipes/node_links.hpp"
 #include "recipes/sections.hpp"
@@ -69,6 +70,16 @@ void complete_cost(json& cost) {
         std::min(kFirstBucketBytes, cost["bucket_bytes"].get<std::int64_t>());
 }
 
+void check_quantiles(Checker& checker, const Node* node, const json& compute) {
+  const auto found = compute.find("quantiles");
+  if (found == compute.end() || !found->is_array()) return;
+  if (const char* wrong = why_no_quantiles(found->get<std::vector<double>>()))
+    checker.diagnostics().error(
+        place_of(*node, "compute.quantiles"),
+        fmt::format("execution.virtual.compute.quantiles {}", wrong),
+        "list the shortest duration, those at evenly spaced probabilities, and the longest");
+}
+
 // Refuses durations of gradients that are instantaneous or do not exist.
 void check_durations(Checker& checker, const Node* node, const json& model) {
   if (node == nullptr || model["gradient_clock"] == "duration") return;
@@ -99,6 +110,7 @@ json check_execution(Checker& checker, const Node* node) {
   check_links(checker, member(simulated, "network"), model["network"]);
   check_vector_bytes(checker, member(simulated, "network"), model["network"]);
   complete_cost(model["cost"]);
+  check_quantiles(checker, simulated, model["compute"]);
   check_durations(checker, simulated, model);
   check_mpi(checker, member(node, "mpi"), execution["mpi"]);
   if (execution.contains("predict_runs") && execution["predict_runs"] == 1)

@@ -52,7 +52,7 @@ Load gossip_load(const Topology& topology, double rate, double vector_bytes,
                  const VirtualOptions& model) {
   const int n = topology.workers();
   const NetworkModel& network = model.network;
-  const double usual = network.link.seconds(vector_bytes);
+  const double usual = network.link.seconds(vector_bytes) + network.overhead.exchange_seconds;
   std::vector<double> busy, rates;
   for (int i = 0; i < n; ++i) {
     rates.push_back(topology.worker_rate(i, rate));
@@ -63,7 +63,7 @@ Load gossip_load(const Topology& topology, double rate, double vector_bytes,
   std::vector<int> users(bandwidths.size());     // a worker that uses it
   for (const auto& [i, j] : differing_links(topology, network)) {
     const double often = topology.edge_rate(i, j, rate);
-    const double extra = often * (network.between(i, j).seconds(vector_bytes) - usual);
+    const double extra = often * (network.meeting_seconds(i, j, vector_bytes) - usual);
     busy[static_cast<std::size_t>(i)] += extra;
     busy[static_cast<std::size_t>(j)] += extra;
     if (!network.share_a_card(i, j)) continue;

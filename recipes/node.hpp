@@ -16,9 +16,9 @@ struct Place {
   int override_index = -1;  // ≥ 0: column and length count in this --set text instead
 };
 
-/// The source of a value. Later ones win over earlier ones, also between different keys that
-/// exclude each other (budget.epochs, budget.gradients).
-enum class Origin { file, override_text, sweep, algorithm_set };
+/// The source of a value; `machine`: of execution.virtual.machine. Later ones win over earlier
+/// ones, also between different keys that exclude each other (budget.epochs, budget.gradients).
+enum class Origin { machine, file, override_text, sweep, algorithm_set };
 
 /// A TOML value with its place, so that values from --set, sweeps and per-algorithm settings are
 /// reported where they were written.

@@ -115,22 +115,22 @@ Node override_value(const std::string& value) {
 
 }  // namespace
 
-std::string recipe_text(const std::string& path) {
+std::string recipe_text(const std::string& path, const char* what) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
-    throw UsageError(fmt::format("'{}' is a folder: name the recipe in it", clip(path, 200)));
+    throw UsageError(fmt::format("'{}' is a folder: name the {} in it", clip(path, 200), what));
   std::ifstream file(path, std::ios::binary);
   std::string text;
   std::array<char, 1 << 16> block;
   while (text.size() <= kMostBytes && (file.read(block.data(), block.size()) || file.gcount() > 0))
     text.append(block.data(), static_cast<std::size_t>(file.gcount()));
   if (!file.eof() && text.size() <= kMostBytes)
-    throw UsageError(fmt::format("cannot read the recipe '{}': {}", clip(path, 200),
+    throw UsageError(fmt::format("cannot read the {} '{}': {}", what, clip(path, 200),
                                  std::filesystem::exists(path, ignored) ? "check its permissions"
                                                                         : "there is no such file"));
   if (text.size() > kMostBytes)
-    throw UsageError(fmt::format("'{}' is longer than {} MiB: is it a recipe?", clip(path, 200),
-                                 kMostBytes >> 20));
+    throw UsageError(fmt::format("'{}' is longer than {} MiB: is it a {}?", clip(path, 200),
+                                 kMostBytes >> 20, what));
   return text;
 }
 

@@ -9,9 +9,9 @@
 
 namespace acid {
 
-/// The content of a TOML file or pipe: a recipe or listings. Throws UsageError if it cannot be
-/// read, is a folder, or is longer than 16 MiB.
-std::string recipe_text(const std::string& path);
+/// The content of a TOML file or pipe, `what` in errors. Throws UsageError if it cannot be read, is
+/// a folder, or is longer than 16 MiB.
+std::string recipe_text(const std::string& path, const char* what = "recipe");
 
 /// Parses a whole recipe. A syntax error is reported and gives nothing.
 std::optional<Node> parse_recipe(std::string_view text, Diagnostics& diagnostics);

@@ -31,7 +31,7 @@ double first_units(const RunSpec& spec, std::size_t dimension, const VirtualOpti
       static_cast<double>(spec.method.packed_message(spec.travelling(dimension)).bytes());
   double shortest = kNever, slowest = 0;
   spec.topology->for_each_edge([&](const Edge& edge) {
-    shortest = std::min(shortest, model.network.between(edge.i, edge.j).seconds(bytes));
+    shortest = std::min(shortest, model.network.meeting_seconds(edge.i, edge.j, bytes));
   });
   for (int w = 0; w < spec.workers; ++w) slowest = std::max(slowest, model.compute.mean_seconds(w));
   shortest += model.cost.exchange_seconds;
@@ -64,8 +64,10 @@ bool exchanges_take_time(const Topology& topology, double vector_bytes,
     const bool shares = network.nodes() > 0 && network.node(edge.i) == network.node(edge.j);
     inside &= !shares || network.between(edge.i, edge.j).seconds(vector_bytes) > 0;
   });
-  return inside && (network.nodes() == 1 || network.link.seconds(vector_bytes) > 0) &&
-         take_time(network.edges) && take_time(network.between_nodes);
+  const bool between = network.overhead.exchange_seconds > 0 ||
+                       (network.link.seconds(vector_bytes) > 0 && take_time(network.edges) &&
+                        take_time(network.between_nodes));
+  return inside && (network.nodes() == 1 || between);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ void UnusedKeys::look_at(std::span<const Field> fields, const Node& table, const
                          const RunInUse& run) {
   for (const Field& field : fields) {
     const Node* const given = table.find(field.name);
-    if (given == nullptr) continue;
+    if (given == nullptr || given->origin == Origin::machine) continue;
     const std::string full = path + std::string(field.name);
     const char* const why_not = field.unused == nullptr ? nullptr : field.unused(run);
     if (field.unused != nullptr) add(full, given->key_place, why_not);

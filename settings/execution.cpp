@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/base/quantiles.hpp"
 #include "engine/base/static_text.hpp"
 #include "settings/network_keys.hpp"
 #include "settings/run_settings.hpp"
@@ -36,6 +37,14 @@ constexpr Fields kSigma = fields<Compute>(
                               at_least(0).at_most(10))});
 constexpr Fields kShape = fields<Compute>({key<&Compute::parameter>(
     "shape", "3.0", "tail exponent; the mean is finite above 1", above(1))});
+constexpr Fields kMeasured = fields<Compute>({key_of<Compute>(
+    "quantiles", FieldType::numbers, "",
+    "durations at evenly spaced probabilities from 0 to 1, in any unit: their ratios count",
+    at_least(0).at_most(1e15), [](Compute& compute, const json& value, const Field&) {
+      auto durations = value.get<std::vector<double>>();
+      if (const char* wrong = why_no_quantiles(durations)) throw std::invalid_argument(wrong);
+      compute.quantiles = with_mean_1(std::move(durations));
+    })});
 constexpr KindedFields kCompute = kinded(
     kNoKeys<Compute>, "constant",
     {kind<kNoKeys<Compute>, &Compute::kind>("constant", "every gradient takes the mean duration",
@@ -47,7 +56,9 @@ constexpr KindedFields kCompute = kinded(
      kind<kSigma, &Compute::kind>("lognormal", "the logarithm is normally distributed",
                                   Values<ComputeKind::lognormal>{}),
      kind<kShape, &Compute::kind>("pareto", "a heavy tail: few gradients take very long",
-                                  Values<ComputeKind::pareto>{})});
+                                  Values<ComputeKind::pareto>{}),
+     kind<kMeasured, &Compute::kind>("measured", "distributed as durations that were measured",
+                                     Values<ComputeKind::measured>{})});
 
 constexpr Fields kSlowdown = fields<Compute>(
     {key<&Compute::slowdown_probability>(
@@ -140,6 +151,13 @@ constexpr Fields kVirtual = fields<Virtual>(
          "exchanges alone",
          Values<GradientClock::duration, GradientClock::poisson, GradientClock::none>{})
          .unused(&use::gradient_clock),
+     key_of<Virtual>(
+         "machine", FieldType::text, "null",
+         "a measured machine (acid machines), by name or as a .toml file: its numbers stand "
+         "wherever the recipe has none; they are in the digest, the name is not")
+         .later()
+         .placement()
+         .said("the name of a machine, or the path of a .toml file", "", "machine = \"a40-25gbe\""),
      section<kCompute, &Virtual::compute>("compute", "how long gradients take"),
      slow_workers<Virtual>("worker = factor by which its gradients take longer", above(0),
                            "worker = a number above 0"),

@@ -38,6 +38,21 @@ inline constexpr Fields kNodeLink = fields<LinkCost>(
      key<&LinkCost::latency_seconds>("latency_seconds", "0.0", "latency of a message", at_least(0)),
      key<&LinkCost::bytes_per_second>(kBandwidth, "null", kBandwidthHelp, above(0))});
 
+inline constexpr const char* kAllReduces =
+    "ring,tree,recursive-doubling,blocking,hierarchical,direct";
+
+inline constexpr Fields kOverhead = fields<ExchangeOverhead>(
+    {key<&ExchangeOverhead::exchange_seconds>(
+         "exchange_seconds", "0.0", "when two workers meet, unless they share a node", at_least(0))
+         .unused(&use::without_meetings),
+     key<&ExchangeOverhead::neighbours_seconds>(
+         "neighbours_seconds", "0.0",
+         "of a round's message between neighbours, unless they share a node", at_least(0))
+         .unused(&use::without_neighbours),
+     key<&ExchangeOverhead::all_reduce_seconds>("all_reduce_seconds", "0.0",
+                                                "of each all-reduce of a bucket", at_least(0))
+         .unused(&use::without_sums)});
+
 inline void read_node_links(VirtualOptions& options, const json& section, const Field&) {
   for (const json& link : section) {
     const int a = link.at("nodes").at(0), b = link.at("nodes").at(1);
@@ -66,12 +81,14 @@ inline constexpr Fields kNetwork = fields<VirtualOptions>(
      key<&VirtualOptions::compute, &ComputeModel::gradient_seconds>(
          "gradient_seconds", "1.0", "mean duration of one gradient of a nominal worker", above(0)),
      choice<&VirtualOptions::network, &NetworkModel::all_reduce>(
-         "all_reduce", "ring,tree,recursive-doubling,blocking,hierarchical", "\"ring\"",
+         "all_reduce", kAllReduces, "\"ring\"",
          "how its messages go: ring (2(n-1) pieces of a vector, each sent as soon as it has come), "
          "tree, recursive-doubling, blocking (a ring whose every step waits for all), hierarchical "
-         "(rings inside the nodes, and one among them)",
+         "(rings inside the nodes, and one among them), direct (pieces from each to each, as "
+         "acid's "
+         "own under mpi)",
          Values<AllReduceKind::ring, AllReduceKind::tree, AllReduceKind::recursive_doubling,
-                AllReduceKind::blocking, AllReduceKind::hierarchical>{})
+                AllReduceKind::blocking, AllReduceKind::hierarchical, AllReduceKind::direct>{})
          .unused(&use::simulated_all_reduce),
      key_of<VirtualOptions>("edges", FieldType::sections, "[]", "links that differ from the others",
                             {}, &read_edges)
@@ -116,6 +133,12 @@ inline constexpr Fields kNetwork = fields<VirtualOptions>(
          "round trip, twice its latency; 0: unlimited",
          at_least(0).at_most(1e15))
          .as(FieldType::bytes)
+         .later()
+         .unused(&use::without_messages),
+     section<kOverhead, &VirtualOptions::network, &NetworkModel::overhead>(
+         "overhead",
+         "what exchanges take besides their messages, as measured of a library; absent: nothing",
+         "null")
          .later()
          .unused(&use::without_messages),
      key<&VirtualOptions::network, &NetworkModel::vector_bytes>(

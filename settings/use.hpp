@@ -132,6 +132,19 @@ inline const char* simulated_all_reduce(const Run& run) {
   if (alone(run)) return kAlone;
   return is_instant(run) ? kInstant : without_all_reduce(run);
 }
+inline const char* without_meetings(const Run& run) {
+  return unless(gossips(run), "no algorithm here has workers that meet in pairs");
+}
+inline const char* without_neighbours(const Run& run) {
+  if (alone(run)) return kAlone;
+  const bool hears_some = run.method.peers == Peers::neighbours || run.method.peers == Peers::one ||
+                          !run.method.turns.empty();
+  return unless(hears_some && !run.method.reduces_groups,
+                "no algorithm here has rounds of messages between neighbours");
+}
+inline const char* without_sums(const Run& run) {
+  return run.method.reduces_groups ? nullptr : without_all_reduce(run);
+}
 inline const char* without_buckets(const Run& run) {
   if (alone(run)) return kAlone;
   if (is_instant(run)) return kInstant;

@@ -27,6 +27,7 @@
 #include "engine/environment/environment.hpp"
 #include "engine/models/model.hpp"
 #include "store/existing_store.hpp"
+#include "worker/calibrate.hpp"
 #include "worker/device.hpp"
 #include "worker/execute_run.hpp"
 #include "worker/export.hpp"
@@ -176,6 +177,10 @@ Exit execute_runs(ExecuteOptions& execute, const char* program, bool more, Signa
   }
 }
 
+int measure(const std::string& order_file, bool mpi, double start_seconds) {
+  return static_cast<int>(mpi ? calibrate_mpi(order_file, start_seconds) : calibrate(order_file));
+}
+
 // `again`: the command to run after a failure for want of memory or threads, once there is more.
 int run(int argc, char** argv, std::string& again) {
   CLI::App app("The engine of acid. Use acid run.", "acid-worker");
@@ -183,6 +188,7 @@ int run(int argc, char** argv, std::string& again) {
   VerifyOptions verify;
   bool only_environment = false, only_verify = false, mpi = false;
   bool only_torchscript = false, only_test_set = false, more = false;
+  std::string order_file;
   app.add_option("--store", execute.store_folder, "folder of the store");
   app.add_option("--run", execute.run_id, "id of the run to execute");
   app.add_flag("--fresh", execute.fresh, "start again instead of going on from a checkpoint");
@@ -197,11 +203,13 @@ int run(int argc, char** argv, std::string& again) {
   app.add_flag("--mpi", mpi, "this is one of the run's processes, one per worker");
   app.add_option("--start-seconds", execute.start_seconds,
                  "with --mpi: how long to wait for each other process before the run begins");
+  app.add_option("--calibrate", order_file, "measure what this file orders, and print it as JSON");
   app.add_flag("--environment", only_environment, "print what this machine has, as JSON");
   app.set_version_flag("--version", build_info().version);
   try {
     app.parse(argc, argv);
-    const bool needs_run = !only_environment && !(mpi && rank_in_environment() != 0);
+    const bool needs_run =
+        !only_environment && order_file.empty() && !(mpi && rank_in_environment() != 0);
     if (needs_run && (execute.store_folder.empty() || execute.run_id.empty()))
       throw CLI::RequiredError("--store and --run");
   } catch (const CLI::ParseError& error) {
@@ -209,12 +217,12 @@ int run(int argc, char** argv, std::string& again) {
   }
   if (only_environment)
     return static_cast<int>(mpi ? print_mpi_environment() : print_environment());
-  // If acid dies, this process has no supervisor any more: it stops as at a signal. Its output then
-  // has no reader.
+  // If acid dies, this process stops as at a signal, and its output has no reader.
   prctl(PR_SET_PDEATHSIG, signal_when_orphaned(mpi));
   std::signal(SIGPIPE, SIG_IGN);
   // A file that may not grow is an error, like a full disk, not a signal.
   std::signal(SIGXFSZ, SIG_IGN);
+  if (!order_file.empty()) return measure(order_file, mpi, execute.start_seconds);
   if (only_torchscript)
     return static_cast<int>(print_torchscript(execute.store_folder, execute.run_id));
   if (only_test_set) return static_cast<int>(print_test_set(execute.store_folder, execute.run_id));

@@ -29,6 +29,7 @@
 #include "worker/attempt.hpp"
 #include "worker/claims.hpp"
 #include "worker/device.hpp"
+#include "worker/mpi_job.hpp"
 #include "worker/ranks.hpp"
 #include "worker/watchdog.hpp"
 #include "worker/watched_files.hpp"
@@ -36,17 +37,8 @@
 namespace acid {
 namespace {
 
-// How long a process may take to answer while the run is being ended. Only a stopped process, or
-// one on a host that is gone, takes as long.
-constexpr double kSecondsToAnswer = 8;
 constexpr double kSecondsToStart = 60;  // alone, for acid doctor
 constexpr double kSecondsToMeet = 90;   // longer than connect() itself waits for a connection
-// After a loss: the launcher knows the cause better, so it gets time to say it, and rank 0 gets
-// time to record it.
-constexpr double kSecondsForLauncher = 1;
-constexpr double kSecondsToBeRead = 0.2;  // by the launcher, before it hears of the end
-constexpr double kSecondsForRankZero = 5;
-constexpr double kSecondsToFail = 15;  // for rank 0 itself, to record and say its own error
 
 constexpr double kLongestPause = 0.25;  // between two signs of life
 
@@ -300,67 +292,16 @@ class MpiRun {
   std::optional<KeepAlive> keep_alive_;
 };
 
-// Ends the whole job and does not return. Waits first, so that rank 0 can record the loss, and the
-// launcher can notice a death by itself, name its signal and end all processes.
-//
-// Where the others go on without this process (while rank 0 lives), it ends only itself.
-void give_up(MpiRuntime& mpi, const LostProcess& loss, bool others_go_on) {
-  // The others take this process for dead. It ends by SIGKILL: any other end might end the job.
-  if (others_go_on && loss.rank() == mpi.rank()) ::raise(SIGKILL);
-  // A rank 0 that fails closes its connections before it reports its error, so wait longer then. If
-  // it died, the launcher hears of it first and ends all processes, unless the run is to go on.
-  const bool rank_zero_lost = loss.rank() == 0;
-  const bool may_have_failed = rank_zero_lost && !loss.silent() && !others_go_on;
-  sleep(may_have_failed                                        ? kSecondsToFail
-        : mpi.rank() == 0 || (rank_zero_lost && !others_go_on) ? kSecondsForLauncher
-                                                               : kSecondsForRankZero);
-  const int next_speaker = loss.rank() == 1 ? 2 : 1;  // speaks when rank 0 cannot, or not in time
-  if (mpi.rank() == 0 || mpi.rank() == next_speaker) complain(loss.what());
-  sleep(kSecondsToBeRead);
-  if (others_go_on && mpi.rank() != 0) std::_Exit(static_cast<int>(Exit::lost));
-  mpi.abort(static_cast<int>(Exit::lost));
-}
-
-void give_up(MpiRuntime& mpi, const std::string& what, Exit code) {
-  complain(mpi.rank() == 0 ? what : fmt::format("worker {}: {}", mpi.rank(), what));
-  sleep(kSecondsToBeRead);
-  mpi.abort(static_cast<int>(code));
-}
-
-MpiRuntime& start(double start_seconds) {
-  const Watchdog watchdog(start_seconds, "MPI did not start", kWaitLonger,
-                          [] { return waiting_words(0, 0); });
-  try {
-    return start_mpi();
-  } catch (const Error& error) {  // all processes have the same error; rank 0 reports it
-    if (rank_in_environment() == 0) throw;
-    std::_Exit(static_cast<int>(error.code()));
-  }
-}
-
-// Waits as long as further processes arrive, which can take minutes on a busy host.
-void assemble(MpiRuntime& mpi, double start_seconds) {
-  std::atomic<int> here = 0;
-  const Watchdog watchdog(start_seconds * mpi.size(), "the processes did not all answer",
-                          kWaitLonger, [&] { return waiting_words(here, mpi.size()); });
-  mpi.assemble(start_seconds, [&](int count) { here = count; });
-}
-
-void finish(MpiRuntime& mpi, bool all = true) {
-  const Watchdog watchdog(kSecondsToAnswer, "MPI did not end");
-  mpi.finish(all);
-}
-
 }  // namespace
 
 Exit execute_mpi(const ExecuteOptions& options, std::stop_token stop) {
   remove_left_segments();
-  MpiRuntime& mpi = start(options.start_seconds);
+  MpiRuntime& mpi = start_job(options.start_seconds);
   Exit exit = Exit::ok;
   std::exception_ptr refusal;
   bool goes_on = false;
   try {
-    assemble(mpi, options.start_seconds);
+    assemble_job(mpi, options.start_seconds);
     MpiRun run(options, stop, mpi);
     const bool executes = run.prepare();
     goes_on = executes && run.goes_on();
@@ -376,7 +317,7 @@ Exit execute_mpi(const ExecuteOptions& options, std::stop_token stop) {
   } catch (const std::exception& error) {
     give_up(mpi, fmt::format("this is a bug in acid: {}", error.what()), Exit::run_failed);
   }
-  finish(mpi, !goes_on);
+  finish_job(mpi, !goes_on);
   // Those of an earlier attempt that was killed just before this one started were too young then.
   remove_left_segments();
   if (refusal) std::rethrow_exception(refusal);
@@ -384,10 +325,10 @@ Exit execute_mpi(const ExecuteOptions& options, std::stop_token stop) {
 }
 
 Exit print_mpi_environment() {
-  MpiRuntime& mpi = start(kSecondsToStart);
-  assemble(mpi, kSecondsToStart);
+  MpiRuntime& mpi = start_job(kSecondsToStart);
+  assemble_job(mpi, kSecondsToStart);
   if (mpi.rank() == 0) std::cout << mpi.environment().dump(2) << "\n" << std::flush;
-  finish(mpi);
+  finish_job(mpi);
   return Exit::ok;
 }
 

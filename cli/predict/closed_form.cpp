@@ -62,7 +62,8 @@ std::optional<double> closed_form_seconds(const RunSpec& spec, const VirtualOpti
   const double whole =
       std::max(*heard * network.link.port_seconds(bytes), network.link.transfer_seconds(bytes));
   const double c = method.reduces_groups ? network.all_reduce_seconds(*heard + 1, bytes / B)
-                                         : network.link.latency_seconds + whole / B;
+                                         : network.link.latency_seconds +
+                                               network.overhead.neighbours_seconds + whole / B;
   return std::max({F + G + U, B * c, c + U / B});
 }
 

@@ -27,6 +27,7 @@ void add_new_command(CLI::App& app, Session& session);
 void add_explain_command(CLI::App& app, Session& session);
 void add_methods_command(CLI::App& app, Session& session);
 void add_topology_command(CLI::App& app, Session& session);
+void add_machines_command(CLI::App& app, Session& session);
 void add_doctor_command(CLI::App& app, Session& session);
 void add_gc_command(CLI::App& app, Session& session);
 

@@ -8,7 +8,8 @@ enum class AllReduceKind {
   tree,  // up and down two mirrored binary trees, half of the vector each, in a stream
   recursive_doubling,  // ⌈log₂ n⌉ steps of whole vectors between pairs
   blocking,            // the ring with a rendezvous at every step
-  hierarchical         // rings inside the nodes, and one among them
+  hierarchical,        // rings inside the nodes, and one among them
+  direct               // an n-th of the vector from each worker to each other, and the sums back
 };
 
 /// Vectors sent in one all-reduce, summed over the workers: 2(n−1); recursive doubling n·log₂ n,

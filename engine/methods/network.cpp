@@ -83,42 +83,75 @@ double blocking_ring(const NetworkModel& network, int workers, double bytes) {
   return 2 * (workers - 1) * slowest;
 }
 
-// A worker's messages of one direction share its port, or its node's card: their bytes add up. Each
-// of its links carries half of the vector each way, up one tree or down it.
+// The bytes of messages that go at the same time, as many each way. A worker's messages of one
+// direction share its port, or its node's card: their bytes add up.
+class Loads {
+ public:
+  Loads(const NetworkModel& network, int workers)
+      : network_(network),
+        busy_(static_cast<std::size_t>(workers)),
+        cards_(static_cast<std::size_t>(workers)) {}
+
+  void add(int i, int j, double bytes) {
+    const LinkCost& link = network_.between(i, j);
+    const LinkCost card{0, network_.card_bytes_per_second};
+    const double port = link.port_seconds(bytes);
+    const std::pair<int, int> nodes = std::minmax(network_.node(i), network_.node(j));
+    const bool alone = network_.nodes() == 0;  // on the link, as nodes have one worker each
+    longest_ = std::max(longest_, link.transfer_seconds(bytes));
+    for (const int worker : {i, j})
+      if (nodes.first == nodes.second)
+        longest_ = std::max(longest_, busy_[static_cast<std::size_t>(worker)] += port);
+      else
+        longest_ = std::max(longest_, cards_[static_cast<std::size_t>(network_.node(worker))] +=
+                                      alone ? port : card.port_seconds(bytes));
+    if (const auto path = network_.path_bytes_per_second.find(nodes);
+        !alone && path != network_.path_bytes_per_second.end() &&
+        !network_.edges.contains(std::minmax(i, j)))
+      longest_ = std::max(longest_, paths_[nodes] += LinkCost{0, path->second}.port_seconds(bytes));
+  }
+  /// Until all have left.
+  double seconds() const { return longest_; }
+
+ private:
+  const NetworkModel& network_;
+  std::vector<double> busy_, cards_;
+  std::map<std::pair<int, int>, double> paths_;
+  double longest_ = 0;
+};
+
+// Each of a worker's links carries half of the vector each way, up one tree or down it.
 double double_tree(const NetworkModel& network, int workers, double bytes) {
-  std::vector<double> busy(static_cast<std::size_t>(workers)), cards = busy;
-  std::map<std::pair<int, int>, double> paths;
-  const LinkCost on_card{0, network.card_bytes_per_second};
-  double slowest = 0;
+  Loads loads(network, workers);
   double farthest = 0;
   for (const bool mirrored : {false, true}) {
     const auto number = [&](int i) { return mirrored ? workers - 1 - i : i; };
     std::vector<double> latency(static_cast<std::size_t>(workers));
     for (int k = 1; k < workers; ++k) {
       const int child = number(k), parent = number(k / 2);
-      const LinkCost& link = network.between(child, parent);
-      const double port = link.port_seconds(bytes / 2);
-      const std::pair<int, int> nodes = std::minmax(network.node(child), network.node(parent));
-      const bool alone = network.nodes() == 0;  // on the link, as nodes have one worker each
-      slowest = std::max(slowest, link.transfer_seconds(bytes / 2));
-      for (const int i : {child, parent})
-        if (nodes.first == nodes.second)
-          busy[static_cast<std::size_t>(i)] += port;
-        else
-          cards[static_cast<std::size_t>(network.node(i))] +=
-              alone ? port : on_card.port_seconds(bytes / 2);
-      if (const auto path = network.path_bytes_per_second.find(nodes);
-          !alone && path != network.path_bytes_per_second.end() &&
-          !network.edges.contains(std::minmax(child, parent)))
-        paths[nodes] += LinkCost{0, path->second}.port_seconds(bytes / 2);
+      loads.add(child, parent, bytes / 2);
       auto& way = latency[static_cast<std::size_t>(k)];
-      way = latency[static_cast<std::size_t>(k / 2)] + link.latency_seconds;
+      way =
+          latency[static_cast<std::size_t>(k / 2)] + network.between(child, parent).latency_seconds;
       farthest = std::max(farthest, way);
     }
   }
-  double longest = std::max({slowest, std::ranges::max(busy), std::ranges::max(cards)});
-  for (const auto& [ends, seconds] : paths) longest = std::max(longest, seconds);
-  return 2 * farthest + longest;
+  return 2 * farthest + loads.seconds();
+}
+
+double direct(const NetworkModel& network, int workers, double bytes) {
+  if (has_equal_links(network))
+    return 2 * (network.link.latency_seconds +
+                std::max((workers - 1) * network.link.port_seconds(bytes / workers),
+                         network.link.transfer_seconds(bytes / workers)));
+  Loads loads(network, workers);
+  double latency = 0;
+  for (int i = 0; i < workers; ++i)
+    for (int j = i + 1; j < workers; ++j) {
+      loads.add(i, j, bytes / workers);
+      latency = std::max(latency, network.between(i, j).latency_seconds);
+    }
+  return 2 * (latency + loads.seconds());
 }
 
 // How long each of the pairs, which exchange whole vectors at once, takes.
@@ -177,6 +210,24 @@ double recursive_doubling(const NetworkModel& network, int workers, double bytes
   }
   for (std::size_t k = 0; k < of_spare.size(); ++k) now[2 * k + 1] += of_spare[k];
   return *std::max_element(now.begin(), now.end());
+}
+
+double messages_of_all_reduce(const NetworkModel& network, int workers, double bytes) {
+  switch (network.all_reduce) {
+    case AllReduceKind::ring:
+      return eager_ring(network, workers, bytes);
+    case AllReduceKind::tree:
+      return double_tree(network, workers, bytes);
+    case AllReduceKind::recursive_doubling:
+      return recursive_doubling(network, workers, bytes);
+    case AllReduceKind::blocking:
+      return blocking_ring(network, workers, bytes);
+    case AllReduceKind::hierarchical:
+      return hierarchical(network, workers, bytes);
+    case AllReduceKind::direct:
+      return direct(network, workers, bytes);
+  }
+  return 0;
 }
 
 }  // namespace
@@ -246,7 +297,7 @@ bool NetworkModel::is_instant() const {
     return std::ranges::all_of(links, [](const auto& entry) { return entry.second.is_instant(); });
   };
   return link.is_instant() && (nodes() == 0 || inside.is_instant()) && are_instant(edges) &&
-         are_instant(between_nodes);
+         are_instant(between_nodes) && overhead.is_nothing();
 }
 
 NetworkModel NetworkModel::among(const std::vector<int>& workers) const {
@@ -311,6 +362,10 @@ std::vector<Flow> NetworkModel::all_reduce_flows(int workers, double bytes) cons
         both_ways(workers - 1 - k, workers - 1 - k / 2, bytes / 2);
       }
       break;
+    case AllReduceKind::direct:
+      for (int i = 0; i < workers; ++i)
+        for (int j = i + 1; j < workers; ++j) both_ways(i, j, 2 * bytes / workers);
+      break;
     case AllReduceKind::recursive_doubling: {
       const auto steps = doubling_steps(workers);
       for (const auto& step : steps)
@@ -323,19 +378,7 @@ std::vector<Flow> NetworkModel::all_reduce_flows(int workers, double bytes) cons
 double NetworkModel::all_reduce_seconds(int workers, double bytes) const {
   if (workers < 2) return 0;
   if (backend_factor != 1) bytes /= backend_factor;
-  switch (all_reduce) {
-    case AllReduceKind::ring:
-      return eager_ring(*this, workers, bytes);
-    case AllReduceKind::tree:
-      return double_tree(*this, workers, bytes);
-    case AllReduceKind::recursive_doubling:
-      return recursive_doubling(*this, workers, bytes);
-    case AllReduceKind::blocking:
-      return blocking_ring(*this, workers, bytes);
-    case AllReduceKind::hierarchical:
-      return hierarchical(*this, workers, bytes);
-  }
-  return 0;
+  return overhead.all_reduce_seconds + messages_of_all_reduce(*this, workers, bytes);
 }
 
 }  // namespace acid

@@ -45,6 +45,16 @@ struct Flow {
   double bytes = 0;
 };
 
+/// What a library's exchanges take besides their messages, such as words before and after them.
+struct ExchangeOverhead {
+  double exchange_seconds = 0;    // of two workers that meet, unless they share a node
+  double neighbours_seconds = 0;  // of a round's message to a neighbour, unless they share a node
+  double all_reduce_seconds = 0;  // of each all-reduce
+  bool is_nothing() const {
+    return exchange_seconds == 0 && neighbours_seconds == 0 && all_reduce_seconds == 0;
+  }
+};
+
 /// The links between simulated workers, and to servers.
 struct NetworkModel {
   LinkCost link;                                  // between nodes, where workers share them
@@ -66,6 +76,7 @@ struct NetworkModel {
   std::map<std::pair<int, int>, LinkCost> between_nodes = {};  // overrides of link, keyed a < b
   double backend_factor = 1;  // the share of the bandwidth that an all-reduce reaches
   double window_bytes = 0;    // 0: unlimited; see LinkCost::limit_to_window
+  ExchangeOverhead overhead = {};
   // Set by settle(), before a window limits what one message gets.
   std::vector<int> node_of = {};     // by worker; empty: no two share a node
   double card_bytes_per_second = 0;  // of a node, each way; 0: unlimited
@@ -90,6 +101,13 @@ struct NetworkModel {
   SharedWay way(int from, int to, bool directed) const;
 
   const LinkCost& between(int i, int j) const;
+  /// How long two workers meet to exchange messages of so many bytes.
+  double meeting_seconds(int i, int j, double bytes) const {
+    return between(i, j).seconds(bytes) + overhead_of_meeting(i, j);
+  }
+  double overhead_of_meeting(int i, int j) const {
+    return node(i) == node(j) ? 0 : overhead.exchange_seconds;
+  }
   /// Whether all messages between workers take no time.
   bool is_instant() const;
 
@@ -114,11 +132,13 @@ struct NetworkModel {
   ///   inside, the nodes do a ring for each piece at once, which share the cards, and the sums go
   ///   round inside: 2(m−1) steps of bytes/m inside, and a ring of the whole vector among nodes.
   ///   Without nodes it is the ring.
+  /// direct (acid's own under mpi): each worker sends each other its n-th of the vector, adds up
+  ///   what comes, and sends each the sum: 2·latency + 2(n−1)/n·bytes/bandwidth on equal links.
   ///
   /// Nodes: the ring enters and leaves each node once, so its messages have the cards to
-  /// themselves. In the trees the bytes of all links of a node's card add up; in recursive doubling
-  /// the messages of a step that leave a node share its card. With a backend_factor f every link
-  /// has f times its bandwidth.
+  /// themselves. In the trees and the direct one the bytes of all links of a node's card add up; in
+  /// recursive doubling the messages of a step that leave a node share its card. With a
+  /// backend_factor f every link has f times its bandwidth. The overhead comes on top.
   ///
   /// O(n) where all links are equal, at most O(n²): compute it once, since links never change.
   double all_reduce_seconds(int workers, double bytes) const;

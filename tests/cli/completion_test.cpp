@@ -92,6 +92,8 @@ TEST_CASE("what may follow depends on what has been typed") {
         {{"run", "recipe.toml", "--store", ""}, {":folders"}},
         {{"topology", "bi"}, {"bipartite-exponential"}},
         {{"topology", "ring", ""}, {}},
+        {{"machines", "sh"}, {"show"}},
+        {{"machines", "show", "a40"}, {"a40-25gbe"}},
         {{"show", ""}, {"@latest"}},
         {{"list", "--nonsense", ""}, {"@latest"}}})
     CHECK(offered(folder, typed) == expected);

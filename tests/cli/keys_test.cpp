@@ -145,11 +145,10 @@ std::string algorithm_of_kind(const Key& key) {
 
 /// A table of that kind, with values for the keys without a default.
 std::string table_of_kind(const std::string& kind) {
-  const std::map<std::string, const char*> needed{{"dirichlet", ",alpha=0.3"},
-                                                  {"quantity", ",alpha=0.3"},
-                                                  {"lattice", ",spacing=0.01"},
-                                                  {"random-k", ",share=0.6"},
-                                                  {"top-k", ",share=0.6"}};
+  const std::map<std::string, const char*> needed{
+      {"dirichlet", ",alpha=0.3"},  {"quantity", ",alpha=0.3"},
+      {"lattice", ",spacing=0.01"}, {"measured", ",quantiles=[0.5, 1.0, 2.0]"},
+      {"random-k", ",share=0.6"},   {"top-k", ",share=0.6"}};
   const auto found = needed.find(kind);
   return fmt::format("{{kind=\"{}\"{}}}", kind, found == needed.end() ? "" : found->second);
 }

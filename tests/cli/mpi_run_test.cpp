@@ -107,6 +107,27 @@ bool all_gone(const std::vector<pid_t>& pids) {
 
 }  // namespace
 
+TEST_CASE("a calibration under MPI measures each host's gradients, messages and all-reduces") {
+  if (!there_is_mpi()) return;
+  MpiBench bench;
+  bench.environment = {"XDG_DATA_HOME=" + bench.path("data")};
+  bench.done({"predict", "r.toml", "--calibrate", "here", "--seconds", "1"});
+  const json machine = bench.told({"machines", "show", "here"});
+  CHECK(machine["gradients"].size() == 3);  // of 1, 2 and 3 workers at once
+  const json& network = machine["network"];
+  CHECK_FALSE(network.contains("latency_seconds"));  // there is one host
+  CHECK(network["inside"]["latency_seconds"] > 0);
+  CHECK(network["inside"]["latency_seconds"] < 0.1);
+  CHECK(network["inside"]["bandwidth_bytes_per_second"] > 1e6);
+  CHECK(network["messages"].size() == 4);
+  CHECK(network["all_reduces"].size() == 4);  // the last one of the run's own vectors
+  CHECK(network["all_reduces"][2]["seconds"] > network["all_reduces"][0]["seconds"]);
+  const json planned = bench.told(
+      {"plan", "r.toml", "--driver", "virtual", "--set", "execution.virtual.machine=here"});
+  CHECK(planned["runs"][0]["settings"]["execution"]["virtual"]["network"]["workers_per_node"] ==
+        json{3});
+}
+
 TEST_CASE("what cannot be started is refused before the first process, with nothing planned") {
   if (!there_is_mpi()) return;
   const MpiBench bench;

@@ -81,7 +81,7 @@ TEST_CASE("every command explains itself on standard output") {
   const auto overview = folder.done({"--help"});
   for (const std::string command :
        {"run", "resume", "plan", "predict", "list", "show", "compare", "report", "figure", "export",
-        "verify", "topology", "doctor", "gc", "watch", "submit"}) {
+        "verify", "topology", "machines", "doctor", "gc", "watch", "submit"}) {
     INFO(command);
     CHECK_THAT(overview.out, ContainsSubstring("  " + command));
     const auto help = folder.done({command, "--help"});

@@ -102,7 +102,7 @@ TEST_CASE("groups share the cards of their nodes, and one alone has the network'
   };
   for (const AllReduceKind kind :
        {AllReduceKind::ring, AllReduceKind::tree, AllReduceKind::recursive_doubling,
-        AllReduceKind::blocking, AllReduceKind::hierarchical})
+        AllReduceKind::blocking, AllReduceKind::hierarchical, AllReduceKind::direct})
     for (const std::vector<int>& per_node : {std::vector<int>{1}, {2}, {4}, {5, 3}}) {
       INFO(static_cast<int>(kind) << ", " << per_node[0] << " workers on a node");
       const auto [took, alone] = seconds(per_node, kind);

@@ -154,6 +154,38 @@ TEST_CASE("a hierarchical all-reduce goes round inside the nodes and among them"
   CHECK(network.all_reduce_seconds(8, 1e6) == Approx(2 * (0.001 + 0.1) + 0.25 + 4));
 }
 
+TEST_CASE("a direct all-reduce sends pieces from each to each, over the cards of the nodes") {
+  NetworkModel network = network_of(8, {4}, 1e6);
+  network.inside = {0.001, 1e7};
+  network.all_reduce = AllReduceKind::direct;
+  // Each of a node's 4 workers sends an eighth to 4 workers elsewhere, and then the sums.
+  CHECK(network.all_reduce_seconds(8, 1e6) == Approx(2 * (0.25 + 2)));
+  network.overhead.all_reduce_seconds = 0.5;
+  CHECK(network.all_reduce_seconds(8, 1e6) == Approx(2 * (0.25 + 2) + 0.5));
+  NetworkModel alike;
+  alike.link = {0.25, 1e6};
+  alike.all_reduce = AllReduceKind::direct;
+  alike.settle(5);
+  CHECK(alike.all_reduce_seconds(5, 1e6) == Approx(2 * (0.25 + 0.8)));
+}
+
+TEST_CASE("overhead makes exchanges between nodes longer, and no others") {
+  NetworkModel network = network_of(8, {1}, 1e5);
+  const auto longer = [&](const char* algorithm, ExchangeOverhead overhead) {
+    NetworkModel slow = network;
+    slow.overhead = overhead;
+    return seconds_of(algorithm, slow, "ring", 0.01, 20) -
+           seconds_of(algorithm, network, "ring", 0.01, 20);
+  };
+  CHECK(longer("d-psgd", {.neighbours_seconds = 0.5}) == Approx(0.5 * 20).margin(0.5));
+  CHECK(longer("ar-sgd", {.all_reduce_seconds = 0.5}) == Approx(0.5 * 20));
+  CHECK(longer("ad-psgd", {.exchange_seconds = 5}) > 30);
+  CHECK(longer("ad-psgd", {.neighbours_seconds = 5, .all_reduce_seconds = 5}) == 0);
+  network = network_of(8, {8}, 1e5);
+  CHECK(longer("ad-psgd", {.exchange_seconds = 5}) == 0);
+  CHECK(longer("d-psgd", {.neighbours_seconds = 5}) == 0);
+}
+
 TEST_CASE("a window limits a link by its round trip, and a path is shared") {
   NetworkModel network;
   network.link = {0.05, 1e8};

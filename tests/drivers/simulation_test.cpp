@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/quantiles.hpp"
 #include "engine/drivers/shared/normalised_clock.hpp"
 #include "engine/drivers/virtual/machine.hpp"
 #include "tests/catch.hpp"
@@ -66,6 +67,37 @@ TEST_CASE("every compute model has the mean it promises") {
       CHECK(mean_of(model, worker) == Approx(model.mean_seconds(worker)).epsilon(0.02));
     }
   }
+}
+
+TEST_CASE("measured durations have the mean they promise, and the quantiles that were measured") {
+  ComputeModel model;
+  model.kind = ComputeKind::measured;
+  model.gradient_seconds = 0.05;
+  model.quantiles = with_mean_1({8, 10, 10.5, 11, 40});
+  CHECK(mean_of_quantiles(model.quantiles) == Approx(1).epsilon(1e-15));
+  CHECK(mean_of(model, 0) == Approx(0.05).epsilon(0.01));
+  std::vector<double> drawn;
+  for (int step = 0; step < 20'000; ++step) drawn.push_back(model.draw_seconds(1, step, Seeds(5)));
+  std::ranges::sort(drawn);
+  for (const double probability : {0.0, 0.1, 0.25, 0.5, 0.6, 0.9, 1.0}) {
+    INFO("probability " << probability);
+    const auto at = static_cast<std::size_t>(probability * static_cast<double>(drawn.size() - 1));
+    CHECK(drawn[at] == Approx(0.05 * quantile_at(model.quantiles, probability)).epsilon(0.02));
+  }
+}
+
+TEST_CASE("quantiles of what was measured keep its mean, with rare long durations, too") {
+  std::vector<double> measured;
+  Stream stream(1, 2);
+  for (int k = 0; k < 1000; ++k) measured.push_back(k % 200 == 0 ? 9 : 1 + 0.1 * stream.uniform());
+  double mean = 0;
+  for (const double value : measured) mean += value / 1000;
+  const std::vector<double> quantiles = quantiles_of(measured, 33);
+  CHECK(quantiles.size() == 33);
+  CHECK(why_no_quantiles(quantiles) == nullptr);
+  CHECK(mean_of_quantiles(quantiles) == Approx(mean).epsilon(1e-12));
+  CHECK(quantile_at(quantiles, 0.5) == Approx(1.05).epsilon(0.01));
+  CHECK(quantiles_of({3}, 2) == std::vector<double>{3, 3});
 }
 
 TEST_CASE("a pause puts off the end of what it interrupts") {

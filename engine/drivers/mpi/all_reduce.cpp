@@ -8,8 +8,6 @@
 namespace acid {
 namespace {
 
-constexpr std::size_t kBucketElements = std::size_t{1} << 18;
-
 std::uint64_t bucket_of(const Mail& mail) {
   AllReduce::Key key;
   std::uint64_t bucket = 0;
@@ -28,7 +26,7 @@ AllReduce::Key AllReduce::key_of(const Mail& mail) {
 }
 
 Buckets::Buckets(std::size_t dimension)
-    : dimension_(dimension), count_((dimension + kBucketElements - 1) / kBucketElements) {}
+    : dimension_(dimension), count_((dimension + kMostElements - 1) / kMostElements) {}
 
 // Buckets are numbered from the end.
 std::pair<std::size_t, std::size_t> Buckets::range(std::size_t bucket) const {

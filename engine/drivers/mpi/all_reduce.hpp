@@ -18,6 +18,8 @@ namespace acid {
 /// as soon as its parts are there.
 class Buckets {
  public:
+  static constexpr std::size_t kMostElements = std::size_t{1} << 18;
+
   explicit Buckets(std::size_t dimension);
   std::size_t size() const { return count_; }
   /// Elements [first, second).

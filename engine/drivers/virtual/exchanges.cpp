@@ -80,7 +80,7 @@ void VirtualExchanges::exchange_at_once(const DueEdge& edge) {
 
 bool VirtualExchanges::begin(const DueEdge& edge) {
   const LinkCost& link = network_.between(edge.i, edge.j);
-  const double duration = link.seconds(message_bytes_) + own_seconds_;
+  const double duration = network_.meeting_seconds(edge.i, edge.j, message_bytes_) + own_seconds_;
   const double now = timetable_.seconds();
   workers_.state(edge.i).exchanging_since = workers_.state(edge.j).exchanging_since = now;
   const bool over_cards = cards_ && network_.share_a_card(edge.i, edge.j);
@@ -103,8 +103,9 @@ void VirtualExchanges::plan_end(int first, double seconds) {
 
 void VirtualExchanges::leave_cards() {
   for (const int i : cards_->end_next()) {
-    const LinkCost& link = network_.between(i, workers_.state(i).partner);
-    plan_end(i, timetable_.seconds() + link.latency_seconds + own_seconds_);
+    const int j = workers_.state(i).partner;
+    plan_end(i, timetable_.seconds() + network_.between(i, j).latency_seconds +
+                    network_.overhead_of_meeting(i, j) + own_seconds_);
   }
 }
 

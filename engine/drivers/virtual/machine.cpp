@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/quantiles.hpp"
+
 namespace acid {
 
 double ComputeModel::mean_seconds(int worker) const {
@@ -33,6 +35,9 @@ double ComputeModel::draw_seconds(int worker, std::int64_t step, const Seeds& se
       break;
     case ComputeKind::pareto:
       unit = (parameter - 1) / parameter * std::pow(1 - stream.uniform(), -1 / parameter);
+      break;
+    case ComputeKind::measured:
+      unit = quantile_at(quantiles, stream.uniform());
       break;
   }
   return nominal * slow * unit;

@@ -10,7 +10,7 @@ namespace acid {
 // The virtual driver's model of a machine: how long gradients take, in simulated seconds
 // (docs/SIMULATION.md). engine/methods/network.hpp models messages.
 
-enum class ComputeKind { constant, exponential, shifted_exponential, lognormal, pareto };
+enum class ComputeKind { constant, exponential, shifted_exponential, lognormal, pareto, measured };
 
 struct Pause {
   int worker = 0;
@@ -22,8 +22,9 @@ struct Pause {
 /// the worker's speed factor times 1 + p(f − 1) for random slowdowns by f with probability p.
 struct ComputeModel {
   ComputeKind kind = ComputeKind::constant;
-  double parameter = 0;  // shifted_exponential: constant share; lognormal: sigma;
-                         // pareto: shape > 1
+  double parameter = 0;                // shifted_exponential: constant share; lognormal: sigma;
+                                       // pareto: shape > 1
+  std::vector<double> quantiles = {};  // measured: with mean 1 (engine/base/quantiles.hpp)
   double gradient_seconds = 1;
   std::vector<double> slow_factors;  // per worker; empty: all 1
   double slowdown_probability = 0, slowdown_factor = 1;

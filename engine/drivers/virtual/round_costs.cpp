@@ -121,7 +121,9 @@ MessageCosts RoundCosts::of_peers(const MixingMatrix& weights, double bytes) con
     std::vector<int>& partners = costs.neighbours.emplace_back();
     for (const Neighbour& heard : weights.neighbours[static_cast<std::size_t>(i)]) {
       partners.push_back(heard.worker);
-      const LinkCost& link = network_.between(i, heard.worker);
+      LinkCost link = network_.between(i, heard.worker);
+      if (network_.node(i) != network_.node(heard.worker))
+        link.latency_seconds += network_.overhead.neighbours_seconds;
       if (!costs.over_cards.empty() && network_.share_a_card(i, heard.worker)) {
         costs.over_cards[static_cast<std::size_t>(i)].push_back(
             {network_.way(heard.worker, i, true), bytes, link});

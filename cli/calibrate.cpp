@@ -1,0 +1,197 @@
+#include "cli/calibrate.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/machines.hpp"
+#include "cli/processes/launcher.hpp"
+#include "cli/processes/supervisor.hpp"
+#include "cli/terminal/session.hpp"
+#include "engine/environment/build_info.hpp"
+#include "recipes/machine_file.hpp"
+#include "recipes/machines.hpp"
+#include "store/utc.hpp"
+
+namespace acid {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr double kSeconds = 120;
+constexpr std::size_t kDateSize = 10;  // "2026-11-27"
+
+/// A file that acid-worker reads; removed again.
+class OrderFile {
+ public:
+  explicit OrderFile(const json& order)
+      : path_((fs::temp_directory_path() / fmt::format("acid-calibrate-{}.json", getpid()))
+                  .string()) {
+    OutputFile file(path_);
+    file.write(order.dump());
+    file.commit();
+  }
+  ~OrderFile() {
+    std::error_code ignored;
+    fs::remove(path_, ignored);
+  }
+  OrderFile(const OrderFile&) = delete;
+  OrderFile& operator=(const OrderFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
+};
+
+int workers_on_a_host(const RunSettings& settings) {
+  const std::vector<int>& counts = settings.execution.simulation.network.workers_per_node;
+  if (!settings.execution.entry().simulates || counts.empty()) return settings.workers;
+  return std::min(settings.workers, *std::ranges::max_element(counts));
+}
+
+// A machine beside the recipe would be used instead.
+void refuse_hidden(const std::string& name, const std::string& recipe_path) {
+  const std::string own = path_for_machine(name, true);
+  const std::vector<NamedMachine> known = known_machines(fs::path(recipe_path).parent_path());
+  const auto first = std::ranges::find(known, name, &NamedMachine::name);
+  if (first != known.end() && !first->path.empty() && first->path != own)
+    throw UsageError(
+        fmt::format("the machine {} comes before one of that name: choose another", first->path));
+}
+
+// What acid-worker measured, on all hosts of a run under MPI.
+json measured_by(const RunSettings& settings, const json& order) {
+  const OrderFile file(order);
+  const std::vector<std::string> worker{worker_program(), "--calibrate", file.path()};
+  const Command command = settings.execution.mpi
+                              ? launch_command(settings, worker, Surroundings::of_this_process())
+                              : Command(worker);
+  Supervisor supervisor;
+  supervisor.start("calibration", command, Child::Output::data);
+  std::vector<Supervisor::Ending> ended;
+  while (ended.empty()) ended = supervisor.wait(-1);
+  const Supervisor::Ending& ending = ended.front();
+  if (supervisor.interrupted())
+    throw Error("the calibration was interrupted: nothing is kept", Exit::interrupted);
+  const bool has_exited = WIFEXITED(ending.status);
+  const Exit exit = has_exited ? static_cast<Exit>(WEXITSTATUS(ending.status)) : Exit::run_failed;
+  if (exit != Exit::ok)
+    throw Error(fmt::format("nothing was measured, and nothing is kept: acid-worker ended with {}",
+                            status_text(ending.status)),
+                exit == Exit::usage ? Exit::usage : Exit::run_failed);
+  json measured = json::parse(ending.output, nullptr, false);
+  if (!measured.is_object() || !measured.contains("environment"))
+    throw Error(
+        "nothing was measured: acid-worker printed no result; are both programs of one build?");
+  return measured;
+}
+
+/// What is to be measured, so that all runs of a recipe can be predicted.
+struct Order {
+  json settings;  // of its first run of the most workers
+  RunSettings largest;
+  int workers_per_node = 1;
+  std::set<int> threads{1};
+
+  // Last those of `largest`.
+  std::vector<int> threads_in_order() const {
+    const int own = largest.execution.threads_per_worker;
+    std::vector<int> all;
+    std::ranges::copy_if(threads, std::back_inserter(all), [&](int t) { return t != own; });
+    all.push_back(own);
+    return all;
+  }
+};
+
+Order order_for(const Plan& plan) {
+  Order order;
+  for (const PlannedRun& run : plan.runs) {
+    RunSettings settings = settings_from(run.settings);
+    order.workers_per_node = std::max(order.workers_per_node, workers_on_a_host(settings));
+    order.threads.insert(settings.execution.threads_per_worker);
+    if (!order.settings.is_null() && settings.workers <= order.largest.workers) continue;
+    order.settings = run.settings;
+    order.largest = std::move(settings);
+  }
+  return order;
+}
+
+std::string toml_value(const json& value) {
+  if (value.is_number_float()) return fmt::format("{:.5g}", value.get<double>());
+  if (!value.is_array()) return value.dump();
+  std::string list;
+  for (const json& item : value) list += (list.empty() ? "" : ", ") + toml_value(item);
+  return "[" + list + "]";
+}
+
+bool is_table(const json& value) { return value.is_object(); }
+bool is_list_of_tables(const json& value) {
+  return value.is_array() && !value.empty() && value.front().is_object();
+}
+
+// The values of a table, then the tables in it. Null values are left out.
+std::string toml_table(const std::string& path, const json& table) {
+  std::string text;
+  for (const auto& [key, value] : table.items())
+    if (!is_table(value) && !is_list_of_tables(value) && !value.is_null())
+      text += fmt::format("{} = {}\n", key, toml_value(value));
+  for (const auto& [key, value] : table.items()) {
+    const std::string full = path.empty() ? key : path + "." + key;
+    if (is_table(value) && !value.empty())
+      text += fmt::format("\n[{}]\n{}", full, toml_table(full, value));
+    if (is_list_of_tables(value))
+      for (const json& item : value)
+        text += fmt::format("\n[[{}]]\n{}", full, toml_table(full, item));
+  }
+  return text;
+}
+
+}  // namespace
+
+void CalibrateOptions::add_to(CLI::App& command) {
+  command
+      .add_option("--calibrate", name,
+                  "Measure this machine, or the recipe's hosts under mpi, keep it as a machine of "
+                  "this name (acid machines), and predict with it")
+      ->type_name("NAME")
+      ->check(wrong_if_empty);
+  command
+      .add_option("--seconds", seconds,
+                  "With --calibrate: how long to measure, everything included (default: 120)")
+      ->type_name("S")
+      ->check(CLI::Range(0.01, 1e5).description(""));
+  command.add_flag("--force", force, "With --calibrate: replace a machine of that name");
+}
+
+void calibrate_machine(const CalibrateOptions& options, const RecipeOptions& recipe) {
+  path_for_machine(options.name, options.force);  // throws before anything is measured
+  const Plan plan = recipe.compile();
+  refuse_hidden(options.name, plan.recipe_path);
+  if (plan.runs.empty())
+    throw UsageError("the recipe has no run whose gradients could be measured");
+  const Order order = order_for(plan);
+  if (order.largest.execution.cuda)
+    throw UsageError("only processors are calibrated: remove execution.device");
+  if (order.largest.execution.simulation.gradient_clock == GradientClock::none)
+    throw UsageError("the recipe has no gradients: calibrate with one that trains");
+  json machine = measured_by(order.largest, {{"settings", order.settings},
+                                             {"workers_per_node", order.workers_per_node},
+                                             {"threads", order.threads_in_order()},
+                                             {"seconds", options.seconds.value_or(kSeconds)}});
+  machine["date"] = utc_now().substr(0, kDateSize);
+  machine["source"] = fmt::format("acid {}, acid predict {} --calibrate", build_info().version,
+                                  fs::path(plan.recipe_path).filename().string());
+  const std::string text = toml_table("", machine);
+  machine_of(options.name, text);  // what acid writes it reads
+  store_machine(options.name, text, options.force);
+}
+
+}  // namespace acid

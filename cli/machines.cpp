@@ -1,0 +1,205 @@
+#include "cli/machines.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/terminal/commands.hpp"
+#include "cli/terminal/table.hpp"
+#include "engine/base/folders.hpp"
+#include "recipes/machines.hpp"
+#include "recipes/parse.hpp"
+
+namespace acid {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct MachinesOptions {
+  std::string name, file, new_name;
+  bool force = false;
+  Format format;
+};
+
+constexpr const char* kHere = ".";  // names are looked up as for a recipe in this folder
+
+std::string place_of(const NamedMachine& named) {
+  return named.path.empty() ? "comes with acid" : named.path;
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.3g} s", seconds);
+  return seconds >= 1e-3 ? fmt::format("{:.3g} ms", seconds * 1e3)
+                         : fmt::format("{:.3g} µs", seconds * 1e6);
+}
+
+std::string link_text(const Machine::Link& link) {
+  std::string text;
+  if (link.latency_seconds) text = seconds_text(*link.latency_seconds);
+  if (link.bytes_per_second)
+    text += fmt::format("{}{:.3g} GB/s", text.empty() ? "" : ", ", *link.bytes_per_second / 1e9);
+  return text;
+}
+
+// "79 ms with 4", or a range over the counts of workers.
+std::string gradients_text(const Machine& machine) {
+  if (machine.gradients.empty()) return kDash;
+  const auto [fewest, most] =
+      std::ranges::minmax_element(machine.gradients, {}, &Machine::Gradients::workers_per_node);
+  std::string text = seconds_text(fewest->mean_seconds);
+  if (most->workers_per_node != fewest->workers_per_node)
+    text += " to " + seconds_text(most->mean_seconds);
+  return text;
+}
+
+std::string network_text(const Machine& machine) {
+  const std::string between = link_text(machine.network.between);
+  const std::string inside = machine.network.inside ? link_text(*machine.network.inside) : "";
+  if (between.empty()) return inside.empty() ? kDash : "inside " + inside;
+  return between;
+}
+
+json document_of(const NamedMachine& named, const Machine& machine) {
+  json document = machine.document;
+  document["name"] = named.name;
+  document["path"] = named.path.empty() ? json() : json(named.path);
+  document["hidden"] = named.is_hidden;
+  return document;
+}
+
+Exit list_machines(const MachinesOptions& options) {
+  json all{{"schema_version", kJsonSchemaVersion}, {"machines", json::array()}};
+  Table table{{{"name"}, {"date"}, {"gradient", true}, {"network"}, {"source"}}, {}};
+  Exit exit = Exit::ok;
+  for (const NamedMachine& named : known_machines(kHere)) {
+    try {
+      const Machine machine = machine_of(place_of(named), named.text);
+      if (named.is_hidden)
+        say(fmt::format("acid: note: another '{}' comes before {}, and recipes here use that one",
+                        named.name, named.path.empty() ? "acid's own" : named.path));
+      all["machines"].push_back(document_of(named, machine));
+      if (!named.is_hidden)
+        table.rows.push_back({named.name, machine.date, gradients_text(machine),
+                              network_text(machine),
+                              machine.source.substr(0, machine.source.find('\n'))});
+    } catch (const RecipeError& error) {  // the others are of use all the same
+      say(error.what());
+      exit = Exit::usage;
+    }
+  }
+  if (options.format.json)
+    print_json(all);
+  else
+    print_data(to_text(table, lines_of_standard_output()) +
+               "\nacid machines show NAME says everything of one; [execution.virtual] machine = "
+               "\"NAME\" simulates it.\n");
+  return exit;
+}
+
+Exit show_machine(const MachinesOptions& options) {
+  const NamedMachine named = find_machine(options.name, kHere);
+  const Machine machine = machine_of(place_of(named), named.text);
+  if (options.format.json) {
+    json document = document_of(named, machine);
+    document["schema_version"] = kJsonSchemaVersion;
+    print_json(document);
+    return Exit::ok;
+  }
+  print_data(fmt::format("# {}: {}\n{}", named.name, place_of(named), named.text));
+  return Exit::ok;
+}
+
+Exit export_machine(const MachinesOptions& options) {
+  const NamedMachine named = find_machine(options.name, kHere);
+  machine_of(place_of(named), named.text);
+  const std::string path = options.file.empty() ? named.name + ".toml" : options.file;
+  if (path == "-") {
+    print_data(named.text);
+    return Exit::ok;
+  }
+  if (!options.force && fs::exists(path))
+    throw UsageError(
+        fmt::format("'{}' exists: name another file, or write over it with --force", path));
+  OutputFile file(path);
+  file.write(named.text);
+  file.commit();
+  say(fmt::format("{} is written: 'acid machines import {}' adds it elsewhere", path,
+                  quoted_for_shell(path)));
+  return Exit::ok;
+}
+
+Exit import_machine(const MachinesOptions& options) {
+  const std::string text = recipe_text(options.file, "machine");
+  machine_of(options.file, text);
+  const std::string name =
+      options.new_name.empty() ? fs::path(options.file).stem().string() : options.new_name;
+  store_machine(name, text, options.force);
+  return Exit::ok;
+}
+
+}  // namespace
+
+void store_machine(const std::string& name, std::string_view text, bool force) {
+  const std::string path = path_for_machine(name, force);
+  create_folders(machine_folder());
+  OutputFile file(path);
+  file.write(text);
+  file.commit();
+  say(fmt::format("{} is written: [execution.virtual] machine = \"{}\" simulates it", path, name));
+}
+
+std::string path_for_machine(const std::string& name, bool force) {
+  if (!is_machine_name(name))
+    throw UsageError(fmt::format(
+        "'{}' is no name of a machine: use letters, digits, dots, dashes and underscores", name));
+  if (machine_folder().empty())
+    throw UsageError("there is no folder for machines: set XDG_DATA_HOME or HOME");
+  const std::string path = fmt::format("{}/{}.toml", machine_folder(), name);
+  if (!force && fs::exists(path))
+    throw UsageError(fmt::format(
+        "there is a machine '{}' already: choose another name, or replace it with --force", name));
+  return path;
+}
+
+void add_machines_command(CLI::App& app, Session& session) {
+  auto options = std::make_shared<MachinesOptions>();
+  CLI::App* command = app.add_subcommand(
+      "machines", "List measured machines to simulate; show, export and import them");
+  command->require_subcommand(0, 1);
+  add_json_option(*command, options->format);
+  command->callback([command, &session, options] {
+    if (command->get_subcommands().empty())
+      session.action = [options] { return list_machines(*options); };
+  });
+  const auto add = [&](const char* name, const char* summary,
+                       Exit (*action)(const MachinesOptions&)) {
+    CLI::App* const one = command->add_subcommand(name, summary);
+    one->callback([&session, options, action] {
+      session.action = [options, action] { return action(*options); };
+    });
+    return one;
+  };
+  CLI::App* const show = add("show", "Print a machine's file, and where it is", &show_machine);
+  show->add_option("MACHINE", options->name, "A machine's name, or a .toml file")
+      ->required()
+      ->type_name(" ");
+  add_json_option(*show, options->format);
+  CLI::App* const give = add("export", "Write a machine's file, to give it away", &export_machine);
+  give->add_option("MACHINE", options->name, "A machine's name")->required()->type_name(" ");
+  give->add_option("FILE", options->file, "Where to; - is standard output (default: NAME.toml)")
+      ->type_name(" ");
+  give->add_flag("--force", options->force, "Write over a file that exists");
+  CLI::App* const take =
+      add("import", "Check a machine's file and keep it, for all recipes", &import_machine);
+  take->add_option("FILE", options->file, "A machine's file")->required()->type_name(" ");
+  take->add_option("--name", options->new_name, "What to call it (default: as the file)")
+      ->type_name("NAME");
+  take->add_flag("--force", options->force, "Replace a machine of that name");
+}
+
+}  // namespace acid

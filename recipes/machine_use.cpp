@@ -1,0 +1,350 @@
+#include "recipes/machine_use.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engine/base/quantiles.hpp"
+#include "recipes/machines.hpp"
+#include "settings/run_settings.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+using Entry = Machine::Gradients;
+
+constexpr const char* kSimulatedKeys = "execution.virtual";
+
+const Node* node_of(const Node& tree, std::string_view path) {
+  const Node* node = &tree;
+  for (const std::string& name : split_path(path))
+    if (node != nullptr) node = node->find(name);
+  return node;
+}
+
+int whole_or(const Node& tree, std::string_view path, int otherwise) {
+  const Node* const node = node_of(tree, path);
+  const bool whole = node != nullptr && node->type == Node::Type::integer;
+  const std::int64_t value = whole ? node->scalar.get<std::int64_t>() : otherwise;
+  return static_cast<int>(std::clamp<std::int64_t>(value, 1, 1'000'000));
+}
+
+Node node_from(const json& value, const Place& place) {
+  Node node;
+  node.place = node.key_place = place;
+  node.origin = Origin::machine;
+  if (value.is_object() || value.is_array()) {
+    node.type = value.is_object() ? Node::Type::table : Node::Type::list;
+    for (const auto& [key, item] : value.items()) {
+      node.children.push_back(node_from(item, place));
+      if (value.is_object()) node.children.back().key = key;
+    }
+    return node;
+  }
+  node.scalar = value;
+  node.type = value.is_string()           ? Node::Type::text
+              : value.is_number_integer() ? Node::Type::integer
+                                          : Node::Type::number;
+  return node;
+}
+
+// Sets a key unless the recipe has it, or something else in the place of its table.
+void add_default(Node& tree, std::string_view path, const json& value, const Place& place) {
+  Node* node = &tree;
+  for (const std::string& name : split_path(path)) {
+    if (!node->is_table()) return;
+    Node* next = node->find(name);
+    if (next == nullptr) {
+      node->children.push_back(node_from(json::object(), place));
+      next = &node->children.back();
+      next->key = name;
+    }
+    node = next;
+  }
+  if (node->origin != Origin::machine || !node->is_table() || !node->children.empty()) return;
+  const std::string key = node->key;
+  *node = node_from(value, place);
+  node->key = key;
+}
+
+/// Between two counts of workers, or at one.
+struct Interval {
+  const Entry *below = nullptr, *above = nullptr;
+  double share = 0;  // of `above`
+};
+
+double seconds_at(const Entry& entry, double probability) {
+  if (entry.quantiles.empty()) return entry.mean_seconds;
+  return entry.mean_seconds * quantile_at(entry.quantiles, probability) /
+         mean_of_quantiles(entry.quantiles);
+}
+
+MeasuredPace pace_between(const Interval& at) {
+  MeasuredPace pace;
+  pace.mean_seconds = std::lerp(at.below->mean_seconds, at.above->mean_seconds, at.share);
+  const std::size_t count = std::max(at.below->quantiles.size(), at.above->quantiles.size());
+  for (std::size_t k = 0; k < count; ++k) {
+    const double probability = static_cast<double>(k) / static_cast<double>(count - 1);
+    pace.quantiles.push_back(std::lerp(seconds_at(*at.below, probability),
+                                       seconds_at(*at.above, probability), at.share));
+  }
+  if (count > 0) pace.quantiles = with_mean_1(std::move(pace.quantiles));
+  return pace;
+}
+
+std::vector<const Entry*> entries_of(const Machine& machine, const std::string& host, int threads) {
+  std::vector<const Entry*> entries;
+  for (const Entry& entry : machine.gradients)
+    if (entry.host == host && entry.threads == threads) entries.push_back(&entry);
+  std::ranges::sort(entries, {}, &Entry::workers_per_node);
+  return entries;
+}
+
+std::optional<Interval> interval_of(const std::vector<const Entry*>& entries, int workers) {
+  const auto above = std::ranges::lower_bound(entries, workers, {}, &Entry::workers_per_node);
+  if (above == entries.end()) return std::nullopt;
+  if ((*above)->workers_per_node == workers) return Interval{*above, *above, 0};
+  if (above == entries.begin()) return std::nullopt;
+  const Entry* const below = *(above - 1);
+  return Interval{below, *above,
+                  static_cast<double>(workers - below->workers_per_node) /
+                      ((*above)->workers_per_node - below->workers_per_node)};
+}
+
+std::vector<std::string> hosts_of(const Machine& machine) {
+  std::vector<std::string> hosts;
+  for (const Entry& entry : machine.gradients)
+    if (std::ranges::find(hosts, entry.host) == hosts.end()) hosts.push_back(entry.host);
+  return hosts;
+}
+
+// The mean of several hosts, each of which keeps its own factor.
+MeasuredPace joined_paces(const std::vector<MeasuredPace>& paces) {
+  if (paces.size() == 1) return paces.front();
+  MeasuredPace all;
+  std::size_t count = 0;
+  for (const MeasuredPace& pace : paces) {
+    all.mean_seconds += pace.mean_seconds / static_cast<double>(paces.size());
+    count = std::max(count, pace.quantiles.size());
+  }
+  for (const MeasuredPace& pace : paces)
+    all.host_factors.push_back(pace.mean_seconds / all.mean_seconds);
+  for (std::size_t k = 0; k < count; ++k) {
+    double sum = 0;
+    for (const MeasuredPace& pace : paces)
+      sum += pace.quantiles.empty()
+                 ? 1
+                 : quantile_at(pace.quantiles,
+                               static_cast<double>(k) / static_cast<double>(count - 1));
+    all.quantiles.push_back(sum);
+  }
+  if (count > 0) all.quantiles = with_mean_1(std::move(all.quantiles));
+  return all;
+}
+
+/// Where the run's workers are.
+struct Placement {
+  std::vector<int> nodes;  // of each worker
+  int largest = 1;         // workers on one node
+};
+
+Placement placement_of(const Node& tree, int workers) {
+  std::vector<int> counts;
+  if (const Node* const given = node_of(tree, "execution.virtual.network.workers_per_node")) {
+    for (const Node& count : given->children)
+      if (count.type == Node::Type::integer)
+        counts.push_back(static_cast<int>(
+            std::clamp<std::int64_t>(count.scalar.get<std::int64_t>(), 1, 1'000'000)));
+    if (!given->is_list())
+      counts = {whole_or(tree, "execution.virtual.network.workers_per_node", 1)};
+  }
+  if (counts.empty()) counts = {1};
+  Placement placement;
+  for (int node = 0; static_cast<int>(placement.nodes.size()) < workers; ++node) {
+    const int count =
+        counts[std::min<std::size_t>(static_cast<std::size_t>(node), counts.size() - 1)];
+    for (int k = 0; k < count && static_cast<int>(placement.nodes.size()) < workers; ++k)
+      placement.nodes.push_back(node);
+    placement.largest = std::max(placement.largest, std::min(count, workers));
+  }
+  return placement;
+}
+
+// Hosts that were measured each have workers, as a launcher places them.
+std::optional<int> workers_on_hosts(const Machine& machine, int workers) {
+  const auto hosts = static_cast<int>(hosts_of(machine).size());
+  if (!machine.workers_per_node || hosts < 2) return machine.workers_per_node;
+  return std::min(*machine.workers_per_node, (workers + hosts - 1) / hosts);
+}
+
+std::optional<double> positive(double value) {
+  return value > 0 ? std::optional(value) : std::nullopt;
+}
+
+/// Adds one machine's numbers to one run.
+class MachineKeys {
+ public:
+  MachineKeys(Node& tree, const Machine& machine, const Place& place)
+      : tree_(tree),
+        machine_(machine),
+        place_(place),
+        workers_(whole_or(tree, "workers.count", 1)) {}
+
+  std::optional<Problem> add() {
+    add_network();
+    put("cost.bucket_bytes", machine_.cost.bucket_bytes);
+    const Placement placement = placement_of(tree_, workers_);
+    const Node* const clock = node_of(tree_, "execution.virtual.gradient_clock");
+    const bool lasts = clock == nullptr || (clock->is_text() && clock->text() == "duration");
+    if (lasts) put("cost.exchange_seconds", machine_.cost.exchange_seconds);
+    if (auto problem = add_gradients(placement, lasts)) return problem;
+    if (placement.nodes.back() == 0 || machine_.network.between.is_known() ||
+        has("network.latency_seconds") || has("network.bandwidth_bytes_per_second"))
+      return std::nullopt;
+    return Problem{
+        fmt::format("its network was not measured, and {} workers are on {} nodes", workers_,
+                    placement.nodes.back() + 1),
+        "put all workers on one node with network.workers_per_node, or write the network's "
+        "latency_seconds and bandwidth_bytes_per_second"};
+  }
+
+ private:
+  bool has(const char* key) const {
+    const Node* const node = node_of(tree_, fmt::format("{}.{}", kSimulatedKeys, key));
+    return node != nullptr && node->origin != Origin::machine;
+  }
+  template <class V>
+  void put(const char* key, const std::optional<V>& value) {
+    if (value) add_default(tree_, fmt::format("{}.{}", kSimulatedKeys, key), *value, place_);
+  }
+
+  void add_network() {
+    const Machine::Network& network = machine_.network;
+    put("network.latency_seconds", network.between.latency_seconds);
+    put("network.bandwidth_bytes_per_second", network.between.bytes_per_second);
+    const bool one_node = !network.between.is_known() && !machine_.workers_per_node;
+    put("network.workers_per_node",
+        one_node ? std::optional(workers_) : workers_on_hosts(machine_, workers_));
+    if (network.inside) {
+      put("network.inside.latency_seconds", network.inside->latency_seconds);
+      put("network.inside.bandwidth_bytes_per_second", network.inside->bytes_per_second);
+    }
+    put("network.all_reduce", network.all_reduce);
+    put("network.backend_factor", network.backend_factor);
+    if (network.overhead) {
+      put("network.overhead.exchange_seconds", positive(network.overhead->exchange_seconds));
+      put("network.overhead.neighbours_seconds", positive(network.overhead->neighbours_seconds));
+      put("network.overhead.all_reduce_seconds", positive(network.overhead->all_reduce_seconds));
+    }
+    if (network.window_bytes)
+      put("network.window_bytes", std::optional(static_cast<std::int64_t>(*network.window_bytes)));
+  }
+
+  std::optional<Problem> add_gradients(const Placement& placement, bool lasts) {
+    if (machine_.gradients.empty() || has("network.gradient_seconds")) return std::nullopt;
+    Problem why_not;
+    const auto pace = measured_pace(machine_, placement.largest,
+                                    whole_or(tree_, "execution.threads_per_worker", 1), why_not);
+    if (!pace) return why_not;
+    put("network.gradient_seconds", std::optional(pace->mean_seconds));
+    if (!lasts) return std::nullopt;
+    if (!pace->quantiles.empty())
+      put("compute", std::optional(json{{"kind", "measured"}, {"quantiles", pace->quantiles}}));
+    if (pace->host_factors.empty()) return std::nullopt;
+    json factors = json::object();
+    for (std::size_t worker = 0; worker < placement.nodes.size(); ++worker)
+      factors[std::to_string(worker)] =
+          pace->host_factors[static_cast<std::size_t>(placement.nodes[worker]) %
+                             pace->host_factors.size()];
+    put("slow_workers", std::optional(factors));
+    return std::nullopt;
+  }
+
+  Node& tree_;
+  const Machine& machine_;
+  const Place place_;
+  const int workers_;
+};
+
+std::string counts_of(const Machine& machine, int threads) {
+  std::set<int> counts;
+  for (const Entry& entry : machine.gradients)
+    if (entry.threads == threads) counts.insert(entry.workers_per_node);
+  return fmt::format("{}", fmt::join(counts, ", "));
+}
+
+}  // namespace
+
+std::optional<MeasuredPace> measured_pace(const Machine& machine, int workers_per_node, int threads,
+                                          Problem& why_not) {
+  constexpr const char* kOwn =
+      "calibrate it for such a run, or write network.gradient_seconds yourself";
+  std::vector<MeasuredPace> paces;
+  for (const std::string& host : hosts_of(machine)) {
+    const auto entries = entries_of(machine, host, threads);
+    if (entries.empty()) {
+      why_not = {fmt::format("its gradients were not measured with {} threads per worker{}",
+                             threads, host.empty() ? "" : " on " + host),
+                 kOwn};
+      return std::nullopt;
+    }
+    const auto at = interval_of(entries, workers_per_node);
+    if (!at) {
+      why_not = {fmt::format("its gradients were measured with {} workers on a host, not with {}",
+                             counts_of(machine, threads), workers_per_node),
+                 fmt::format("change network.workers_per_node; {}", kOwn)};
+      return std::nullopt;
+    }
+    paces.push_back(pace_between(*at));
+  }
+  return joined_paces(paces);
+}
+
+const Machine* Machines::find(const Node& name) {
+  const auto [known, is_new] = read_.try_emplace(name.text());
+  if (!is_new) return known->second ? &*known->second : nullptr;
+  try {
+    const NamedMachine named = find_machine(name.text(), folder_);
+    Diagnostics mistakes(named.path.empty() ? named.name : named.path, named.text, {});
+    known->second = read_machine(named.text, mistakes);
+    if (mistakes.has_errors()) out_->adopt(mistakes);
+  } catch (const UsageError& error) {
+    out_->error(name.place, fmt::format("execution.virtual.machine: {}", error.what()),
+                "'acid machines' lists those that there are");
+  }
+  return known->second ? &*known->second : nullptr;
+}
+
+Machines::Use Machines::apply_to(Node& tree) {
+  const Node* const name = node_of(tree, "execution.virtual.machine");
+  if (name == nullptr || !name->is_text()) return {};
+  if (const Node* const driver = node_of(tree, "execution.driver");
+      driver != nullptr && !(driver->is_text() && simulates(driver->text())))
+    return {};
+  Use use{.machine = find(*name), .place = name->place};
+  if (use.machine == nullptr) return use;
+  const std::string called = name->text();
+  use.refusal = MachineKeys(tree, *use.machine, use.place).add();
+  if (use.refusal)
+    use.refusal->message =
+        fmt::format("the machine '{}' does not fit: {}", called, use.refusal->message);
+  return use;
+}
+
+void Machines::look_at_model(const Use& use, const PlannedRun& run) {
+  if (use.machine == nullptr || !use.machine->model || run.parameters == 0) return;
+  const Machine::Model& measured = *use.machine->model;
+  const NetworkModel network = settings_from(run.settings).execution.simulation.network;
+  if (measured.parameters == run.parameters || network.vector_bytes) return;
+  out_->warn(use.place,
+             {fmt::format("the machine's gradients are of {}, with {} parameters, and this model "
+                          "has {}: gradients last as long as there, messages are smaller or larger",
+                          measured.name, measured.parameters, run.parameters),
+              fmt::format("write execution.virtual.network.vector_bytes = {} to simulate the "
+                          "messages of that model, too, or calibrate the machine for this one",
+                          4 * measured.parameters)});
+}
+
+}  // namespace acid
