@@ -9,10 +9,11 @@
 namespace acid {
 namespace {
 
-// A decision takes effect as many rounds late as rank 0 is ahead: just enough to hide the travel
-// time of messages.
-constexpr double kAheadSeconds = 0.1;
+// A decision takes effect as many rounds late as rank 0 is ahead: just enough to hide the time in
+// which the end of a round is told to rank 0 and its decision comes back.
+constexpr double kTravelSeconds = 0.1;
 constexpr double kMostRoundsAhead = 4;
+constexpr double kLongRoundSeconds = 1;  // this does not matter to them
 
 }  // namespace
 
@@ -84,8 +85,9 @@ std::int64_t RoundCoordinator::rounds_ahead() const {
   // With a codec the bytes of a round may be known only when all workers have done it.
   if (done == 0 || (spec_.method.codec != nullptr && spec_.budget.bytes < kNever)) return 1;
   const double each = (run_.clock.seconds() - first_seconds_) / static_cast<double>(done);
-  return std::max<std::int64_t>(
-      1, static_cast<std::int64_t>(std::min(kMostRoundsAhead, kAheadSeconds / each)));
+  if (each > kLongRoundSeconds) return 1;
+  return static_cast<std::int64_t>(
+      std::min(kMostRoundsAhead, 1 + std::ceil(kTravelSeconds / each)));
 }
 
 // Samples take memory until they are recorded.
