@@ -1,5 +1,6 @@
 #include "engine/drivers/mpi/evaluator.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/base/thread_group.hpp"
@@ -51,11 +52,16 @@ Outcome Evaluator::record(const std::function<bool()>& failed) {
 // The times of samples follow from their marks, so this thread knows what each needs.
 void Evaluator::measure() {
   SampleTimes times = shell_.sampler.sample_times();
+  double seconds = 0;
   while (!looked_.is_closed()) {
     std::optional<Gathered> gathered = collector_.wait(kLookSeconds);
     if (!gathered) continue;
     Looked looked{std::move(*gathered), std::nullopt};
-    looked.gathered.seconds = run_.clock.seconds();
+    // What a run does after its last gradient takes none of its time.
+    const bool is_end = looked.gathered.kind == MarkKind::end;
+    seconds =
+        std::max(seconds, is_end ? coordinator().last_gradient_seconds() : run_.clock.seconds());
+    looked.gathered.seconds = seconds;
     const bool is_sample = looked.gathered.kind == MarkKind::measured;
     const Look wanted = RunShell::look(times);
     if (is_sample) {

@@ -21,6 +21,8 @@ class Coordinator {
   virtual double act() = 0;
   /// Whether a person stopped the run before its own end; any thread.
   virtual bool was_stopped() = 0;
+  /// When this process heard of the last gradient, on the run's clock; any thread.
+  virtual double last_gradient_seconds() = 0;
 };
 
 /// Rank 0's work besides training and talking: measures, evaluates and saves what was collected. A
