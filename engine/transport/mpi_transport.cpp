@@ -56,7 +56,12 @@ Transport::Ticket MpiTransport::send(int to, std::span<const std::byte> header,
   }
   if (side_->has_left(to)) return ticket;
   Head head{Kind::mail, Way::memory, body.size(), ticket, 0};
-  if (!body.empty()) place(head, to, body);
+  if (const auto receiver = static_cast<std::size_t>(to); neighbours_[receiver].reads_here) {
+    head.place = reinterpret_cast<std::uintptr_t>(body.data());
+  } else if (!body.empty()) {
+    head.way = Way::mpi;
+    head.place = sent_bodies_[receiver]++ % (most_tag_ + 1);
+  }
   // Before the body, behind which it would have to wait on a narrow link.
   side_->send(to, std::as_bytes(std::span(&head, 1)), header);
   if (!body.empty()) start_sending(head, to, body);
@@ -74,17 +79,6 @@ void MpiTransport::send_to_self(std::span<const std::byte> header, std::span<con
     transfers_[ticket] = {rank_, true, false, 0};
   }
   inbox_.push_back(std::move(mail));
-}
-
-/// Says where the receiver finds the body.
-void MpiTransport::place(Head& head, int to, std::span<const float> body) {
-  const auto receiver = static_cast<std::size_t>(to);
-  if (neighbours_[receiver].reads_here) {
-    head.place = reinterpret_cast<std::uintptr_t>(body.data());
-  } else {
-    head.way = Way::mpi;
-    head.place = sent_bodies_[receiver]++ % (most_tag_ + 1);
-  }
 }
 
 void MpiTransport::start_sending(const Head& head, int to, std::span<const float> body) {

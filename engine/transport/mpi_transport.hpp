@@ -72,7 +72,6 @@ class MpiTransport final : public Transport {
     bool lost = false;    // the body will never arrive
   };
   void send_to_self(std::span<const std::byte> header, std::span<const float> body, Ticket ticket);
-  void place(Head& head, int to, std::span<const float> body);
   void start_sending(const Head& head, int to, std::span<const float> body);
   MpiRequests::Staged stage(std::size_t floats) const;
   void lose(int peer);

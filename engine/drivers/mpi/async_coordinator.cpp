@@ -41,17 +41,11 @@ void AsyncCoordinator::begin(const std::vector<WorkerProgress>& all_progress, st
   permits_.emplace(spec_.budget.gradients, committed, run_.clock.seconds());
 }
 
-void AsyncCoordinator::count_gradients(int worker, std::int64_t committed) {
-  std::int64_t& known = own(worker).progress.gradients;
-  if (committed > known) last_gradient_seconds_.store(run_.clock.seconds());
-  gradients_.fetch_add(committed - known);
-  known = committed;
-}
-
 // Both workers of an exchange count it; a worker counts an exchange with a server twice.
 void AsyncCoordinator::note_progress(int worker, const WorkerProgress& progress) {
   WorkerProgress& known = own(worker).progress;
-  count_gradients(worker, progress.gradients);
+  if (progress.gradients > known.gradients) last_gradient_seconds_.store(run_.clock.seconds());
+  gradients_.fetch_add(progress.gradients - known.gradients);
   extra_bytes_.fetch_add(progress.extra_bytes - known.extra_bytes);
   endpoints_by_server_[server_of(worker)] += progress.exchanges - known.exchanges;
   exchanges_.store(
@@ -147,7 +141,9 @@ void AsyncCoordinator::closed(int from, MailReader& reader) {
   bool diverged = false;
   reader(committed, waiting, diverged, known);
   if (diverged) diverged_.store(true);
-  count_gradients(from, committed);
+  WorkerProgress last = own(from).progress;
+  last.gradients = committed;
+  note_progress(from, last);
   own(from).closed = true;
   waiting_.fetch_add(waiting);
   highest_known_ = std::max(highest_known_, known);

@@ -38,7 +38,6 @@ class AsyncCoordinator final : public Coordinator {
   std::int64_t exchanges() const { return exchanges_.load(); }
   std::int64_t waiting() const { return waiting_.load(); }  // due edges not begun at the end
   bool was_stopped() override { return was_stopped_.load(); }
-  double last_gradient_seconds() override { return last_gradient_seconds_.load(); }
   bool diverged() const { return diverged_.load(); }
   bool ending() const { return ending_.load(); }
   int lost() const { return lost_.load(); }  // workers
@@ -56,7 +55,6 @@ class AsyncCoordinator final : public Coordinator {
   };
   void hear_progress(int from, MailReader& reader);
   void note_progress(int worker, const WorkerProgress& progress);
-  void count_gradients(int worker, std::int64_t committed);
   void ask_cut();
   void promise(int from, std::int64_t count);
   void note_loss(const Mail& mail, const WorkerProgress& progress);
@@ -93,7 +91,6 @@ class AsyncCoordinator final : public Coordinator {
   std::int64_t highest_known_ = 0;  // gradients of all, as known to any worker that has closed
   std::atomic<std::int64_t> gradients_{0}, exchanges_{0}, extra_bytes_{0}, waiting_{0};
   std::atomic<int> lost_{0};
-  std::atomic<double> last_gradient_seconds_{0};
   std::atomic<bool> was_stopped_{false}, diverged_{false}, ending_{false};
 };
 

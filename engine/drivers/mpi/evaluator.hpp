@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <optional>
 
@@ -22,7 +23,10 @@ class Coordinator {
   /// Whether a person stopped the run before its own end; any thread.
   virtual bool was_stopped() = 0;
   /// When this process heard of the last gradient, on the run's clock; any thread.
-  virtual double last_gradient_seconds() = 0;
+  double last_gradient_seconds() const { return last_gradient_seconds_.load(); }
+
+ protected:
+  std::atomic<double> last_gradient_seconds_{0};
 };
 
 /// Rank 0's work besides training and talking: measures, evaluates and saves what was collected. A

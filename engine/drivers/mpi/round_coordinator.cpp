@@ -28,8 +28,8 @@ RoundCoordinator::RoundCoordinator(const Run& run, Post& post, const Sampler& sa
       first_round_(round),
       first_seconds_(run.clock.seconds()),
       sample_times_(sampler),
-      whole_(round),
-      whole_seconds_(first_seconds_) {
+      whole_(round) {
+  last_gradient_seconds_.store(first_seconds_);
   directive_.allowed = round;
 }
 
@@ -62,10 +62,10 @@ void RoundCoordinator::progress(MailReader& reader) {
   extra_bytes_of_all += extra_bytes;
   if (++workers < spec_.workers) return;
   whole_ = committed;
-  whole_seconds_ = run_.clock.seconds();
+  last_gradient_seconds_.store(run_.clock.seconds());
   extra_bytes_ = extra_bytes_of_all;
   reached_.erase(committed);
-  Position here = position(whole_, whole_seconds_);
+  Position here = position(whole_, last_gradient_seconds());
   here.bytes += extra_bytes_;
   run_.recorder.progress(here);
 }
@@ -162,11 +162,6 @@ void RoundCoordinator::saved() {
 bool RoundCoordinator::was_stopped() {
   MutexLock lock(mutex_);
   return stopped_;
-}
-
-double RoundCoordinator::last_gradient_seconds() {
-  MutexLock lock(mutex_);
-  return whole_seconds_;
 }
 
 }  // namespace acid

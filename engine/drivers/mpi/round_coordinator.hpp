@@ -52,7 +52,6 @@ class RoundCoordinator final : public Coordinator {
   /// The last ordered cut is saved, or no longer needed.
   void saved() EXCLUDES_LOCK(mutex_);
   bool was_stopped() override EXCLUDES_LOCK(mutex_);
-  double last_gradient_seconds() override EXCLUDES_LOCK(mutex_);
 
  private:
   void progress(MailReader& reader) REQUIRES_LOCK(mutex_);
@@ -77,7 +76,6 @@ class RoundCoordinator final : public Coordinator {
   /// Rounds that some workers have committed: how many workers, and their extra bytes until then.
   std::map<std::int64_t, std::pair<int, std::int64_t>> reached_ GUARDED_BY(mutex_);
   std::int64_t whole_ GUARDED_BY(mutex_) = 0;        // rounds committed by all
-  double whole_seconds_ GUARDED_BY(mutex_) = 0;      // when this was known
   std::int64_t extra_bytes_ GUARDED_BY(mutex_) = 0;  // of these rounds
   std::int64_t asked_ GUARDED_BY(mutex_) = -1;       // last round for which a cut was considered
   bool cut_due_ GUARDED_BY(mutex_) = false;          // before the considered round
