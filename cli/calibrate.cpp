@@ -27,6 +27,9 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr double kSeconds = 120;
+// How far runs were from what a calibration of their network predicted (scripts/blind), as a
+// standard deviation of logarithms.
+constexpr double kVariation = 0.05;
 constexpr std::size_t kDateSize = 10;  // "2026-11-27"
 
 /// A file that acid-worker reads; removed again.
@@ -189,6 +192,7 @@ void calibrate_machine(const CalibrateOptions& options, const RecipeOptions& rec
   machine["date"] = utc_now().substr(0, kDateSize);
   machine["source"] = fmt::format("acid {}, acid predict {} --calibrate", build_info().version,
                                   fs::path(plan.recipe_path).filename().string());
+  machine["variation"] = kVariation;
   const std::string text = toml_table("", machine);
   machine_of(options.name, text);  // what acid writes it reads
   store_machine(options.name, text, options.force);

@@ -117,6 +117,9 @@ constexpr Fields kMachine = fields<Machine>(
      section<kMeasuredModel, &Machine::model>("model", "what the gradients are of", "null"),
      key<&Machine::workers_per_node>("workers_per_node", "null", "workers on one node",
                                      kMachineWorkers),
+     key<&Machine::variation>("variation", "null",
+                              "how much runs differ from each other, and from what is simulated",
+                              at_least(0).at_most(1)),
      list_of<kGradients, &Machine::gradients>("gradients", "how long gradients take"),
      section<kMachineNetwork, &Machine::network>("network", "how long messages take"),
      section<kMachineCost, &Machine::cost>("cost", "what else costs time")});

@@ -67,6 +67,7 @@ struct Machine {
   } cost;
 
   std::optional<int> workers_per_node;
+  std::optional<double> variation;  // of whole runs, as VirtualOptions::variation
 
   nlohmann::json document;  // the file, checked; keys that it lacks have their defaults, or lack
 };

@@ -194,6 +194,7 @@ class MachineKeys {
 
   std::optional<Problem> add() {
     add_network();
+    put("variation", machine_.variation);
     put("cost.bucket_bytes", machine_.cost.bucket_bytes);
     const Placement placement = placement_of(tree_, workers_);
     const Node* const clock = node_of(tree_, "execution.virtual.gradient_clock");

@@ -167,6 +167,12 @@ constexpr Fields kVirtual = fields<Virtual>(
      key_of<Virtual>("pauses", FieldType::sections, "[]", "workers that stop for a while", {},
                      &read_pauses)
          .of(kTableOf<kPause>),
+     key<&Virtual::variation>("variation", "0.0",
+                              "how much one run's machine differs from another's: standard "
+                              "deviation of the logarithm of "
+                              "a factor on all times of a run but the pauses",
+                              at_least(0).at_most(1))
+         .later(),
      section<network_keys::kNetwork>("network", "how long messages take"),
      section<kCost, &Virtual::cost>("cost", "which part of a gradient messages can overlap")});
 

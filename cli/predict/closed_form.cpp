@@ -40,7 +40,7 @@ std::optional<double> closed_form_seconds(const RunSpec& spec, const VirtualOpti
   const NetworkModel& network = options.network;
   const auto bytes = static_cast<double>(method.packed_message(spec.travelling(dimension)).bytes());
   const std::vector<double> shares = options.cost.bucket_shares(bytes);
-  if (!workers_are_alike(options.compute) || !links_are_alike(network) ||
+  if (options.variation > 0 || !workers_are_alike(options.compute) || !links_are_alike(network) ||
       !has_equal_parts(shares) || method.is_asynchronous() || method.varies() ||
       method.round.legs().size() != 1)
     return std::nullopt;

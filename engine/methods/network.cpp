@@ -300,6 +300,16 @@ bool NetworkModel::is_instant() const {
          are_instant(between_nodes) && overhead.is_nothing();
 }
 
+void NetworkModel::slow_down(double factor) {
+  for (LinkCost* const each : {&link, &inside}) each->slow_down(factor);
+  if (hubs) hubs->slow_down(factor);
+  for (auto* const links : {&edges, &between_nodes})
+    for (auto& [ends, each] : *links) each.slow_down(factor);
+  for (auto& [ends, each] : path_bytes_per_second) each /= factor;
+  card_bytes_per_second /= factor;
+  overhead.slow_down(factor);
+}
+
 NetworkModel NetworkModel::among(const std::vector<int>& workers) const {
   NetworkModel part = *this;
   std::map<int, int> place, of_node;  // by worker and by node here: the numbers there

@@ -35,6 +35,11 @@ struct LinkCost {
   }
   double seconds(double bytes) const { return latency_seconds + transfer_seconds(bytes); }
   bool is_instant() const { return latency_seconds == 0 && most_bytes_per_second() == 0; }
+  void slow_down(double factor) {
+    latency_seconds *= factor;
+    bytes_per_second /= factor;
+    message_bytes_per_second /= factor;
+  }
   /// A sender that waits for an answer after so many bytes sends no more than them in a round trip.
   void limit_to_window(double bytes);
 };
@@ -50,6 +55,10 @@ struct ExchangeOverhead {
   double exchange_seconds = 0;    // of two workers that meet, unless they share a node
   double neighbours_seconds = 0;  // of a round's message to a neighbour, unless they share a node
   double all_reduce_seconds = 0;  // of each all-reduce
+  void slow_down(double factor) {
+    for (double* const each : {&exchange_seconds, &neighbours_seconds, &all_reduce_seconds})
+      *each *= factor;
+  }
   bool is_nothing() const {
     return exchange_seconds == 0 && neighbours_seconds == 0 && all_reduce_seconds == 0;
   }
@@ -99,6 +108,9 @@ struct NetworkModel {
   std::vector<double> cards(bool directed) const;
   /// Which of them a message between workers of two nodes uses.
   SharedWay way(int from, int to, bool directed) const;
+
+  /// Every message and exchange takes `factor` times as long.
+  void slow_down(double factor);
 
   const LinkCost& between(int i, int j) const;
   /// How long two workers meet to exchange messages of so many bytes.

@@ -140,6 +140,39 @@ TEST_CASE("twice the durations are twice the seconds, and bandwidth slows no syn
     }
 }
 
+TEST_CASE("a run's own factor is on all its times, by its seed alone") {
+  const auto seconds = [](const std::string& algorithm, std::uint64_t seed, double variation) {
+    Setup setup;
+    setup.workers = 6;
+    setup.algorithm = algorithm;
+    setup.seed = seed;
+    setup.spec.budget.gradients = 60;
+    setup.task = {{"dimension", static_cast<int>(kVector) / 4}};
+    NetworkModel& network = setup.virtual_time.network;
+    network = network_of(6, {3}, 1e4);
+    network.inside = {0.01, 1e5};
+    network.edges[{0, 5}] = {0.5, 1e3};
+    network.overhead = {0.02, 0.03, 0.04};
+    setup.virtual_time.cost.exchange_seconds = 0.05;
+    setup.virtual_time.compute.kind = ComputeKind::exponential;
+    setup.virtual_time.variation = variation;
+    return setup.run().position.seconds;
+  };
+  std::vector<double> logarithms;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const double factor = seconds("ar-sgd", seed, 0.1) / seconds("ar-sgd", seed, 0);
+    for (const char* const other : {"d-psgd", "ad-psgd", "local-sgd"}) {
+      INFO(other << ", seed " << seed);
+      CHECK(seconds(other, seed, 0.1) == Approx(factor * seconds(other, seed, 0)).epsilon(1e-9));
+    }
+    logarithms.push_back(std::log(factor));
+  }
+  double sum = 0, squares = 0;
+  for (const double one : logarithms) sum += one, squares += one * one;
+  CHECK(std::abs(sum / 40) < 0.05);
+  CHECK(std::sqrt(squares / 40) == Approx(0.1).epsilon(0.35));
+}
+
 TEST_CASE("a hierarchical all-reduce goes round inside the nodes and among them") {
   NetworkModel network = network_of(8, {4}, 1e6);
   network.inside = {0.001, 1e7};

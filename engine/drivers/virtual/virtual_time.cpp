@@ -1,5 +1,8 @@
 #include "engine/drivers/virtual/virtual_time.hpp"
 
+#include <cmath>
+
+#include "engine/base/rng.hpp"
 #include "engine/drivers/virtual/meeting_calendar.hpp"
 #include "engine/drivers/virtual/server_calendar.hpp"
 #include "engine/drivers/virtual/virtual_sync.hpp"
@@ -13,9 +16,25 @@ std::unique_ptr<Calendar> make(EventState& state) {
   return std::make_unique<Made>(state);
 }
 
+// No worker has this number.
+constexpr std::uint32_t kOfTheRun = 0xffffffff;
+
+VirtualOptions varied(const VirtualOptions& nominal, const Seeds& seeds) {
+  VirtualOptions options = nominal;
+  if (options.variation == 0) return options;
+  Stream stream(seeds.derived(Purpose::compute_model, kOfTheRun), 0);
+  const double factor =
+      std::exp(options.variation * stream.normal() - options.variation * options.variation / 2);
+  options.compute.gradient_seconds *= factor;
+  options.cost.exchange_seconds *= factor;
+  options.network.slow_down(factor);
+  return options;
+}
+
 }  // namespace
 
-Outcome run_virtual(const Run& run, const VirtualOptions& options) {
+Outcome run_virtual(const Run& run, const VirtualOptions& nominal) {
+  const VirtualOptions options = varied(nominal, run.spec.seeds);
   if (run.spec.method.has_meetings())
     return VirtualEvents(run, options, make<MeetingCalendar>).execute();
   if (!run.spec.method.has_server()) return VirtualSync(run, options).execute();

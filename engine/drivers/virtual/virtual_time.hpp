@@ -22,6 +22,10 @@ struct VirtualOptions {
   ComputeModel compute;
   NetworkModel network;
   CostModel cost;
+  /// A run may find another machine than the next one does, or than was measured: all its times but
+  /// the pauses have one more factor, which is drawn from its seed. This is the standard deviation
+  /// of the factor's logarithm; its mean is 1.
+  double variation = 0;
   /// Threads that compute; 0: all on the calling thread. The result's bits do not depend on it.
   int threads = 0;
   static constexpr int kClockAlone = -1;  // instead: nothing is computed, as run_clock() says
