@@ -43,6 +43,7 @@ std::unique_ptr<ComposedRun> compose_for(const CalibrationOrder& order, int thre
   settings.topology = nullptr;
   settings.execution.driver = DriverKind::threads;
   settings.execution.mpi.reset();
+  settings.execution.slow_factors.clear();
   return compose(std::move(settings), usable_cores());
 }
 

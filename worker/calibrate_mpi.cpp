@@ -182,6 +182,15 @@ class HostsCalibration {
   }
   std::size_t pairs() const { return std::min(crew_.hosts()[0].size(), crew_.hosts()[1].size()); }
 
+  // work() ends up to 20 ms late, and a short gradient needs no heartbeats.
+  void compute(GradientTimer& timer) {
+    constexpr double kShort = 1;
+    if (alone_seconds_ < kShort)
+      timer.compute();
+    else
+      crew_.work([&] { timer.compute(); });
+  }
+
   /// What a message between hosts takes while those of all pairs share the network card.
   double message_between(std::size_t floats) const {
     const json& network = result_.at("network");
@@ -205,7 +214,7 @@ class HostsCalibration {
     }
     const double time = begin(kExchangesWeight, "vectors to neighbours on other hosts");
     const double swap =
-        partner >= 0 ? crew_.swap_seconds(partner, floats, time, [&] { timer.compute(); }) : 0;
+        partner >= 0 ? crew_.swap_seconds(partner, floats, time, [&] { compute(timer); }) : 0;
     if (partner >= 0 && !crew_.leads()) crew_.report({meeting, cost, swap});
     if (crew_.leads()) add_exchanges(floats, {meeting, cost, swap});
   }
@@ -241,7 +250,7 @@ class HostsCalibration {
       all.push_back(static_cast<std::size_t>(crew_.meet(static_cast<std::int32_t>(floats))));
       seconds.push_back(all.size() < 4
                             ? crew_.all_reduce_seconds(all.back(), share)
-                            : crew_.all_reduce_seconds(own, share, [&] { timer.compute(); }));
+                            : crew_.all_reduce_seconds(own, share, [&] { compute(timer); }));
       if (crew_.leads() && all.size() == 4)
         seconds.back() = std::max(0.0, seconds.back() - mean_longest(durations_, crew_.size()));
       if (crew_.leads())
@@ -304,7 +313,9 @@ void calibrate_in(MpiRuntime& mpi, const std::string& order_file) {
   for (const int threads : order.threads) {
     std::unique_ptr<ComposedRun> run;
     crew.work([&] { run = compose(order.settings_with(threads), usable_cores(), mpi.rank()); });
-    GradientTimer timer(*run, mpi.rank(), 0);
+    const auto& slow = run->settings.execution.slow_factors;
+    const auto rank = static_cast<std::size_t>(mpi.rank());
+    GradientTimer timer(*run, mpi.rank(), 0, slow.empty() ? 1 : slow[rank]);
     calibration.measure_gradients(*run, timer);
     if (threads == order.threads.back()) result = calibration.measure_rest(*run, timer);
   }

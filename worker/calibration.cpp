@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <thread>
 
 #include "engine/base/clock.hpp"
 #include "engine/base/error.hpp"
@@ -95,7 +97,6 @@ CalibrationOrder CalibrationOrder::from_text(const std::string& text) {
 RunSettings CalibrationOrder::settings_with(int count) const {
   RunSettings all = settings_from(settings);
   all.execution.threads_per_worker = count;
-  all.execution.slow_factors.clear();
   return all;
 }
 
@@ -106,19 +107,23 @@ std::vector<int> worker_counts(int most) {
   return counts;
 }
 
-GradientTimer::GradientTimer(const ComposedRun& run, int worker, int lane)
+GradientTimer::GradientTimer(const ComposedRun& run, int worker, int lane, double slow_factor)
     : run_(run),
       worker_(worker),
       lane_(lane),
       x_(run.objective->dimension(), *run.spec.backend),
       gradient_(run.objective->dimension(), *run.spec.backend),
-      buffers_(run.objective->buffer_size()) {
+      buffers_(run.objective->buffer_size()),
+      pace_(slow_factor, steady_clock()) {
   run.objective->start(worker, x_.span(), buffers_);
 }
 
 double GradientTimer::compute() {
   const double begun = steady_clock().seconds();
+  pace_.begin();
   run_.objective->gradient(lane_, worker_, step_++, x_.span(), buffers_, gradient_.span());
+  if (const double held = pace_.end() - steady_clock().seconds(); held > 0)
+    std::this_thread::sleep_for(std::chrono::duration<double>(held));
   return steady_clock().seconds() - begun;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/clock.hpp"
+#include "engine/drivers/mpi/gradient_pace.hpp"
 #include "engine/worker/arena.hpp"
 #include "worker/compose.hpp"
 
@@ -46,8 +47,9 @@ std::vector<int> worker_counts(int most);
 /// Computes one worker's gradients, one after the other, as a run does.
 class GradientTimer {
  public:
-  /// `run` outlives this. `lane`: of the objective; one thread at a time per lane.
-  GradientTimer(const ComposedRun& run, int worker, int lane);
+  /// `run` outlives this. `lane`: of the objective; one thread at a time per lane. `slow_factor`:
+  /// as MpiOptions has it.
+  GradientTimer(const ComposedRun& run, int worker, int lane, double slow_factor = 1);
   /// The durations of those that begin within so many seconds, at least two; the first fifth of the
   /// time warms up.
   std::vector<double> measure(double seconds);
@@ -62,6 +64,7 @@ class GradientTimer {
   Arena<float> x_, gradient_;
   std::vector<float> buffers_;
   std::int64_t step_ = 0;
+  GradientPace pace_;
 };
 
 /// What is measured, in words.

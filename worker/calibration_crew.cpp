@@ -163,7 +163,7 @@ double CalibrationCrew::swap_seconds(int partner, std::size_t floats, double sec
   int count = 0;
   for (bool more = true; more; ++count) {
     if (decides) more = count == 0 || clock.seconds() < begun + seconds;
-    work(before);
+    before();
     const auto sent = transport_.send(partner, header_of(more ? 1 : 0), own);
     const Mail mail = take(partner);
     await(sent, mail, partners);
@@ -195,7 +195,7 @@ double CalibrationCrew::all_reduce_seconds(std::size_t floats, double seconds,
     for (const Mail& mail : std::exchange(early_, {})) deliver(mail);
     for (int round = 0; round < count; ++round) {
       over = false;
-      if (before) work(before);
+      if (before) before();
       for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) reduce.contribute(bucket);
       while (!over) post_.pump(kIdleSeconds, deliver);
     }

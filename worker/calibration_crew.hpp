@@ -40,7 +40,7 @@ class CalibrationCrew {
   /// An exchange with the partner, which calls it too, by words and vectors as PairExchange has
   /// them; the mean.
   double exchange_seconds(int partner, std::size_t floats, double seconds);
-  /// A round: `before`, which takes long, and then vectors of both at the same time; the mean.
+  /// A round: `before`, and then vectors of both at the same time; the mean.
   double swap_seconds(int partner, std::size_t floats, double seconds,
                       const std::function<void()>& before);
   /// A round: `before`, if there is something, and then an all-reduce of acid's own over all

@@ -85,9 +85,8 @@ TEST_CASE(
   CHECK(machine["cost"]["exchange_seconds"] > 0);
   CHECK(machine["cost"]["sample_seconds"] > 0);
   const auto predicted = nlohmann::json::parse(calibrated.out);
-  const double mean = machine["gradients"][5]["mean_seconds"];
   for (const auto& one : predicted["predictions"])
-    CHECK(one["iteration_seconds"]["mean"].get<double>() > 0.9 * mean);
+    CHECK(one["iteration_seconds"]["mean"].get<double>() < 0.1);  // not the default, a second
   const auto again =
       folder.told({"predict", "small.toml", "--set", "execution.virtual.machine=here", "--set",
                    "execution.threads_per_worker=2"});
