@@ -147,6 +147,7 @@ class Predicting {
           more.overrides.insert(more.overrides.end(), overrides.begin(), overrides.end());
           return more.compile();
         });
+    warn_of_default_machine(simulated.plan.runs);
     const ExperimentRecord experiment = experiment_record(simulated.plan, command_line);
     if (simulated.is_executed)
       if (const Exit exit = simulate(simulated, experiment, at_work); exit != Exit::ok) return exit;
@@ -160,11 +161,27 @@ class Predicting {
     if (predictions_.empty()) return;
     const std::size_t stored =
         Store(executor_.store_folder, Store::Access::write).add_predictions(predictions_);
-    say(fmt::format("predicted: {} of {} runs; 'acid compare --predicted' scores them", stored,
-                    predictions_.size()));
+    say(fmt::format("predicted: {}; 'acid compare --predicted' scores them{}",
+                    counted(stored, "run"),
+                    stored == predictions_.size()
+                        ? ""
+                        : fmt::format(". Another process has predicted or begun {} meanwhile",
+                                      counted(predictions_.size() - stored, "run"))));
   }
 
  private:
+  // For runs against the clock, whose machine nothing describes.
+  void warn_of_default_machine(const std::vector<PlannedRun>& simulated) const {
+    if (simulates(settings_from(plan_.runs.front().settings).execution.entry().name)) return;
+    if (std::ranges::any_of(simulated, [](const PlannedRun& run) {
+          const VirtualOptions machine = settings_from(run.settings).execution.simulation;
+          return machine.network.is_instant() && machine.compute.gradient_seconds == 1;
+        }))
+      say("acid: warning: the recipe does not describe its machine, so seconds are predicted for a "
+          "gradient of 1 s and a network that takes no time; write [execution.virtual], or measure "
+          "with 'acid predict RECIPE --calibrate NAME' and write execution.virtual.machine");
+  }
+
   std::vector<std::string> wanted(const std::vector<RunRecord>& runs) const {
     const Store store(executor_.store_folder, Store::Access::write);
     RunFilter known;
@@ -197,13 +214,21 @@ class Predicting {
                     experiment.name));
     ExecutorOptions executor = executor_;
     executor.fresh = false;
+    executor.fail_fast = false;  // runs that diverge are draws, too
     const Store store(executor.store_folder, Store::Access::read);
     const Ended ended = execute_runs(executor, store, ids, false);
     if (ended.executed.interrupted) return ended.executed.exit;
     const std::vector<RunSummary> summaries = run_summaries(store, ids);
+    const auto diverged = std::ranges::count(summaries, RunState::diverged, &RunSummary::state);
+    if (diverged > 0)
+      say(fmt::format(
+          "acid: warning: {} of {} diverged: of their algorithms neither seconds, bytes "
+          "nor the end are predicted",
+          diverged, counted(ids.size(), "simulated run")));
     if (std::ranges::all_of(summaries, is_over)) return Exit::ok;
     say("some simulated runs have no outcome, so nothing is predicted, and nothing else is run: "
-        "the same command goes on with them");
+        "the same command goes on with them, and runs without a prediction when "
+        "execution.predict is not set");
     return worse(ended.executed.exit, Exit::run_failed);
   }
 

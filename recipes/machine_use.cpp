@@ -269,6 +269,13 @@ class MachineKeys {
   const int workers_;
 };
 
+int most_workers(const Machine& machine, int threads) {
+  int most = 0;
+  for (const Entry& entry : machine.gradients)
+    if (entry.threads == threads) most = std::max(most, entry.workers_per_node);
+  return most;
+}
+
 std::string counts_of(const Machine& machine, int threads) {
   std::set<int> counts;
   for (const Entry& entry : machine.gradients)
@@ -283,6 +290,8 @@ std::optional<MeasuredPace> measured_pace(const Machine& machine, int workers_pe
   constexpr const char* kOwn =
       "calibrate it for such a run, or write network.gradient_seconds yourself";
   std::vector<MeasuredPace> paces;
+  // Workers that do not fill the last host were measured so.
+  const int most = most_workers(machine, threads);
   for (const std::string& host : hosts_of(machine)) {
     const auto entries = entries_of(machine, host, threads);
     if (entries.empty()) {
@@ -291,7 +300,10 @@ std::optional<MeasuredPace> measured_pace(const Machine& machine, int workers_pe
                  kOwn};
       return std::nullopt;
     }
-    const auto at = interval_of(entries, workers_per_node);
+    const auto at =
+        interval_of(entries, workers_per_node <= most
+                                 ? std::min(workers_per_node, entries.back()->workers_per_node)
+                                 : workers_per_node);
     if (!at) {
       why_not = {fmt::format("its gradients were measured with {} workers on a host, not with {}",
                              counts_of(machine, threads), workers_per_node),

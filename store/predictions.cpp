@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "store/impl.hpp"
+#include "store/proof.hpp"
 #include "store/queries.hpp"
 #include "store/utc.hpp"
 
@@ -74,7 +75,8 @@ std::optional<RunPrediction> prediction_of(const Store& store, const std::string
                            .experiment = find.text(2),
                            .values = {},
                            .made = find.text(1),
-                           .is_late = !find.is_null(3) && find.integer(3) != 0};
+                           .is_late = !find.is_null(3) && find.integer(3) != 0,
+                           .is_altered = !part_holds(connection, find.integer(0), kPredictionPart)};
   Statement values(connection,
                    "SELECT quantity, normalised_time, mean, low, high, draws FROM predicted_values"
                    " WHERE run = ? ORDER BY position");

@@ -57,6 +57,10 @@ class ChangeOfLeft {
   bool killed_ = false, sound_ = false;
 };
 
+/// Whether a part of what the run left is as it was written. A run that has not ended has no seal,
+/// and then it is.
+bool part_holds(const sqlite::Connection& connection, std::int64_t run, const std::string& part);
+
 /// Whether the lists of experiments and runs are as they were written. A missing seal does not
 /// hold.
 bool lists_are_sealed(const sqlite::Connection& connection);

@@ -166,6 +166,11 @@ void ChangeOfLeft::made() const {
   store_seal_of_left(connection_, run_, parts.dump());
 }
 
+bool part_holds(const Connection& connection, std::int64_t run, const std::string& part) {
+  const std::string seal = seal_of_left(connection, run);
+  return seal.empty() || parsed(seal).value(part, json()) == json(part_of(connection, run, part));
+}
+
 KnownSeals& Store::Impl::known_seals() const {
   const std::string moment = fmt::format("{} {}", connection().pragma("data_version"),
                                          stored(connection(), "SELECT total_changes()"));

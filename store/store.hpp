@@ -140,7 +140,7 @@ struct Verification {
 
 /// What a number of a run was predicted to be.
 struct PredictedValue {
-  std::string quantity;                   // "seconds", "bytes", or a metric
+  std::string quantity;                   // "seconds", "iteration_seconds", "bytes", or a metric
   std::optional<double> normalised_time;  // of an evaluation; absent: of the whole run
   double mean = 0, low = 0, high = 0;     // low to high: one further run with a chance of 90 %
   std::vector<double> draws;
@@ -151,7 +151,8 @@ struct RunPrediction {
   std::string experiment;  // id of the one whose simulated runs it is made from; empty: none
   std::vector<PredictedValue> values;
   std::string made = {};  // UTC; the store sets it
-  bool is_late = false;   // said to be made after the run's first attempt began: not a prediction
+  /// Said to be made after the run's first attempt began, or not as it was written: no prediction.
+  bool is_late = false, is_altered = false;
 };
 
 /// Another process has executed the run meanwhile: what the caller knew of it no longer holds.

@@ -11,6 +11,7 @@
 #include "cli/terminal/progress.hpp"
 #include "cli/terminal/session.hpp"
 #include "engine/recorder/metrics.hpp"
+#include "reports/predicted.hpp"
 #include "settings/run_settings.hpp"
 
 namespace acid {
@@ -64,9 +65,7 @@ Simulation read_simulation(const Store& store, const RunSummary& run) {
   if (run.state == RunState::finished) {
     found.seconds = run.progress.seconds;
     found.bytes = static_cast<double>(run.progress.bytes);
-    if (run.progress.gradients > 0)
-      found.iteration_seconds =
-          run.progress.seconds * run.workers / static_cast<double>(run.progress.gradients);
+    if (run.progress.gradients > 0) found.iteration_seconds = iteration_seconds(run);
   }
   for (Series& series : read_series(store, run.id, {}, /*whole_run_only=*/true))
     if (const Metric* const metric = find_metric(series.metric);
@@ -80,11 +79,12 @@ void add_value(const std::string& quantity, std::optional<double> time,
                const std::vector<double>& draws, std::vector<PredictedValue>& values) {
   for (const double draw : draws)
     if (!std::isfinite(draw)) return;
-  const Range range = range_of(draws);
+  const Range range = time ? range_of(draws) : positive_range_of(draws);
   values.push_back({quantity, time, range.mean, range.low, range.high, draws});
 }
 
-// The last evaluation is that of a run's end, wherever it is; the others are at equal places.
+// Evaluations are at equal places but for the last one, which is that of a run's end, wherever it
+// is. Where a run diverged there is no end to predict.
 void add_evaluations(const std::string& metric, const std::vector<Simulation>& draws,
                      std::vector<PredictedValue>& values) {
   std::vector<const std::vector<SeriesPoint>*> series;
@@ -95,11 +95,13 @@ void add_evaluations(const std::string& metric, const std::vector<Simulation>& d
   if (series.size() < draws.size()) return;
   std::size_t fewest = series.front()->size();
   for (const auto* const one : series) fewest = std::min(fewest, one->size());
+  const bool have_ends =
+      std::ranges::all_of(draws, [](const Simulation& one) { return one.seconds.has_value(); });
   for (std::size_t k = 0; k < fewest; ++k) {
     std::vector<double> all;
     double time = 0;
     for (const auto* const one : series) {
-      const SeriesPoint& point = k + 1 < fewest ? (*one)[k] : one->back();
+      const SeriesPoint& point = have_ends && k + 1 == fewest ? one->back() : (*one)[k];
       all.push_back(point.value);
       time += point.position.normalised_time;
     }
@@ -112,7 +114,9 @@ std::vector<PredictedValue> values_from(const Prediction& prediction) {
   for (const auto& [name, range] : {std::pair("seconds", &prediction.seconds),
                                     std::pair("iteration_seconds", &prediction.iteration_seconds),
                                     std::pair("bytes", &prediction.bytes)})
-    if (std::isfinite(range->low))
+    // The clock does not know when a target is reached.
+    if (std::isfinite(range->low) &&
+        (!prediction.has_target || range == &prediction.iteration_seconds))
       values.push_back({name, {}, range->mean, range->low, range->high, range->draws});
   return values;
 }
@@ -149,6 +153,17 @@ SimulatedPlan simulated_plan(const Plan& plan, const std::vector<std::string>& g
                           .twins = {},
                           .is_executed = runs > 0};
   const auto twins = twins_of(plan, simulated.plan);
+  const auto& twin_runs = compared_runs(simulated.plan);
+  if (const auto real =
+          std::ranges::find_if(twin_runs,
+                               [](const PlannedRun& run) {
+                                 return !settings_from(run.settings).execution.entry().simulates;
+                               });
+      real != twin_runs.end())
+    throw UsageError(fmt::format(
+        "the recipe cannot be predicted: a sweep or an algorithm's 'set' chooses {} as its driver, "
+        "and a prediction is simulated; set execution.driver once, in [execution]",
+        settings_from(real->settings).execution.entry().name));
   std::set<std::string> wanted;
   for (const std::string& group : groups) wanted.insert(simulated.twins[group] = twins.at(group));
   Plan& own = simulated.plan;

@@ -95,8 +95,13 @@ Range range_of(std::span<const double> draws, double run_share) {
   std::vector<double> all(draws.begin(), draws.end());
   if (!found.sd) return {found.mean, std::nan(""), std::nan(""), std::move(all)};
   const double half = half_of(found, run_share);
-  return {found.mean, std::max(0.0, found.mean - half), found.mean + half, std::move(all),
-          run_share};
+  return {found.mean, found.mean - half, found.mean + half, std::move(all), run_share};
+}
+
+Range positive_range_of(std::span<const double> draws, double run_share) {
+  Range range = range_of(draws, run_share);
+  range.low = range.low < 0 ? 0 : range.low;  // NaN stays
+  return range;
 }
 
 bool overlap(const Range& a, const Range& b) {
@@ -202,7 +207,7 @@ Prediction Predictor::predict(const PlannedRun& run) {
   const auto range = [&](double Timing::*member) {
     std::vector<double> values;
     for (const Timing& one : timings) values.push_back(one.*member);
-    return range_of(values, timings.front().run_share);
+    return positive_range_of(values, timings.front().run_share);
   };
   prediction.iteration_seconds = range(&Timing::iteration_seconds);
   prediction.gradients_per_second = range(&Timing::gradients_per_second);

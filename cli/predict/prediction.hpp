@@ -22,6 +22,8 @@ struct Range {
 };
 /// `run_share`: see Timing.
 Range range_of(std::span<const double> draws, double run_share = 1);
+/// The same of what cannot be below 0, such as seconds: nor does the interval go there.
+Range positive_range_of(std::span<const double> draws, double run_share = 1);
 /// Whether they cannot be told apart. Draws at the same place have the same durations, so it is the
 /// interval of one further difference that has to hold 0; without draws the intervals overlap.
 bool overlap(const Range& a, const Range& b);

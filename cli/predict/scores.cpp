@@ -1,8 +1,11 @@
 #include "cli/predict/scores.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
@@ -64,11 +67,10 @@ json json_of(const ScoredValue& value) {
 
 void require_scores(const PredictionScores& scores) {
   if (!scores.groups.empty()) return;
-  if (!scores.late.empty())
-    throw UsageError(
-        fmt::format("the predictions of these runs count for nothing: {} said to be made after "
-                    "the run's first attempt began, as that of run {}",
-                    scores.late.size() == 1 ? "it is" : "they are", scores.late.front()));
+  const std::size_t uncounted = scores.late.size() + scores.altered.size();
+  if (uncounted > 0)
+    throw UsageError(fmt::format("no prediction of these runs counts: {}",
+                                 fmt::join(score_notes({}, scores), "; ")));
   throw UsageError(
       scores.without.empty()
           ? "none of these runs has finished, so no prediction can be scored"
@@ -77,10 +79,11 @@ void require_scores(const PredictionScores& scores) {
 }
 
 json to_json(const Comparison& comparison, const PredictionScores& scores) {
-  json document{{"schema_version", 1},         {"heading", comparison.heading},
-                {"scores", json::array()},     {"runs", json::array()},
-                {"late", scores.late},         {"without", scores.without},
-                {"notes", score_notes(scores)}};
+  json document{
+      {"schema_version", 1},       {"heading", comparison.heading},
+      {"scores", json::array()},   {"runs", json::array()},
+      {"late", scores.late},       {"without", scores.without},
+      {"altered", scores.altered}, {"notes", score_notes(score_rows(comparison, scores), scores)}};
   for (const ScoreRow& row : score_rows(comparison, scores)) {
     const ComparedGroup& group = comparison.groups[row.group];
     json one{{"group", group.runs_group}, {"algorithm", group.algorithm},
@@ -95,7 +98,6 @@ json to_json(const Comparison& comparison, const PredictionScores& scores) {
                   {"measured", row.measured}});
     document["scores"].push_back(std::move(one));
   }
-  std::size_t inside = 0, values = 0;
   for (const ScoredGroup& group : scores.groups) {
     for (const ScoredValue& value : group.values) {
       json& runs = document["runs"];
@@ -105,12 +107,9 @@ json to_json(const Comparison& comparison, const PredictionScores& scores) {
                         {"group", comparison.groups[group.group].runs_group},
                         {"values", json::array()}});
       runs.back()["values"].push_back(json_of(value));
-      ++values;
-      if (value.is_inside()) ++inside;
     }
   }
-  document["inside"] = inside;
-  document["values"] = values;
+  std::tie(document["inside"], document["values"]) = inside_of(score_rows(comparison, scores));
   return document;
 }
 
@@ -158,7 +157,7 @@ std::string to_text(const Comparison& comparison, const PredictionScores& scores
                     const TextLines& lines) {
   std::string text = wrapped(comparison.heading, lines.prose(), "  ") + "\n\n" +
                      to_text(scores_table(comparison, scores), lines) + "\n";
-  for (const std::string& note : score_notes(scores))
+  for (const std::string& note : score_notes(score_rows(comparison, scores), scores))
     text += wrapped("note: " + note, lines.prose(), "  ") + "\n";
   return text;
 }

@@ -11,8 +11,8 @@ namespace acid {
 /// {"schema_version", "heading", "values", "inside", "scores": [{group, algorithm, label, settings
 /// (the swept ones), quantity, every_evaluation, predicted, low, high, measured, error, inside,
 /// values, crps}], "runs": [{run, seed, group, values: [{quantity, normalised_time, mean, low,
-/// high, draws, measured, inside, crps}]}], "late": [id], "without": [id], "notes": [text]}. What
-/// is not finite is null.
+/// high, draws, measured, inside, crps}]}], "late", "altered", "without": [id], "notes": [text]}.
+/// What is not finite is null.
 nlohmann::json to_json(const Comparison& comparison, const PredictionScores& scores);
 /// Every predicted value of every run, with all digits.
 Table values_table(const Comparison& comparison, const PredictionScores& scores);

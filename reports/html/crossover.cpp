@@ -30,10 +30,6 @@ void add(Band& band, double x, double mean, double low, double high) {
   band.high.push_back(high);
 }
 
-double iteration_seconds(const RunSummary& run) {
-  return run.progress.seconds * run.workers / static_cast<double>(run.progress.gradients);
-}
-
 void add_group(const ReportData& data, std::size_t g, double x, TimesOfLabel& times) {
   std::vector<double> all;
   for (const RunSummary& run : data.comparison.groups[g].runs)

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cctype>
 #include <map>
 
 #include "reports/html/crossover.hpp"
@@ -80,6 +81,7 @@ std::string curve_figures(const ReportData& data) {
 
 std::string predicted_section(const ReportData& data) {
   if (!data.predictions.any()) return "";
+  const std::vector<ScoreRow> rows = score_rows(data.comparison, data.predictions);
   std::string body;
   if (!data.predictions.groups.empty()) {
     body += paragraph(
@@ -87,11 +89,13 @@ std::string predicted_section(const ReportData& data) {
         "which one further run lies with a chance of 90 %; thin lines: the runs.");
     if (!crossover_key(data.comparison).empty()) body += crossover_figure(data).html();
     body += curve_figures(data);
-    const std::vector<ScoreRow> rows = score_rows(data.comparison, data.predictions);
     const std::string table = scores_table(data, rows).html();
     body += rows.size() > kMostRowsShown ? details("Every score", table) : table;
   }
-  for (const std::string& sentence : score_notes(data.predictions)) body += note(sentence + ".");
+  for (std::string sentence : score_notes(rows, data.predictions)) {
+    sentence.front() = static_cast<char>(std::toupper(sentence.front()));
+    body += note(sentence + ".");
+  }
   return "<section id=\"predicted\">\n<h2>Predicted and measured</h2>\n" + body + "</section>\n";
 }
 

@@ -72,11 +72,12 @@ TEST_CASE("predictions are scored where runs were sampled, on the line between, 
   CHECK(rows[2].measured == Approx(0.2));  // though one ended before time 21, the other after
   CHECK(rows[2].inside == 2);
   CHECK(score_name(rows[3]) == "eval_loss, every evaluation");
-  CHECK(rows[3].values == 6);
-  CHECK(rows[3].inside == 5);  // 1.2 is no place in [0.9, 1.1]; 0.6 is in [0.3, 0.7]
-  const auto notes = score_notes(scores);
+  CHECK(rows[3].values == 4);  // without the start
+  CHECK(rows[3].inside == 4);  // 0.6 is in [0.3, 0.7]
+  CHECK(inside_of(rows) == std::pair(2 + 4, 2 + 2 + 4));
+  const auto notes = score_notes(rows, scores);
   CHECK_THAT(notes.at(0), ContainsSubstring("simulated runs with other seeds (experiment abc)"));
-  CHECK_THAT(notes.at(1), ContainsSubstring("7 of 10 values (70 %)"));
+  CHECK_THAT(notes.at(1), ContainsSubstring("6 of these 8 values (75 %)"));
   CHECK_THAT(notes.back(), ContainsSubstring("1 run not predicted"));
   // Whatever was predicted, it cannot be changed now.
   CHECK(runs.store.add_predictions({{runs.ids[2], "", values}}) == 0);

@@ -23,6 +23,7 @@ TEST_CASE("a prediction is stored before its run begins, or not at all") {
   const RunPrediction stored = prediction_of(one.store, one.run.id).value();
   CHECK(stored.experiment == "abcdefabcdef");
   CHECK_FALSE(stored.is_late);
+  CHECK_FALSE(stored.is_altered);
   REQUIRE(stored.values.size() == 2);
   CHECK(stored.values[0].quantity == "seconds");
   CHECK_FALSE(stored.values[0].normalised_time);
@@ -57,6 +58,7 @@ TEST_CASE("a prediction that was written into a store later is found out") {
   // A date before the run deceives the eye, not the seal.
   one.execute("INSERT INTO predictions VALUES (1, '1999-01-01T00:00:00.000Z', NULL)");
   CHECK_FALSE(prediction_of(store, one.run.id).value().is_late);
+  CHECK(prediction_of(store, one.run.id).value().is_altered);
   REQUIRE(inspect_store(store).size() == 1);
   CHECK_THAT(altered_words(store, one.run.id).at(0), ContainsSubstring("its prediction is not"));
 }
