@@ -137,8 +137,11 @@ std::string overview(const std::vector<RecipeTable>& tables) {
 
 std::string explanation(const std::string& asked, const std::vector<RecipeTable>& tables) {
   std::string text;
+  const std::string kinds_of = asked.ends_with(".kind") ? asked.substr(0, asked.size() - 5) : "";
   for (const RecipeTable& table : tables)
-    if (!table.path.empty() && ends_so(table.path, asked))
+    if (!table.path.empty() &&
+        (ends_so(table.path, asked) ||
+         (!kinds_of.empty() && !table.kinds.empty() && ends_so(table.path, kinds_of))))
       text += (text.empty() ? "" : "\n") + text_of(table, tables);
   std::vector<std::string> known;
   std::vector<Alike> all;

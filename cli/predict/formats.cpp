@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "cli/terminal/session.hpp"
@@ -87,6 +88,22 @@ std::string with_spread(const Range& range, std::string (*shown)(double)) {
 
 std::string plain_number(double value) { return format_number(value); }
 
+// By row, whether it is the fastest of its setting: " *" if that can be told, else " ~".
+std::vector<std::string> marks_of(const std::vector<PredictedRow>& rows) {
+  std::map<std::string, std::vector<std::size_t>> settings;
+  for (std::size_t k = 0; k < rows.size(); ++k) settings[rows[k].settings.dump()].push_back(k);
+  std::vector<std::string> marks(rows.size(), "  ");
+  for (const auto& [setting, places] : settings) {
+    Race::Point point;
+    for (const std::size_t k : places)
+      point.times.emplace_back(rows[k].prediction.iteration_seconds);
+    const std::vector<std::size_t> first = leaders(point);
+    for (const std::size_t k : first)
+      if (places.size() > 1) marks[places[k]] = first.size() == 1 ? " *" : " ~";
+  }
+  return marks;
+}
+
 Table text_table(const std::vector<PredictedRow>& rows) {
   Table table;
   const std::vector<std::string> keys = keys_of(rows);
@@ -101,12 +118,13 @@ Table text_table(const std::vector<PredictedRow>& rows) {
   for (const char* const title : {"gradients/s", "time", "bytes", "idle"})
     table.columns.push_back({title, true});
   if (limited) table.columns.push_back({"gradients", true});
+  const std::vector<std::string> marks = marks_of(rows);
   for (const PredictedRow& row : rows) {
     const Prediction& p = row.prediction;
     table.rows.push_back(values_of(row, keys));
     auto& cells = table.rows.back();
     cells.push_back(row.name);
-    cells.push_back(with_spread(p.iteration_seconds, &plain_number));
+    cells.push_back(with_spread(p.iteration_seconds, &plain_number) + marks[table.rows.size() - 1]);
     if (closed) cells.push_back(short_number(p.closed_form));
     cells.push_back(with_spread(p.gradients_per_second, &plain_number));
     cells.push_back(with_spread(p.seconds, &format_seconds));
@@ -159,11 +177,10 @@ std::string notes_of(const PredictedRecipe& answer) {
       fmt::format("Means of {} draws of durations and partners; {} holds one further "
                   "run with a chance of 90 %.",
                   answer.effort.draws, answer.axis ? "an interval" : "±"));
-  if (answer.axis)
-    notes.push_back(
-        "Seconds per iteration: one gradient of each worker. * is the fastest; those with ~ cannot "
-        "be told apart: the difference of one further pair of runs may be 0, by its 90 % "
-        "interval.");
+  notes.emplace_back(
+      "Seconds per iteration: one gradient of each worker. * is the fastest at its setting; those "
+      "with ~ cannot be told apart: the difference of one further pair of runs may be 0, by its "
+      "90 % interval.");
   const auto any = [&](auto holds) { return std::ranges::any_of(answer.rows, holds); };
   const auto is_part = [](const PredictedRow& row) {
     return row.prediction.iterations < row.prediction.budget;

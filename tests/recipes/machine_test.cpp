@@ -252,6 +252,15 @@ TEST_CASE("hosts of different speed keep their own, and nodes take hosts in turn
   // As a launcher places them: four workers are two on each host.
   CHECK(simulated(folder.plan("machine = \"four\"\n"))["network"]["workers_per_node"] ==
         nlohmann::json{2});
+  // Three workers are two and one; the second host was measured with one alone.
+  folder.write("machines/three.toml",
+               "date = \"2026\"\nsource = \"x\"\nworkers_per_node = 2\n"
+               "network.latency_seconds = 0.1\n"
+               "[[gradients]]\nhost = \"a\"\nmean_seconds = 1\n"
+               "[[gradients]]\nhost = \"a\"\nworkers_per_node = 2\nmean_seconds = 3\n"
+               "[[gradients]]\nhost = \"b\"\nmean_seconds = 1\n");
+  CHECK(simulated(folder.plan("machine = \"three\"\n", {"workers.count=3"}))["slow_workers"] ==
+        nlohmann::json{{"0", 1.5}, {"1", 1.5}, {"2", 0.5}});
   const Plan plan = folder.plan("machine = \"two\"\n");
   CHECK(simulated(plan)["network"]["gradient_seconds"] == 2);
   CHECK(simulated(plan)["slow_workers"] ==
