@@ -85,15 +85,13 @@ PageFigure draw(const CrossoverChart& chart) {
 std::string crossover_key(const Comparison& comparison) {
   std::string key;
   if (comparison.points.size() < 2) return key;
-  for (const auto& [name, first] : comparison.points.front().settings) {
+  for (const auto& setting : comparison.points.front().settings) {
     const bool varies = std::ranges::any_of(comparison.points, [&](const ComparedPoint& point) {
-      return std::ranges::none_of(point.settings, [&](const auto& setting) {
-        return setting.first == name && setting.second == first;
-      });
+      return std::ranges::find(point.settings, setting) == point.settings.end();
     });
     if (!varies) continue;
-    if (!key.empty() || !first.is_number()) return "";
-    key = name;
+    if (!key.empty() || !setting.second.is_number()) return "";
+    key = setting.first;
   }
   return key;
 }

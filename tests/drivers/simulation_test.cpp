@@ -4,6 +4,7 @@
 #include "engine/base/quantiles.hpp"
 #include "engine/drivers/shared/normalised_clock.hpp"
 #include "engine/drivers/virtual/machine.hpp"
+#include "engine/methods/network.hpp"
 #include "tests/catch.hpp"
 
 using namespace acid;
