@@ -6,6 +6,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -15,6 +18,7 @@
 #include "cli/processes/launcher.hpp"
 #include "cli/processes/supervisor.hpp"
 #include "cli/terminal/session.hpp"
+#include "engine/base/folders.hpp"
 #include "engine/environment/build_info.hpp"
 #include "recipes/machine_file.hpp"
 #include "recipes/machines.hpp"
@@ -32,14 +36,19 @@ constexpr double kSeconds = 120;
 constexpr double kVariation = 0.04;
 constexpr std::size_t kDateSize = 10;  // "2026-11-27"
 
-/// A file that acid-worker reads; removed again.
+/// A file that acid-worker reads, in the folder of machines, which all hosts of a user see; removed
+/// again.
 class OrderFile {
  public:
-  explicit OrderFile(const json& order)
-      : path_((fs::temp_directory_path() / fmt::format("acid-calibrate-{}.json", getpid()))
-                  .string()) {
+  explicit OrderFile(const json& order) : path_(machine_folder() + "/.calibration-XXXXXX") {
+    create_folders(machine_folder());
+    const int created = mkstemp(path_.data());
+    if (created < 0)
+      throw Error(fmt::format("cannot write into {}, where machines are kept: {}", machine_folder(),
+                              std::strerror(errno)));
+    close(created);
     OutputFile file(path_);
-    file.write(order.dump());
+    file.write(order.dump(-1, ' ', false, json::error_handler_t::replace));
     file.commit();
   }
   ~OrderFile() {
@@ -51,7 +60,7 @@ class OrderFile {
   const std::string& path() const { return path_; }
 
  private:
-  const std::string path_;
+  std::string path_;
 };
 
 int workers_on_a_host(const RunSettings& settings) {
@@ -170,7 +179,10 @@ void CalibrateOptions::add_to(CLI::App& command) {
       .add_option("--seconds", seconds,
                   "With --calibrate: how long to measure, everything included (default: 120)")
       ->type_name("S")
-      ->check(CLI::Range(0.01, 1e5).description(""));
+      ->check(CLI::Range(0.01, 1e5).description(""))
+      ->check([](const std::string& text) {
+        return text.find_first_not_of("0123456789.eE+-") == std::string::npos ? "" : "not a number";
+      });
   command.add_flag("--force", force, "With --calibrate: replace a machine of that name");
 }
 

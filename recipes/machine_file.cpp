@@ -124,12 +124,18 @@ constexpr Fields kMachine = fields<Machine>(
      section<kMachineNetwork, &Machine::network>("network", "how long messages take"),
      section<kMachineCost, &Machine::cost>("cost", "what else costs time")});
 
+constexpr std::size_t kMostQuantiles = 4096;
+
 bool is_date(std::string_view text) {
   constexpr std::string_view kForm = "0000-00-00";
   if (text.size() != 4 && text.size() != 7 && text.size() != kForm.size()) return false;
   for (std::size_t i = 0; i < text.size(); ++i)
     if (kForm[i] == '-' ? text[i] != '-' : text[i] < '0' || text[i] > '9') return false;
-  return true;
+  const auto part = [&](std::size_t at) {
+    return at < text.size() ? (text[at] - '0') * 10 + text[at + 1] - '0' : 1;
+  };
+  const int month = part(5), day = part(8);
+  return month >= 1 && month <= 12 && day >= 1 && day <= 31;
 }
 
 // Checks what no declaration says.
@@ -142,6 +148,14 @@ void check_machine(const Node& root, const Machine& machine, Diagnostics& diagno
   for (std::size_t i = 0; i < machine.gradients.size(); ++i) {
     const Machine::Gradients& entry = machine.gradients[i];
     const std::string path = fmt::format("gradients.{}", i);
+    if (entry.host.empty() != machine.gradients.front().host.empty())
+      report(path, "some of machine.gradients name their host, and others do not",
+             "write host in all of them, or in none");
+    if (entry.quantiles.size() > kMostQuantiles)
+      report(path + ".quantiles",
+             fmt::format("machine.gradients[{}].quantiles has {} durations", i,
+                         entry.quantiles.size()),
+             fmt::format("at most {} are read", kMostQuantiles));
     if (const char* wrong = why_no_quantiles(entry.quantiles);
         wrong != nullptr && root.find("gradients")->children[i].find("quantiles") != nullptr)
       report(path + ".quantiles", fmt::format("machine.gradients[{}].quantiles {}", i, wrong),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/base/names.hpp"
 #include "engine/base/quantiles.hpp"
 #include "recipes/machines.hpp"
 #include "settings/run_settings.hpp"
@@ -75,20 +76,31 @@ struct Interval {
   double share = 0;  // of `above`
 };
 
-double seconds_at(const Entry& entry, double probability) {
-  if (entry.quantiles.empty()) return entry.mean_seconds;
-  return entry.mean_seconds * quantile_at(entry.quantiles, probability) /
-         mean_of_quantiles(entry.quantiles);
-}
+/// The durations of an entry by their probability.
+class Durations {
+ public:
+  explicit Durations(const Entry& entry)
+      : entry_(entry),
+        unit_(entry.quantiles.empty() ? 1
+                                      : entry.mean_seconds / mean_of_quantiles(entry.quantiles)) {}
+  double at(double probability) const {
+    return entry_.quantiles.empty() ? entry_.mean_seconds
+                                    : unit_ * quantile_at(entry_.quantiles, probability);
+  }
+
+ private:
+  const Entry& entry_;
+  const double unit_;
+};
 
 MeasuredPace pace_between(const Interval& at) {
   MeasuredPace pace;
   pace.mean_seconds = std::lerp(at.below->mean_seconds, at.above->mean_seconds, at.share);
   const std::size_t count = std::max(at.below->quantiles.size(), at.above->quantiles.size());
+  const Durations below(*at.below), above(*at.above);
   for (std::size_t k = 0; k < count; ++k) {
     const double probability = static_cast<double>(k) / static_cast<double>(count - 1);
-    pace.quantiles.push_back(std::lerp(seconds_at(*at.below, probability),
-                                       seconds_at(*at.above, probability), at.share));
+    pace.quantiles.push_back(std::lerp(below.at(probability), above.at(probability), at.share));
   }
   if (count > 0) pace.quantiles = with_mean_1(std::move(pace.quantiles));
   return pace;
@@ -146,8 +158,8 @@ MeasuredPace joined_paces(const std::vector<MeasuredPace>& paces) {
 
 /// Where the run's workers are.
 struct Placement {
-  std::vector<int> nodes;  // of each worker
-  int largest = 1;         // workers on one node
+  std::vector<int> nodes;     // of each worker
+  std::vector<int> on_nodes;  // workers on each node
 };
 
 Placement placement_of(const Node& tree, int workers) {
@@ -167,7 +179,7 @@ Placement placement_of(const Node& tree, int workers) {
         counts[std::min<std::size_t>(static_cast<std::size_t>(node), counts.size() - 1)];
     for (int k = 0; k < count && static_cast<int>(placement.nodes.size()) < workers; ++k)
       placement.nodes.push_back(node);
-    placement.largest = std::max(placement.largest, std::min(count, workers));
+    placement.on_nodes.push_back(static_cast<int>(std::ranges::count(placement.nodes, node)));
   }
   return placement;
 }
@@ -246,7 +258,7 @@ class MachineKeys {
   std::optional<Problem> add_gradients(const Placement& placement, bool lasts) {
     if (machine_.gradients.empty() || has("network.gradient_seconds")) return std::nullopt;
     Problem why_not;
-    const auto pace = measured_pace(machine_, placement.largest,
+    const auto pace = measured_pace(machine_, placement.on_nodes,
                                     whole_or(tree_, "execution.threads_per_worker", 1), why_not);
     if (!pace) return why_not;
     put("network.gradient_seconds", std::optional(pace->mean_seconds));
@@ -269,44 +281,39 @@ class MachineKeys {
   const int workers_;
 };
 
-int most_workers(const Machine& machine, int threads) {
-  int most = 0;
-  for (const Entry& entry : machine.gradients)
-    if (entry.threads == threads) most = std::max(most, entry.workers_per_node);
-  return most;
-}
-
-std::string counts_of(const Machine& machine, int threads) {
+std::string counts_of(const std::vector<const Entry*>& entries) {
   std::set<int> counts;
-  for (const Entry& entry : machine.gradients)
-    if (entry.threads == threads) counts.insert(entry.workers_per_node);
+  for (const Entry* const entry : entries) counts.insert(entry->workers_per_node);
   return fmt::format("{}", fmt::join(counts, ", "));
 }
 
 }  // namespace
 
-std::optional<MeasuredPace> measured_pace(const Machine& machine, int workers_per_node, int threads,
+std::optional<MeasuredPace> measured_pace(const Machine& machine,
+                                          const std::vector<int>& workers_on_nodes, int threads,
                                           Problem& why_not) {
   constexpr const char* kOwn =
       "calibrate it for such a run, or write network.gradient_seconds yourself";
   std::vector<MeasuredPace> paces;
-  // Workers that do not fill the last host were measured so.
-  const int most = most_workers(machine, threads);
-  for (const std::string& host : hosts_of(machine)) {
+  const std::vector<std::string> hosts = hosts_of(machine);
+  // Nodes take hosts in turn; some hosts may have none.
+  for (std::size_t h = 0; h < std::min(hosts.size(), workers_on_nodes.size()); ++h) {
+    const std::string& host = hosts[h];
+    int workers = 0;
+    for (std::size_t node = h; node < workers_on_nodes.size(); node += hosts.size())
+      workers = std::max(workers, workers_on_nodes[node]);
     const auto entries = entries_of(machine, host, threads);
+    const std::string where = host.empty() ? "" : " on " + host;
     if (entries.empty()) {
-      why_not = {fmt::format("its gradients were not measured with {} threads per worker{}",
-                             threads, host.empty() ? "" : " on " + host),
+      why_not = {fmt::format("its gradients were not measured with {} per worker{}",
+                             counted(static_cast<std::uint64_t>(threads), "thread"), where),
                  kOwn};
       return std::nullopt;
     }
-    const auto at =
-        interval_of(entries, workers_per_node <= most
-                                 ? std::min(workers_per_node, entries.back()->workers_per_node)
-                                 : workers_per_node);
+    const auto at = interval_of(entries, workers);
     if (!at) {
-      why_not = {fmt::format("its gradients were measured with {} workers on a host, not with {}",
-                             counts_of(machine, threads), workers_per_node),
+      why_not = {fmt::format("its gradients were measured with {} workers on a host{}, not with {}",
+                             counts_of(entries), where, workers),
                  fmt::format("change network.workers_per_node; {}", kOwn)};
       return std::nullopt;
     }
@@ -349,7 +356,15 @@ Machines::Use Machines::apply_to(Node& tree) {
 void Machines::look_at_model(const Use& use, const PlannedRun& run) {
   if (use.machine == nullptr || !use.machine->model || run.parameters == 0) return;
   const Machine::Model& measured = *use.machine->model;
-  const NetworkModel network = settings_from(run.settings).execution.simulation.network;
+  const RunSettings settings = settings_from(run.settings);
+  const NetworkModel& network = settings.execution.simulation.network;
+  if (const auto batch = run.settings["task"].value("batch_size", json());
+      measured.batch_size && batch.is_number() && batch != *measured.batch_size)
+    out_->warn(use.place,
+               {fmt::format("the machine's gradients are of {} examples, and this recipe's are of "
+                            "{}: they last as long as there",
+                            *measured.batch_size, batch.get<std::int64_t>()),
+                "calibrate the machine with this recipe, or write network.gradient_seconds"});
   if (measured.parameters == run.parameters || network.vector_bytes) return;
   out_->warn(use.place,
              {fmt::format("the machine's gradients are of {}, with {} parameters, and this model "

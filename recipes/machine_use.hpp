@@ -46,9 +46,10 @@ struct MeasuredPace {
   std::vector<double> quantiles;     // with mean 1; empty: all alike
   std::vector<double> host_factors;  // of each host, times the mean; empty: one host
 };
-/// For so many workers on a host, with so many threads each; between counts that were measured,
-/// interpolated. Nothing outside of them, and `why_not` says so.
-std::optional<MeasuredPace> measured_pace(const Machine& machine, int workers_per_node, int threads,
+/// For so many workers on each node, with so many threads each, where nodes take hosts in turn;
+/// between counts that were measured, interpolated. Nothing outside of them, and `why_not` says so.
+std::optional<MeasuredPace> measured_pace(const Machine& machine,
+                                          const std::vector<int>& workers_on_nodes, int threads,
                                           Problem& why_not);
 
 }  // namespace acid

@@ -41,7 +41,12 @@ std::vector<NamedMachine> machines_in(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder, none))
     if (entry.path().extension() == kSuffix && is_machine_name(entry.path().stem().string()) &&
         entry.is_regular_file(none))
-      found.push_back(machine_in(entry.path()));
+      try {
+        found.push_back(machine_in(entry.path()));
+      } catch (const UsageError&) {  // the others are of use all the same
+        found.push_back(
+            {.name = entry.path().stem().string(), .path = entry.path().string(), .text = {}});
+      }
   std::ranges::sort(found, {}, &NamedMachine::name);
   return found;
 }
@@ -88,6 +93,12 @@ std::vector<NamedMachine> known_machines(const fs::path& recipe_folder) {
 NamedMachine find_machine(const std::string& name, const fs::path& recipe_folder) {
   if (name.ends_with(kSuffix))
     return machine_in(fs::absolute(recipe_folder / name).lexically_normal());
+  std::error_code none;
+  for (const fs::path& folder :
+       is_machine_name(name) ? folders_for(recipe_folder) : std::vector<fs::path>())
+    if (const fs::path file = folder / (name + std::string(kSuffix));
+        fs::is_regular_file(file, none))
+      return machine_in(file);
   const std::vector<NamedMachine> known = known_machines(recipe_folder);
   const auto found = std::ranges::find(known, name, &NamedMachine::name);
   if (found != known.end()) return *found;

@@ -120,6 +120,10 @@ TEST_CASE("a broken machine file is refused with the line and what is wrong in i
        {std::pair<std::string, const char*>{"", "date is required"},
         {"date = 2026-11-27\nsource = \"x\"", "m.toml:1:8"},
         {"date = \"soon\"\nsource = \"x\"", "'soon' is no date"},
+        {"date = \"2026-13\"\nsource = \"x\"", "'2026-13' is no date"},
+        {head + "[[gradients]]\nmean_seconds = 1\n[[gradients]]\nhost = \"a\"\n"
+                "mean_seconds = 2",
+         "some of machine.gradients name their host"},
         {head + "sauce = 1", "unknown key 'sauce'"},
         {head + "network.latency = 1", "latency_seconds"},
         {head + "network.latency_seconds = -1", "at least 0"},
