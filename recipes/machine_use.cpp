@@ -358,12 +358,12 @@ void Machines::look_at_model(const Use& use, const PlannedRun& run) {
   const Machine::Model& measured = *use.machine->model;
   const RunSettings settings = settings_from(run.settings);
   const NetworkModel& network = settings.execution.simulation.network;
-  if (const auto batch = run.settings["task"].value("batch_size", json());
-      measured.batch_size && batch.is_number() && batch != *measured.batch_size)
+  if (const std::optional<int> batch = settings.task.batch_size;
+      measured.batch_size && batch && *batch != *measured.batch_size)
     out_->warn(use.place,
                {fmt::format("the machine's gradients are of {} examples, and this recipe's are of "
                             "{}: they last as long as there",
-                            *measured.batch_size, batch.get<std::int64_t>()),
+                            *measured.batch_size, *batch),
                 "calibrate the machine with this recipe, or write network.gradient_seconds"});
   if (measured.parameters == run.parameters || network.vector_bytes) return;
   out_->warn(use.place,
