@@ -34,6 +34,18 @@ TEST_CASE("frames take turns at the bandwidth and keep their order") {
   CHECK(line.next_arrival() == Approx(7));
 }
 
+TEST_CASE("flows take turns, and one that had nothing waiting comes first") {
+  DelayLine line({.bandwidth_bytes_per_second = 100}, 1);
+  for (int k = 0; k < 3; ++k) REQUIRE(line.send(0, frame_of(100, k), 1));
+  REQUIRE(line.send(0.5, frame_of(100, 10), 2));  // while the first is sent
+  REQUIRE(line.send(0.5, frame_of(100, 11), 2));
+  std::vector<int> order;
+  for (double now = 1; now <= 5; ++now)
+    while (const auto frame = line.receive(now)) order.push_back(static_cast<int>(frame->front()));
+  CHECK(order == std::vector{0, 1, 10, 2, 11});
+  CHECK_FALSE(line.next_arrival());
+}
+
 TEST_CASE("what finds no room in the queue is lost, and room comes back with time") {
   DelayLine line({.bandwidth_bytes_per_second = 1000, .queue_bytes = 1000}, 1);
   CHECK(line.send(0, frame_of(600)));

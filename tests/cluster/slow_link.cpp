@@ -4,6 +4,7 @@
 // SIGINT. Needs the rights of root in both.
 //   acid_slow_link [--latency-seconds S] [--bandwidth-bytes-per-second B] [--loss SHARE]
 //                  [--queue-bytes BYTES] [--seed N] NAMESPACE/DEVICE NAMESPACE/DEVICE
+// Connections take turns on it, as they do on hosts of Linux.
 // A namespace is given by its file, such as /proc/4711/ns/net. Writes "ready" to standard output
 // once the devices exist; they are still down then.
 #include <fcntl.h>
@@ -26,7 +27,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/base/clock.hpp"
@@ -106,6 +109,17 @@ int open_end(const std::string& end) {
   return tap;
 }
 
+// The connection that an Ethernet frame belongs to; 0: none.
+std::uint64_t flow_of(std::span<const std::byte> frame) {
+  constexpr std::size_t kEthernet = 14, kProtocol = kEthernet + 9, kTcp = 6;
+  const auto at = [&](std::size_t place) {
+    return place < frame.size() ? std::to_integer<std::uint64_t>(frame[place]) : 0;
+  };
+  if (at(12) != 0x08 || at(13) != 0x00 || at(kProtocol) != kTcp) return 0;
+  const std::size_t ports = kEthernet + 4 * (at(kEthernet) & 15);
+  return at(ports) << 24 | at(ports + 1) << 16 | at(ports + 2) << 8 | at(ports + 3);
+}
+
 int open_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -163,7 +177,9 @@ class Link {
     for (int k = 0; k < kAtOnce; ++k) {
       const ssize_t size = read(taps_[end], buffer.data(), buffer.size());
       if (size <= 0) return;
-      lines_[end].send(clock_.seconds(), Frame(buffer.data(), buffer.data() + size));
+      Frame frame(buffer.data(), buffer.data() + size);
+      const std::uint64_t flow = flow_of(frame);
+      lines_[end].send(clock_.seconds(), std::move(frame), flow);
     }
   }
 
