@@ -31,8 +31,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr double kSeconds = 120;
-// How far runs were from what a calibration of their network predicted (scripts/blind --seed 2), as
-// a standard deviation of logarithms.
+// About how far runs on a few networks were from what was predicted for them (scripts/blind), as a
+// standard deviation of logarithms.
 constexpr double kVariation = 0.04;
 constexpr std::size_t kDateSize = 10;  // "2026-11-27"
 
