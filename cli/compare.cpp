@@ -45,7 +45,7 @@ void print_scores(const Comparison& comparison, const PredictionScores& scores,
   else if (format.csv)
     print_data(to_csv(values_table(comparison, scores)));
   else if (format.markdown)
-    print_data(to_markdown(scores_table(comparison, scores)));
+    print_data(to_markdown(scores_table(comparison, score_rows(comparison, scores))));
   else
     print_data(to_text(comparison, scores, lines_of_standard_output()));
 }

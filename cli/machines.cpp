@@ -13,6 +13,7 @@
 #include "engine/base/folders.hpp"
 #include "recipes/machines.hpp"
 #include "recipes/parse.hpp"
+#include "reports/numbers.hpp"
 
 namespace acid {
 namespace {
@@ -32,15 +33,9 @@ std::string place_of(const NamedMachine& named) {
   return named.path.empty() ? "comes with acid" : named.path;
 }
 
-std::string seconds_text(double seconds) {
-  if (seconds >= 1) return fmt::format("{:.3g} s", seconds);
-  return seconds >= 1e-3 ? fmt::format("{:.3g} ms", seconds * 1e3)
-                         : fmt::format("{:.3g} µs", seconds * 1e6);
-}
-
 std::string link_text(const Machine::Link& link) {
   std::string text;
-  if (link.latency_seconds) text = seconds_text(*link.latency_seconds);
+  if (link.latency_seconds) text = format_seconds(*link.latency_seconds);
   if (link.bytes_per_second)
     text += fmt::format("{}{:.3g} GB/s", text.empty() ? "" : ", ", *link.bytes_per_second / 1e9);
   return text;
@@ -51,9 +46,9 @@ std::string gradients_text(const Machine& machine) {
   if (machine.gradients.empty()) return kDash;
   const auto [fewest, most] =
       std::ranges::minmax_element(machine.gradients, {}, &Machine::Gradients::workers_per_node);
-  std::string text = seconds_text(fewest->mean_seconds);
+  std::string text = format_seconds(fewest->mean_seconds);
   if (most->workers_per_node != fewest->workers_per_node)
-    text += " to " + seconds_text(most->mean_seconds);
+    text += " to " + format_seconds(most->mean_seconds);
   return text;
 }
 

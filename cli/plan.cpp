@@ -273,18 +273,16 @@ std::string text_of_left_out(const Plan& plan) {
                      fmt::join(left_out_words(*cells), "\n  "));
 }
 
-// What execution.predict adds to them.
+// What execution.predict adds to them. A cell of a search counts by its first value.
 std::string text_of_prediction(const Plan& plan) {
-  std::map<std::string, int> runs;  // by group; of a search by its first value, which has as many
-  for (const PlannedCell& cell : plan.cells)
-    for (const PlannedRun& run : plan.search ? plan.search->finals : plan.runs)
-      if (run.group == cell.group) {
-        const ExecutionSettings execution = settings_from(run.settings).execution;
-        runs[run.group] = execution.predict ? execution.predict_runs : 0;
-        break;
-      }
+  std::set<std::string> groups;
+  for (const PlannedCell& cell : plan.cells) groups.insert(cell.group);
   int all = 0;
-  for (const auto& [group, count] : runs) all += count;
+  for (const PlannedRun& run : plan.compared())
+    if (groups.erase(run.group) > 0) {
+      const ExecutionSettings execution = settings_from(run.settings).execution;
+      if (execution.predict) all += execution.predict_runs;
+    }
   return all > 0 ? fmt::format(", predicted from {} simulated ones", all) : "";
 }
 

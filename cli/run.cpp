@@ -272,12 +272,13 @@ Exit run(const Session& session, RunOptions options) {
     records.insert(records.end(), finals.begin(), finals.end());
   }
   Predicting predicting(plan, options.recipe, executor);
-  const auto wanted = [&](const RunRecord& run) { return !run.is_search; };
-  std::vector<RunRecord> compared;
-  std::ranges::copy_if(records, std::back_inserter(compared), wanted);
-  if (const Exit exit = predicting.before(compared, session.command_line, at_work);
-      exit != Exit::ok)
-    return exit;
+  if (std::ranges::any_of(runs, [](const RunSettings& run) { return run.execution.predict; })) {
+    std::vector<RunRecord> compared = records;
+    std::erase_if(compared, [](const RunRecord& run) { return run.is_search; });
+    if (const Exit exit = predicting.before(compared, session.command_line, at_work);
+        exit != Exit::ok)
+      return exit;
+  }
   Store(session.store_folder, Store::Access::write).add_experiment(experiment, records);
   at_work.on(ids_of(records));
   predicting.store();

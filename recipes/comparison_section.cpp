@@ -40,11 +40,6 @@ constexpr Fields kComparisonKeys = fields<Plan>(
                   "pairwise exchanges by rate")
          .said("a label or a method", "", "consensus_baseline = \"AD-PSGD, rate 2\"")});
 
-/// All that will be compared; with a search, one value of each cell.
-const std::vector<PlannedRun>& compared_runs(const Plan& plan) {
-  return plan.search ? plan.search->finals : plan.runs;
-}
-
 /// Why runs like this one cannot be compared by the metric, and which metrics they have.
 std::optional<Problem> no_outcome(const PlannedRun& run, const std::string& metric) {
   const RunSettings settings = settings_from(run.settings);
@@ -86,7 +81,7 @@ bool check_outcome(const Place& place, std::string_view what, const std::string&
   for (const Metric& way : kWaysToTarget) known.emplace_back(way.name);
   if (std::ranges::find(known, metric) == known.end()) {
     std::erase_if(known, [&](const std::string& outcome) {
-      return std::ranges::any_of(compared_runs(plan), [&](const PlannedRun& run) {
+      return std::ranges::any_of(plan.compared(), [&](const PlannedRun& run) {
         return no_outcome(run, outcome).has_value();
       });
     });
@@ -99,7 +94,7 @@ bool check_outcome(const Place& place, std::string_view what, const std::string&
     return false;
   }
   std::string_view group;  // of the last run that was checked; one seed of each is enough
-  for (const PlannedRun& run : compared_runs(plan)) {
+  for (const PlannedRun& run : plan.compared()) {
     if (run.group == group) continue;
     group = run.group;
     if (auto problem = no_outcome(run, metric)) {
@@ -168,7 +163,7 @@ nlohmann::json read_margins(const Node& margins, const Plan& plan, Checker& chec
 void check_baseline(const Node& baseline, const Plan& plan, Checker& checker) {
   std::vector<std::string> labels;
   const PlannedRun* named = nullptr;
-  for (const PlannedRun& run : compared_runs(plan)) {
+  for (const PlannedRun& run : plan.compared()) {
     if (std::ranges::find(labels, run.label) == labels.end()) labels.push_back(run.label);
     if (run.label == baseline.text() || run.algorithm == baseline.text()) named = &run;
   }

@@ -159,6 +159,9 @@ struct Plan {
   std::vector<PlannedCell> cells = {};  // likewise; several may share their runs
   std::vector<std::uint64_t> seeds = {};
   std::vector<Diagnostic> warnings;
+
+  /// All that will be compared; with a search, the runs of every value.
+  const std::vector<PlannedRun>& compared() const { return search ? search->finals : runs; }
 };
 
 /// Compiles recipe text. `path`: for messages and relative file names. Throws RecipeError with all

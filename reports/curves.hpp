@@ -45,6 +45,12 @@ std::vector<CurvePoint> thinned(std::span<const CurvePoint> points, double end, 
 /// out. With one seed low = high = mean. Geometric (mean and interval of logarithms) if asked.
 struct Band {
   std::vector<double> x, mean, low, high;
+  void add(double at, double middle, double least, double most) {
+    x.push_back(at);
+    mean.push_back(middle);
+    low.push_back(least);
+    high.push_back(most);
+  }
 };
 Band band_over_seeds(const std::vector<std::vector<double>>& seeds, double end, bool geometric);
 

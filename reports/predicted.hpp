@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -77,7 +78,9 @@ std::vector<std::string> score_notes(const std::vector<ScoreRow>& rows,
                                      const PredictionScores& scores);
 /// How many values are inside their intervals, and of how many, in all rows: no value twice.
 std::pair<int, int> inside_of(const std::vector<ScoreRow>& rows);
-/// Predicted, its interval, measured, error, inside, CRPS, as people read them; "–" where there is
+inline constexpr std::array kScoreTitles{"predicted", "90 % interval", "measured",
+                                         "error",     "inside",        "CRPS"};
+/// What these titles say, as people read them; "–" where there is
 /// nothing to show.
 std::vector<std::string> score_cells(const ScoreRow& row);
 /// "eval_loss at the end", "eval_loss, every evaluation", "seconds".

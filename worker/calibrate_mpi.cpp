@@ -328,19 +328,8 @@ void calibrate_in(MpiRuntime& mpi, const std::string& order_file) {
 Exit calibrate_mpi(const std::string& order_file, double start_seconds) {
   remove_left_segments();
   MpiRuntime& mpi = start_job(start_seconds);
-  try {
-    assemble_job(mpi, start_seconds);
-    calibrate_in(mpi, order_file);
-  } catch (const LostProcess& loss) {
-    give_up(mpi, loss, false);
-  } catch (const Error& error) {
-    give_up(mpi, error.what(), error.code());
-  } catch (const std::bad_alloc&) {
-    give_up(mpi, "out of memory; place fewer workers on a host, or use a smaller model or batch",
-            Exit::run_failed);
-  } catch (const std::exception& error) {
-    give_up(mpi, fmt::format("this is a bug in acid: {}", error.what()), Exit::run_failed);
-  }
+  do_in_job(
+      mpi, start_seconds, [&] { calibrate_in(mpi, order_file); }, false);
   finish_job(mpi);
   remove_left_segments();
   return Exit::ok;

@@ -11,6 +11,7 @@
 
 #include "engine/base/clock.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/names.hpp"
 #include "engine/base/quantiles.hpp"
 #include "engine/environment/environment.hpp"
 #include "engine/methods/method.hpp"
@@ -140,8 +141,9 @@ std::vector<double> GradientTimer::measure(double seconds) {
 }
 
 std::string gradients_words(int workers, int threads, const char* where) {
-  return fmt::format("gradients of {} worker{} at once{}, with {} thread{} each", workers,
-                     workers == 1 ? "" : "s", where, threads, threads == 1 ? "" : "s");
+  return fmt::format("gradients of {} at once{}, with {} each",
+                     counted(static_cast<std::uint64_t>(workers), "worker"), where,
+                     counted(static_cast<std::uint64_t>(threads), "thread"));
 }
 
 json gradients_entry(int workers_per_node, int threads, const std::vector<double>& durations) {

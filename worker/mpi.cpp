@@ -300,23 +300,14 @@ Exit execute_mpi(const ExecuteOptions& options, std::stop_token stop) {
   Exit exit = Exit::ok;
   std::exception_ptr refusal;
   bool goes_on = false;
-  try {
-    assemble_job(mpi, options.start_seconds);
+  const auto work = [&] {
     MpiRun run(options, stop, mpi);
     const bool executes = run.prepare();
     goes_on = executes && run.goes_on();
     if (executes) exit = run.execute();
     refusal = run.refusal();
-  } catch (const LostProcess& loss) {
-    give_up(mpi, loss, goes_on);
-  } catch (const Error& error) {
-    give_up(mpi, error.what(), error.code());
-  } catch (const std::bad_alloc&) {
-    give_up(mpi, "out of memory; place fewer workers on a host, or use a smaller model or batch",
-            Exit::run_failed);
-  } catch (const std::exception& error) {
-    give_up(mpi, fmt::format("this is a bug in acid: {}", error.what()), Exit::run_failed);
-  }
+  };
+  do_in_job(mpi, options.start_seconds, work, goes_on);
   finish_job(mpi, !goes_on);
   // Those of an earlier attempt that was killed just before this one started were too young then.
   remove_left_segments();

@@ -6,6 +6,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <exception>
+#include <new>
+#include <string>
 #include <thread>
 
 #include "engine/base/error.hpp"
@@ -23,8 +26,6 @@ constexpr double kSecondsForRankZero = 5;
 constexpr double kSecondsToFail = 15;  // for rank 0 itself, to record and say its own error
 
 void linger(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
-
-}  // namespace
 
 void give_up(MpiRuntime& mpi, const LostProcess& loss, bool others_go_on) {
   // The others take this process for dead. It ends by SIGKILL: any other end might end the job.
@@ -49,6 +50,8 @@ void give_up(MpiRuntime& mpi, const std::string& what, Exit code) {
   mpi.abort(static_cast<int>(code));
 }
 
+}  // namespace
+
 MpiRuntime& start_job(double start_seconds) {
   const Watchdog watchdog(start_seconds, "MPI did not start", kWaitLonger,
                           [] { return waiting_words(0, 0); });
@@ -66,6 +69,23 @@ void assemble_job(MpiRuntime& mpi, double start_seconds) {
   const Watchdog watchdog(start_seconds * mpi.size(), "the processes did not all answer",
                           kWaitLonger, [&] { return waiting_words(here, mpi.size()); });
   mpi.assemble(start_seconds, [&](int count) { here = count; });
+}
+
+void do_in_job(MpiRuntime& mpi, double start_seconds, const std::function<void()>& work,
+               const bool& others_go_on) {
+  try {
+    assemble_job(mpi, start_seconds);
+    work();
+  } catch (const LostProcess& loss) {
+    give_up(mpi, loss, others_go_on);
+  } catch (const Error& error) {
+    give_up(mpi, error.what(), error.code());
+  } catch (const std::bad_alloc&) {
+    give_up(mpi, "out of memory; place fewer workers on a host, or use a smaller model or batch",
+            Exit::run_failed);
+  } catch (const std::exception& error) {
+    give_up(mpi, fmt::format("this is a bug in acid: {}", error.what()), Exit::run_failed);
+  }
 }
 
 void finish_job(MpiRuntime& mpi, bool all) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <string>
+#include <functional>
 
 #include "engine/transport/mpi_runtime.hpp"
 
@@ -19,11 +19,13 @@ void assemble_job(MpiRuntime& mpi, double start_seconds);
 /// Ends MPI, together with all processes or, unless `all`, with those left.
 void finish_job(MpiRuntime& mpi, bool all = true);
 
-/// Ends the whole job and does not return. Waits first, so that rank 0 can record the loss, and the
-/// launcher can notice a death by itself, name its signal and end all processes.
+/// Does this process's part of the work, once all have come. Where it throws, this ends the whole
+/// job and does not return. It waits first, so that rank 0 can record the loss, and the launcher
+/// can notice a death by itself, name its signal and end all processes.
 ///
-/// Where the others go on without this process (while rank 0 lives), it ends only itself.
-void give_up(MpiRuntime& mpi, const LostProcess& loss, bool others_go_on);
-void give_up(MpiRuntime& mpi, const std::string& what, Exit code);
+/// Where the others go on without a lost process (while rank 0 lives), it ends only itself; the
+/// work sets `others_go_on` as soon as it knows.
+void do_in_job(MpiRuntime& mpi, double start_seconds, const std::function<void()>& work,
+               const bool& others_go_on);
 
 }  // namespace acid

@@ -21,11 +21,6 @@ using nlohmann::json;
 
 constexpr int kMostRounds = 4;  // of looking closer at crossovers
 
-const PlannedRun& run_of(const Plan& plan, const PlannedCell& cell) {
-  const auto& runs = plan.search ? plan.search->finals : plan.runs;
-  return *std::ranges::find(runs, cell.group, &PlannedRun::group);
-}
-
 // " communication_rate 2": what sets the run apart from these of its name.
 std::string choices_of(const PlannedRun& run, const std::vector<const PlannedRun*>& namesakes) {
   std::vector<FlatSettings> all;
@@ -47,7 +42,8 @@ std::string choices_of(const PlannedRun& run, const std::vector<const PlannedRun
 using Names = std::map<std::size_t, std::string>;
 Names names_of(const Plan& plan) {
   std::map<std::size_t, const PlannedRun*> first;
-  for (const PlannedCell& cell : plan.cells) first.try_emplace(cell.algorithm, &run_of(plan, cell));
+  for (const PlannedCell& cell : plan.cells)
+    first.try_emplace(cell.algorithm, &run_of(plan, cell.group));
   std::map<std::string, std::vector<const PlannedRun*>> by_name;
   for (const auto& [index, run] : first)
     by_name[shown_name(run->algorithm, run->label)].push_back(run);
@@ -69,7 +65,7 @@ std::vector<PredictedRow> rows_of(const Plan& plan, const OverAxis* axis, const 
     if (!names.contains(cell.algorithm)) continue;
     json settings = cell.settings;
     if (axis != nullptr) settings[axis->key] = axis->values[cell.value];
-    rows.push_back({&cell, std::move(settings), names.at(cell.algorithm), &run_of(plan, cell),
+    rows.push_back({&cell, std::move(settings), names.at(cell.algorithm), &run_of(plan, cell.group),
                     predictor.of(plan, cell.group)});
     progress.show(rows.size(), plan.cells.size());
   }

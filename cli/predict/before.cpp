@@ -19,17 +19,10 @@ namespace {
 
 constexpr std::size_t kClockDraws = 10;
 
-const std::vector<PlannedRun>& compared_runs(const Plan& plan) {
-  return plan.search ? plan.search->finals : plan.runs;
-}
-
 std::vector<std::uint64_t> other_seeds(const Plan& plan, std::size_t count) {
   std::set<std::uint64_t> taken(plan.seeds.begin(), plan.seeds.end());
   if (plan.search) taken.insert(plan.search->seeds.begin(), plan.search->seeds.end());
-  std::vector<std::uint64_t> seeds;
-  for (std::uint64_t seed = 1; seeds.size() < count; ++seed)
-    if (!taken.contains(seed)) seeds.push_back(seed);
-  return seeds;
+  return further_seeds(std::move(taken), count);
 }
 
 // By group of one plan, the group of the other at the same place.
@@ -143,7 +136,7 @@ std::vector<PredictedValue> values_from(const std::vector<Simulation>& draws) {
 SimulatedPlan simulated_plan(const Plan& plan, const std::vector<std::string>& groups,
                              const CompileWith& compile) {
   std::size_t runs = 0;
-  for (const PlannedRun& run : compared_runs(plan))
+  for (const PlannedRun& run : plan.compared())
     if (std::ranges::find(groups, run.group) != groups.end())
       runs = std::max(runs,
                       static_cast<std::size_t>(settings_from(run.settings).execution.predict_runs));
@@ -153,7 +146,7 @@ SimulatedPlan simulated_plan(const Plan& plan, const std::vector<std::string>& g
                           .twins = {},
                           .is_executed = runs > 0};
   const auto twins = twins_of(plan, simulated.plan);
-  const auto& twin_runs = compared_runs(simulated.plan);
+  const auto& twin_runs = simulated.plan.compared();
   if (const auto real =
           std::ranges::find_if(twin_runs,
                                [](const PlannedRun& run) {

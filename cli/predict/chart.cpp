@@ -29,10 +29,7 @@ PageFigure crossover_figure(const PredictedRecipe& answer) {
     for (const Race::Point& point : race.points) {
       if (!point.times[name]) continue;
       const Range& time = *point.times[name];
-      line.band.x.push_back(point.value);
-      line.band.mean.push_back(time.mean);
-      line.band.low.push_back(std::max(time.low, 0.0));
-      line.band.high.push_back(time.high);
+      line.band.add(point.value, time.mean, time.low, time.high);
       csv += csv_line({line.label, fmt::format("{}", point.value), fmt::format("{}", time.mean),
                        fmt::format("{}", time.low), fmt::format("{}", time.high)});
     }

@@ -53,7 +53,7 @@ json json_of(const PredictedRow& row) {
             {{"mean", p.iteration_seconds.mean},
              {"low", p.iteration_seconds.low},
              {"high", p.iteration_seconds.high}}},
-           {"seconds_of_draws", p.seconds_of_draws},
+           {"seconds_of_draws", p.seconds.draws},
            {"simulated_iterations", p.iterations},
            {"budget_iterations", p.budget}};
   one["closed_form_seconds"] = p.closed_form ? json(*p.closed_form) : json();

@@ -35,14 +35,6 @@ double period_of(const Method& method) {
                              method.fragments);
 }
 
-const PlannedRun& run_of(const Plan& plan, const std::string& group) {
-  for (const auto* runs : {&plan.runs, plan.search ? &plan.search->finals : &plan.runs})
-    if (const auto found = std::ranges::find(*runs, group, &PlannedRun::group);
-        found != runs->end())
-      return *found;
-  throw Error(fmt::format("the plan has no run of group {}", group));
-}
-
 /// Half of the interval in which one further run lies.
 double half_of(const Estimate& found, double run_share) {
   const double n = found.n;
@@ -89,6 +81,20 @@ double share_of_run(double part, double whole) {
 }
 
 }  // namespace
+
+const PlannedRun& run_of(const Plan& plan, const std::string& group) {
+  const auto found = std::ranges::find(plan.compared(), group, &PlannedRun::group);
+  if (found == plan.compared().end())
+    throw Error(fmt::format("the plan has no run of group {}", group));
+  return *found;
+}
+
+std::vector<std::uint64_t> further_seeds(std::set<std::uint64_t> taken, std::size_t count) {
+  std::vector<std::uint64_t> seeds;
+  for (std::uint64_t seed = 1; seeds.size() < count; ++seed)
+    if (taken.insert(seed).second) seeds.push_back(seed);
+  return seeds;
+}
 
 Range range_of(std::span<const double> draws, double run_share) {
   const Estimate found = estimate(draws);
@@ -139,10 +145,9 @@ Timing timing_of(const RunSpec& spec, const VirtualOptions& options, std::size_t
 
 Predictor::Predictor(Effort effort, std::vector<std::uint64_t> seeds)
     : effort_(effort), seeds_(std::move(seeds)) {
-  std::set<std::uint64_t> taken(seeds_.begin(), seeds_.end());
-  for (std::uint64_t seed = 1; seeds_.size() < effort_.draws; ++seed)
-    if (taken.insert(seed).second) seeds_.push_back(seed);
-  seeds_.resize(effort_.draws);
+  seeds_.resize(std::min(seeds_.size(), effort_.draws));
+  const auto further = further_seeds({seeds_.begin(), seeds_.end()}, effort_.draws - seeds_.size());
+  seeds_.insert(seeds_.end(), further.begin(), further.end());
 }
 
 void Predictor::size(const Plan& plan) {
@@ -202,7 +207,6 @@ Prediction Predictor::predict(const PlannedRun& run) {
     settings.seed = seed;
     spec.seeds = settings.seeds();
     timings.push_back(timing_of(spec, options, dimension, prediction.iterations));
-    prediction.seconds_of_draws.push_back(timings.back().seconds);
   }
   const auto range = [&](double Timing::*member) {
     std::vector<double> values;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,11 @@ Range positive_range_of(std::span<const double> draws, double run_share = 1);
 /// interval of one further difference that has to hold 0; without draws the intervals overlap.
 bool overlap(const Range& a, const Range& b);
 
+/// The first run of that group among those that will be compared.
+const PlannedRun& run_of(const Plan& plan, const std::string& group);
+/// The smallest so many that are not taken.
+std::vector<std::uint64_t> further_seeds(std::set<std::uint64_t> taken, std::size_t count);
+
 /// What one run takes on the virtual driver's clock.
 struct Timing {
   double iteration_seconds = 0;  // for one gradient of each worker, in the mean
@@ -46,7 +52,6 @@ Timing timing_of(const RunSpec& spec, const VirtualOptions& options, std::size_t
 /// The same over draws of durations and partners.
 struct Prediction {
   Range iteration_seconds, gradients_per_second, seconds, bytes, gradients, idle_share;
-  std::vector<double> seconds_of_draws;
   std::optional<double> closed_form;  // closed_form_seconds()
   double iterations = 0;              // that were simulated, of `budget`
   double budget = 0;

@@ -79,12 +79,12 @@ void require_scores(const PredictionScores& scores) {
 }
 
 json to_json(const Comparison& comparison, const PredictionScores& scores) {
-  json document{
-      {"schema_version", 1},       {"heading", comparison.heading},
-      {"scores", json::array()},   {"runs", json::array()},
-      {"late", scores.late},       {"without", scores.without},
-      {"altered", scores.altered}, {"notes", score_notes(score_rows(comparison, scores), scores)}};
-  for (const ScoreRow& row : score_rows(comparison, scores)) {
+  const std::vector<ScoreRow> rows = score_rows(comparison, scores);
+  json document{{"schema_version", 1},       {"heading", comparison.heading},
+                {"scores", json::array()},   {"runs", json::array()},
+                {"late", scores.late},       {"without", scores.without},
+                {"altered", scores.altered}, {"notes", score_notes(rows, scores)}};
+  for (const ScoreRow& row : rows) {
     const ComparedGroup& group = comparison.groups[row.group];
     json one{{"group", group.runs_group}, {"algorithm", group.algorithm},
              {"label", group.label},      {"settings", settings_json(comparison, row.group)},
@@ -109,7 +109,7 @@ json to_json(const Comparison& comparison, const PredictionScores& scores) {
       runs.back()["values"].push_back(json_of(value));
     }
   }
-  std::tie(document["inside"], document["values"]) = inside_of(score_rows(comparison, scores));
+  std::tie(document["inside"], document["values"]) = inside_of(rows);
   return document;
 }
 
@@ -137,14 +137,12 @@ Table values_table(const Comparison& comparison, const PredictionScores& scores)
   return table;
 }
 
-Table scores_table(const Comparison& comparison, const PredictionScores& scores) {
+Table scores_table(const Comparison& comparison, const std::vector<ScoreRow>& rows) {
   Table table;
   add_group_columns(comparison, table);
   table.columns.push_back({"quantity"});
-  for (const char* const title :
-       {"predicted", "90 % interval", "measured", "error", "inside", "CRPS"})
-    table.columns.push_back({title, true});
-  for (const ScoreRow& row : score_rows(comparison, scores)) {
+  for (const char* const title : kScoreTitles) table.columns.push_back({title, true});
+  for (const ScoreRow& row : rows) {
     std::vector<std::string> cells = group_cells(comparison, row.group);
     cells.push_back(score_name(row));
     for (std::string& cell : score_cells(row)) cells.push_back(std::move(cell));
@@ -155,9 +153,10 @@ Table scores_table(const Comparison& comparison, const PredictionScores& scores)
 
 std::string to_text(const Comparison& comparison, const PredictionScores& scores,
                     const TextLines& lines) {
+  const std::vector<ScoreRow> rows = score_rows(comparison, scores);
   std::string text = wrapped(comparison.heading, lines.prose(), "  ") + "\n\n" +
-                     to_text(scores_table(comparison, scores), lines) + "\n";
-  for (const std::string& note : score_notes(score_rows(comparison, scores), scores))
+                     to_text(scores_table(comparison, rows), lines) + "\n";
+  for (const std::string& note : score_notes(rows, scores))
     text += wrapped("note: " + note, lines.prose(), "  ") + "\n";
   return text;
 }

@@ -17,7 +17,7 @@ nlohmann::json to_json(const Comparison& comparison, const PredictionScores& sco
 /// Every predicted value of every run, with all digits.
 Table values_table(const Comparison& comparison, const PredictionScores& scores);
 /// The scores by group and quantity, as people read them.
-Table scores_table(const Comparison& comparison, const PredictionScores& scores);
+Table scores_table(const Comparison& comparison, const std::vector<ScoreRow>& rows);
 std::string to_text(const Comparison& comparison, const PredictionScores& scores,
                     const TextLines& lines);
 /// Throws UsageError if no finished run has a prediction that counts.

@@ -23,13 +23,6 @@ struct TimesOfLabel {
   std::map<std::uint64_t, std::vector<CurvePoint>> by_seed;
 };
 
-void add(Band& band, double x, double mean, double low, double high) {
-  band.x.push_back(x);
-  band.mean.push_back(mean);
-  band.low.push_back(low);
-  band.high.push_back(high);
-}
-
 void add_group(const ReportData& data, std::size_t g, double x, TimesOfLabel& times) {
   std::vector<double> all;
   for (const RunSummary& run : data.comparison.groups[g].runs)
@@ -39,16 +32,15 @@ void add_group(const ReportData& data, std::size_t g, double x, TimesOfLabel& ti
     }
   const Estimate measured = estimate(all);
   if (measured.n > 0)
-    add(times.measured, x, measured.mean, measured.ci_low.value_or(measured.mean),
-        measured.ci_high.value_or(measured.mean));
+    times.measured.add(x, measured.mean, measured.ci_low.value_or(measured.mean),
+                       measured.ci_high.value_or(measured.mean));
   for (const ScoredGroup& group : data.predictions.groups) {
     if (group.group != g) continue;
     const auto found = std::ranges::find(
         group.values, "iteration_seconds",
         [](const ScoredValue& one) { return std::string_view(one.predicted.quantity); });
     if (found != group.values.end())
-      add(times.predicted, x, found->predicted.mean, std::max(0.0, found->predicted.low),
-          found->predicted.high);
+      times.predicted.add(x, found->predicted.mean, found->predicted.low, found->predicted.high);
   }
 }
 

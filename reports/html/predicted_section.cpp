@@ -16,10 +16,8 @@ namespace {
 constexpr std::size_t kMostRowsShown = 24, kMostCharts = 4;
 
 HtmlTable scores_table(const ReportData& data, const std::vector<ScoreRow>& rows) {
-  HtmlTable table{.csv = "predicted",
-                  .head = {"algorithm", "quantity", "predicted", "90 % interval", "measured",
-                           "error", "inside", "CRPS"},
-                  .first_number = 2};
+  HtmlTable table{.csv = "predicted", .head = {"algorithm", "quantity"}, .first_number = 2};
+  table.head.insert(table.head.end(), kScoreTitles.begin(), kScoreTitles.end());
   for (const ScoreRow& row : rows) {
     std::vector<Markup> cells{text(full_label(data, row.group)), text(score_name(row))};
     for (const std::string& cell : score_cells(row)) cells.push_back(number_text(cell));
@@ -42,12 +40,8 @@ ChartSeries curve_of(const ReportData& data, const ScoredGroup& group, const std
     predicted.try_emplace(time, &one.predicted);
   }
   for (auto& [run, points] : runs) series.seeds.push_back(std::move(points));
-  for (const auto& [time, value] : predicted) {
-    series.band.x.push_back(time);
-    series.band.mean.push_back(value->mean);
-    series.band.low.push_back(value->low);
-    series.band.high.push_back(value->high);
-  }
+  for (const auto& [time, value] : predicted)
+    series.band.add(time, value->mean, value->low, value->high);
   if (!series.band.mean.empty()) series.final = fmt::format("{:.3g}", series.band.mean.back());
   return series;
 }

@@ -19,9 +19,7 @@ std::unique_ptr<Calendar> make(EventState& state) {
 // No worker has this number.
 constexpr std::uint32_t kOfTheRun = 0xffffffff;
 
-VirtualOptions varied(const VirtualOptions& nominal, const Seeds& seeds) {
-  VirtualOptions options = nominal;
-  if (options.variation == 0) return options;
+VirtualOptions varied(VirtualOptions options, const Seeds& seeds) {
   Stream stream(seeds.derived(Purpose::compute_model, kOfTheRun), 0);
   const double factor =
       std::exp(options.variation * stream.normal() - options.variation * options.variation / 2);
@@ -31,16 +29,20 @@ VirtualOptions varied(const VirtualOptions& nominal, const Seeds& seeds) {
   return options;
 }
 
-}  // namespace
-
-Outcome run_virtual(const Run& run, const VirtualOptions& nominal) {
-  const VirtualOptions options = varied(nominal, run.spec.seeds);
+Outcome run_on(const Run& run, const VirtualOptions& options) {
   if (run.spec.method.has_meetings())
     return VirtualEvents(run, options, make<MeetingCalendar>).execute();
   if (!run.spec.method.has_server()) return VirtualSync(run, options).execute();
   VirtualOptions with_durations = options;
   with_durations.gradient_clock = GradientClock::duration;
   return VirtualEvents(run, with_durations, make<ServerCalendar>).execute();
+}
+
+}  // namespace
+
+Outcome run_virtual(const Run& run, const VirtualOptions& options) {
+  return options.variation > 0 ? run_on(run, varied(options, run.spec.seeds))
+                               : run_on(run, options);
 }
 
 std::string_view virtual_state_layout(const RunSpec& spec) {
