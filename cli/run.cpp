@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <set>
 
@@ -17,6 +18,7 @@
 #include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
 #include "store/at_work.hpp"
+#include "store/hosts.hpp"
 
 namespace acid {
 namespace {
@@ -24,12 +26,13 @@ namespace {
 struct RunOptions {
   RecipeOptions recipe;
   ExecutionOptions execution;
+  ShareOptions share;
   bool force = false;
   bool predict = false;
 };
 
 struct Work {
-  std::vector<RunSummary> to_do;  // in the recipe's order
+  std::vector<RunSummary> to_do;
   std::size_t finished = 0;
   std::size_t diverged = 0;  // and would diverge again
 };
@@ -71,8 +74,9 @@ struct Ended {
 
 Ended execute_runs(const ExecutorOptions& executor, const Store& store,
                    const std::vector<std::string>& ids, bool awaited) {
-  const Work work = work_of(run_summaries(store, ids), executor.fresh, awaited);
-  say_what_is_done(work, ids.size());
+  const std::vector<RunSummary> runs = executor.share.ordered(run_summaries(store, ids));
+  const Work work = work_of(runs, executor.fresh, awaited);
+  say_what_is_done(work, runs.size());
   if (work.to_do.empty()) return {{}, work.diverged};
   return {execute(executor, store, work.to_do), work.diverged};
 }
@@ -238,11 +242,99 @@ class Predicting {
   std::vector<RunPrediction> predictions_;
 };
 
+// Several processes that execute the same runs share them, which surprises who did not mean it.
+void say_who_shares(const std::string& store_folder, const std::vector<std::string>& ids) {
+  const auto others = runs_at_work(store_folder);
+  const auto shared =
+      std::ranges::count_if(ids, [&](const std::string& id) { return others.contains(id); });
+  if (shared > 0)
+    say(
+        fmt::format("another acid works on {} of the {} already: both share the runs, and each is "
+                    "executed once",
+                    shared, counted(ids.size(), "run")));
+}
+
 std::vector<PlannedRun> chosen_runs(const PlannedSearch& search, const Selection& selection) {
   std::vector<PlannedRun> chosen;
   for (const PlannedRun& run : search.finals)
     if (selection.choice_of(run.group) != nullptr) chosen.push_back(run);
   return chosen;
+}
+
+// The runs of a plan that a store has finished, where there is a store.
+std::set<std::string> finished_in(const std::string& store_folder,
+                                  const std::vector<std::string>& ids) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(store_folder + "/store.db", ignored)) return {};
+  RunFilter of_plan;
+  of_plan.ids = ids;
+  std::set<std::string> finished;
+  for (const RunSummary& run : list_runs(Store(store_folder, Store::Access::read), of_plan))
+    if (is_over(run)) finished.insert(run.id);
+  return finished;
+}
+
+/// Executes a plan in the executor's store.
+Exit execute_plan(const Plan& plan, const Session& session, const RunOptions& options,
+                  const ExecutorOptions& executor, bool awaited) {
+  ExperimentRecord experiment = experiment_record(plan, session.command_line);
+  std::vector<RunRecord> records = run_records(plan.runs, plan.search.has_value());
+  std::vector<std::string> ids = ids_of(records);
+  say_who_shares(executor.store_folder, ids);
+  AtWork at_work(executor.store_folder);
+  if (plan.search) {
+    const Searched searched = search(plan, experiment, executor, at_work);
+    if (!searched.selection) return searched.exit;
+    experiment.search = to_json(*searched.selection);
+    const auto finals = run_records(chosen_runs(*plan.search, *searched.selection));
+    ids = ids_of(finals);
+    records.insert(records.end(), finals.begin(), finals.end());
+  }
+  Predicting predicting(plan, options.recipe, executor);
+  if (std::ranges::any_of(plan.runs, [](const PlannedRun& run) {
+        return settings_from(run.settings).execution.predict;
+      })) {
+    std::vector<RunRecord> compared = records;
+    std::erase_if(compared, [](const RunRecord& run) { return run.is_search; });
+    if (const Exit exit = predicting.before(compared, session.command_line, at_work);
+        exit != Exit::ok)
+      return exit;
+  }
+  Store(executor.store_folder, Store::Access::write).add_experiment(experiment, records);
+  at_work.on(ids_of(records));
+  predicting.store();
+
+  const Store store(executor.store_folder, Store::Access::read);
+  const Ended ended = execute_runs(executor, store, ids, awaited);
+  if (ended.executed.interrupted) return ended.executed.exit;
+  AskedRuns asked(ids);
+  asked.experiments.push_back(experiment.id);
+  if (executor.share.others)
+    print_data(to_screen(compare(store, asked), colour_on_standard_output(),
+                         fmt::format("acid compare {} --details", quoted_for_shell(plan.name)), {},
+                         lines_of_standard_output()));
+  return ended.diverged > 0 ? worse(ended.executed.exit, Exit::run_failed) : ended.executed.exit;
+}
+
+/// Executes one part of a plan in a store of its own.
+Exit execute_apart(const Plan& plan, const Session& session, const RunOptions& options,
+                   ExecutorOptions executor, bool awaited, const std::string& why) {
+  say(fmt::format("this part of the runs gets a store of its own, because {}", why));
+  if (plan.search) {  // what it chooses depends on all of its runs
+    if (executor.share.part > 1) {
+      say("a search needs the results of all of its runs in one store, so part 1 runs everything");
+      return Exit::ok;
+    }
+    executor.share = {};
+    return execute_plan(plan, session, options, executor, awaited);
+  }
+  executor.share.others = false;
+  executor.share.done = finished_in(executor.store_folder, ids_of(run_records(plan.runs)));
+  PartStore part(executor.store_folder, plan.recipe_digest.substr(0, 12), executor.share);
+  executor.store_folder = part.folder();
+  const Exit exit = execute_plan(plan, session, options, executor, awaited);
+  if (exit != Exit::interrupted) part.end();
+  return exit;
 }
 
 Exit run(const Session& session, RunOptions options) {
@@ -258,40 +350,14 @@ Exit run(const Session& session, RunOptions options) {
   const bool awaited = is_awaited(runs, executor.worker);
   executor.store_folder = session.store_folder;
   executor.fresh = options.force;
-
-  ExperimentRecord experiment = experiment_record(plan, session.command_line);
-  std::vector<RunRecord> records = run_records(plan.runs, plan.search.has_value());
-  std::vector<std::string> ids = ids_of(records);
-  AtWork at_work(session.store_folder);
-  if (plan.search) {
-    const Searched searched = search(plan, experiment, executor, at_work);
-    if (!searched.selection) return searched.exit;
-    experiment.search = to_json(*searched.selection);
-    const auto finals = run_records(chosen_runs(*plan.search, *searched.selection));
-    ids = ids_of(finals);
-    records.insert(records.end(), finals.begin(), finals.end());
+  executor.share = options.share.share();
+  if (!options.share.asked.empty()) {
+    const std::string why = options.share.own_stores ? "--own-stores asks for it"
+                                                     : why_locks_fail(executor.store_folder);
+    if (!why.empty()) return execute_apart(plan, session, options, executor, awaited, why);
+    share_among_hosts(executor.store_folder);
   }
-  Predicting predicting(plan, options.recipe, executor);
-  if (std::ranges::any_of(runs, [](const RunSettings& run) { return run.execution.predict; })) {
-    std::vector<RunRecord> compared = records;
-    std::erase_if(compared, [](const RunRecord& run) { return run.is_search; });
-    if (const Exit exit = predicting.before(compared, session.command_line, at_work);
-        exit != Exit::ok)
-      return exit;
-  }
-  Store(session.store_folder, Store::Access::write).add_experiment(experiment, records);
-  at_work.on(ids_of(records));
-  predicting.store();
-
-  const Store store(session.store_folder, Store::Access::read);
-  const Ended ended = execute_runs(executor, store, ids, awaited);
-  if (ended.executed.interrupted) return ended.executed.exit;
-  AskedRuns asked(ids);
-  asked.experiments.push_back(experiment.id);
-  print_data(to_screen(compare(store, asked), colour_on_standard_output(),
-                       fmt::format("acid compare {} --details", quoted_for_shell(plan.name)), {},
-                       lines_of_standard_output()));
-  return ended.diverged > 0 ? worse(ended.executed.exit, Exit::run_failed) : ended.executed.exit;
+  return execute_plan(plan, session, options, executor, awaited);
 }
 
 }  // namespace
@@ -302,9 +368,12 @@ void add_run_command(CLI::App& app, Session& session) {
       app.add_subcommand("run", "Run what a recipe asks for and print the comparison");
   options->recipe.add_to(*command);
   options->execution.add_to(*command);
-  command->add_flag("--force", options->force,
-                    "Run everything from its beginning, also what has finished before; earlier "
-                    "results give way at once");
+  options->share.add_to(*command);
+  command
+      ->add_flag("--force", options->force,
+                 "Run everything from its beginning, also what has finished before; earlier "
+                 "results give way at once")
+      ->excludes("--share");
   command->add_flag("--predict", options->predict,
                     "Store a prediction of each run before it begins, made from simulated runs "
                     "with other seeds; 'acid compare --predicted' scores it. Short for --set "

@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 
 #include "cli/plan_records.hpp"
@@ -24,6 +26,9 @@ namespace fs = std::filesystem;
 struct SubmitOptions {
   RecipeOptions recipe;
   SlurmJob job;
+  std::string prologue;  // file
+  int jobs = 1;          // runs at a time in each task
+  int cores = 0;         // of a task; 0: as many as its runs use
   bool allow_changed = false;
   bool dry_run = false;
 };
@@ -37,6 +42,10 @@ struct JobFiles {
   std::string recipe() const { return base + ".toml"; }
   std::string log(const std::string& job) const { return fmt::format("{}.{}.log", base, job); }
 };
+
+// A simulation computes as many gradients at a time as it has cores, up to its workers. More than
+// these cores of one node are rarely free, so they have to be asked for.
+constexpr int kMostCoresOfSimulation = 16;
 
 // A name without special characters, for files, and for Slurm, which lists jobs by name.
 std::string plain(const std::string& name) {
@@ -74,20 +83,40 @@ void refuse_placement(const MpiSettings& mpi) {
         "use \"mpirun\" or \"srun\"");
 }
 
-// Requests what the largest of the runs needs, since they run one after another.
-void size_job(SlurmJob& job, const Plan& plan) {
+// Requests what the largest of the runs needs, since they run one after another, or --jobs of them.
+void size_job(SlurmJob& job, const SubmitOptions& options, const Plan& plan) {
   for (const PlannedRun& run : plan.runs) {
     const ExecutionSettings execution = settings_from(run.settings).execution;
-    int cores = execution.threads_per_worker;
+    int at_once = 1;  // gradients in one task
     if (execution.mpi) {
       refuse_placement(*execution.mpi);
+      if (options.jobs > 1)
+        throw UsageError(
+            "--jobs runs several runs in one task, and driver mpi has a task for each worker of "
+            "one; use --array for several at a time");
       job.tasks = std::max(job.tasks, run.workers);
       job.tasks_per_node = execution.mpi->processes_per_host.value_or(job.tasks_per_node);
-    } else if (!execution.entry().simulates) {
-      cores *= run.workers;
+    } else {
+      at_once =
+          execution.entry().simulates ? std::min(run.workers, kMostCoresOfSimulation) : run.workers;
     }
-    job.cores_per_task = std::max(job.cores_per_task, cores);
+    if (execution.cuda) job.gpus_per_task = std::max(job.gpus_per_task, 1);
+    job.cores_per_task =
+        std::max(job.cores_per_task, options.jobs * at_once * execution.threads_per_worker);
   }
+  if (options.cores > 0) job.cores_per_task = options.cores;
+  if (options.job.gpus_per_task > 0) job.gpus_per_task = options.job.gpus_per_task;
+}
+
+std::string text_of_file(const std::string& path) {
+  std::ifstream file(path);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open() || file.bad() || fs::is_directory(path))
+    throw UsageError(
+        fmt::format("cannot read '{}'; --prologue names a file with lines for bash, "
+                    "such as 'module load openmpi'",
+                    path));
+  return text;
 }
 
 SlurmJob job_of(const SubmitOptions& options, const Plan& plan, const JobFiles& files,
@@ -95,8 +124,13 @@ SlurmJob job_of(const SubmitOptions& options, const Plan& plan, const JobFiles& 
   SlurmJob job = options.job;
   job.name = name;
   job.origin = fs::absolute(plan.recipe_path).lexically_normal().string();
-  job.log = without_placeholders(files.base) + ".%j.log";
-  size_job(job, plan);
+  job.recipe = files.recipe();
+  job.recipe_text = plan.recipe_text;
+  if (!options.prologue.empty()) {
+    job.prologue_file = options.prologue;
+    job.prologue = text_of_file(options.prologue);
+  }
+  size_job(job, options, plan);
   job.command = {program_folder() + "/acid",
                  "run",
                  files.recipe(),
@@ -112,6 +146,10 @@ SlurmJob job_of(const SubmitOptions& options, const Plan& plan, const JobFiles& 
     job.command.push_back("--driver");
     job.command.push_back(options.recipe.driver);
   }
+  if (options.jobs > 1) {
+    job.command.push_back("--jobs");
+    job.command.push_back(std::to_string(options.jobs));
+  }
   if (options.allow_changed) job.command.push_back("--allow-changed");
   return job;
 }
@@ -122,11 +160,15 @@ void write_file(const std::string& path, const std::string& text) {
   file.commit();
 }
 
-// Submits the script and returns the number of the job.
-std::string sbatch(const std::string& script) {
+// Submits the script and returns the number of the job. The log is named here, so that the script
+// can be submitted by hand where its folder does not exist yet.
+std::string sbatch(const JobFiles& files, bool array) {
+  const std::string script = files.script();
+  const std::string log = without_placeholders(files.base) + (array ? ".%A_%a.log" : ".%j.log");
   Supervisor supervisor;
   try {
-    supervisor.start("sbatch", {"sbatch", "--parsable", script}, Child::Output::data);
+    supervisor.start("sbatch", {"sbatch", "--parsable", "--output=" + log, script},
+                     Child::Output::data);
   } catch (const Error& error) {
     throw Error(
         fmt::format("{}. 'acid submit' needs Slurm's programs (Debian: slurm-client) and a "
@@ -148,24 +190,18 @@ std::string sbatch(const std::string& script) {
 void say_what_is_next(const SlurmJob& job, const JobFiles& files, const std::string& number,
                       const Plan& plan) {
   const std::string store = quoted_for_shell(files.store);
-  say(fmt::format("job {} was submitted: {}, {}", number,
-                  counted(plan.runs.size() + (plan.search ? plan.search->final_count() : 0), "run"),
-                  counted(job.tasks, "task")));
+  const std::size_t runs = plan.runs.size() + (plan.search ? plan.search->final_count() : 0);
+  say(job.array > 0 ? fmt::format("job {} was submitted: {}, shared by {}", number,
+                                  counted(runs, "run"), counted(job.array, "task"))
+                    : fmt::format("job {} was submitted: {}, {}", number, counted(runs, "run"),
+                                  counted(job.tasks, "task")));
   say(fmt::format("  watch it   acid watch --wait --store {}", store));
-  say(fmt::format("  its words  {}", files.log(number)));
+  say(fmt::format("  its words  {}", files.log(job.array > 0 ? number + "_*" : number)));
   say(fmt::format("  stop it    scancel --batch --signal=TERM {}   (saves what runs)", number));
   say("  go on      the same 'acid submit' again, or 'acid resume' inside an allocation");
 }
 
-// Whether the command line chooses a driver: most recipes name a driver without a cluster, or none.
-bool chooses_driver(const RecipeOptions& recipe) {
-  return !recipe.driver.empty() ||
-         std::any_of(recipe.overrides.begin(), recipe.overrides.end(),
-                     [](const std::string& o) { return o.starts_with("execution.driver="); });
-}
-
 Exit submit(const Session& session, SubmitOptions& options) {
-  if (!chooses_driver(options.recipe)) options.recipe.driver = "mpi";
   const Plan plan = options.recipe.compile();
   say_warnings(plan);
   const std::string name = plain(plan.name) + "-" + plan.recipe_digest.substr(0, 12);
@@ -183,9 +219,8 @@ Exit submit(const Session& session, SubmitOptions& options) {
                       run_records(plan.runs, plan.search.has_value()));
   std::error_code failed;
   fs::create_directories(fs::path(files.base).parent_path(), failed);
-  write_file(files.recipe(), plan.recipe_text);
   write_file(files.script(), script);
-  const std::string number = sbatch(files.script());
+  const std::string number = sbatch(files, job.array > 0);
   print_data(number + "\n");
   say_what_is_next(job, files, number, plan);
   return Exit::ok;
@@ -200,6 +235,35 @@ void add_job_options(CLI::App& command, SubmitOptions& options) {
   command.add_option("--nodes", job.nodes, "Number of nodes (default: as few as hold the workers)")
       ->type_name("N")
       ->check(CLI::Range(1, 100'000).description(""));
+  command
+      .add_option("--array", job.array,
+                  "Submit an array of N tasks that share the runs: each takes what no other has")
+      ->type_name("N")
+      ->check(CLI::Range(1, 100'000).description(""));
+  command
+      .add_option("--jobs", options.jobs,
+                  "Runs at a time in each task, each with cores of its own; not for driver mpi")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024).description(""));
+  command
+      .add_option("--cores", options.cores,
+                  "Cores of a task (default: as many as its runs use, up to 16 for a simulation)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 100'000).description(""));
+  command
+      .add_option("--gpus", job.gpus_per_task,
+                  "GPUs of a task (default: one where the recipe's device is cuda)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024).description(""));
+  command
+      .add_option("--prologue", options.prologue,
+                  "Lines for bash that the job executes first, such as 'module load openmpi'")
+      ->type_name("FILE");
+  command
+      .add_option("--scratch", job.scratch,
+                  "Let each node copy the data files into this folder of its own and read them "
+                  "there; variables such as $TMPDIR are replaced in the job")
+      ->type_name("DIR");
   command
       .add_option("--sbatch", job.extra,
                   "Further options of sbatch, such as \"--qos=high --mem-per-cpu=4G\"; may be "
@@ -224,7 +288,7 @@ void add_job_options(CLI::App& command, SubmitOptions& options) {
 void add_submit_command(CLI::App& app, Session& session) {
   auto options = std::make_shared<SubmitOptions>();
   CLI::App* command = app.add_subcommand(
-      "submit", "Run what a recipe asks for as a batch job of Slurm (driver mpi unless --driver)");
+      "submit", "Run what a recipe asks for as a batch job of Slurm, or as an array of jobs");
   options->recipe.add_to(*command);
   add_job_options(*command, *options);
   add_store_option(*command, session);

@@ -1,15 +1,13 @@
 #include "store/open.hpp"
 
 #include <sqlite3.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 
-#include "engine/base/folders.hpp"
 #include "store/folder_lock.hpp"
+#include "store/hosts.hpp"
 #include "store/impl.hpp"
 #include "store/proof.hpp"
 #include "store/schema.hpp"
@@ -90,35 +88,32 @@ int checkpoint_when_long(void* folder, sqlite3* handle, const char* database, in
   return SQLITE_OK;
 }
 
-void make_folder(const std::string& folder) {
+// The page size can only be set before anything is written. A write-ahead log that another process
+// of this host uses stays until it is the last to be opened.
+void set_journal_mode(Connection& connection, const std::string& journal, bool must) {
+  const bool may_stay = journal == "delete" && !must;
+  if (may_stay) connection.set_busy_timeout(0);
   try {
-    create_folders((fs::path(folder) / "checkpoints").string());
-  } catch (const StoreError& error) {
-    throw StoreError(
-        fmt::format("cannot create the store {}: {}, or choose another folder with --store", folder,
-                    error.what()));
+    connection.execute(fmt::format("PRAGMA page_size = 8192; PRAGMA journal_mode = {}", journal));
+  } catch (const sqlite::SqliteError& error) {
+    if (!may_stay || error.code() != SQLITE_BUSY) throw;
   }
-}
-
-bool on_network_file_system(const std::string& folder) {
-  struct statfs facts {};
-  return statfs(folder.c_str(), &facts) == 0 && is_network_file_system(facts.f_type);
+  connection.set_busy_timeout(Connection::kBusySeconds);
 }
 
 Connection open_and_set_up(const std::string& folder) {
-  make_folder(folder);
+  make_store_folder(folder);
   // Two processes that create one store at once would otherwise fail to agree on its journal.
   const FolderLock lock(folder, FolderLock::Wait::yes);
   Connection connection(database_file(folder), folder, Connection::Mode::write);
   checked_version(connection, kMigrations.size());
-  const std::string journal = on_network_file_system(folder) ? "delete" : "wal";
+  if (is_on_network(folder)) share_among_hosts(folder);
+  const std::string journal = is_shared_among_hosts(folder) ? "delete" : "wal";
   Statement current(connection, "PRAGMA journal_mode");
   current.step();
   const bool change = current.text(0) != journal;
   current.reset();
-  // The page size can only be set before anything is written.
-  if (change)
-    connection.execute(fmt::format("PRAGMA page_size = 8192; PRAGMA journal_mode = {}", journal));
+  if (change) set_journal_mode(connection, journal, is_on_network(folder));
   migrate(connection, kMigrations);
   return connection;
 }
@@ -144,30 +139,6 @@ void migrate(const Connection& connection, std::span<const std::string_view> scr
   connection.execute(
       fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, target));
   transaction.commit();
-}
-
-bool is_network_file_system(long type) {
-  // Magic numbers of statfs(2). FUSE is among them for sshfs and the like.
-  constexpr std::array<std::uint32_t, 16> kNetwork{
-      0x6969,      // NFS
-      0x517B,      // SMB
-      0xFE534D42,  // SMB2
-      0xFF534D42,  // CIFS
-      0x01021997,  // 9P
-      0x0BD00BD0,  // Lustre
-      0x47504653,  // GPFS
-      0x5346414F,  // AFS
-      0x6B414653,  // kAFS
-      0x00C36400,  // Ceph
-      0x65735546,  // FUSE
-      0x19830326,  // BeeGFS
-      0xAAD7AAEA,  // PanFS
-      0x7461636F,  // OCFS2
-      0x01161970,  // GFS2
-      0x20030528,  // OrangeFS
-  };
-  return std::find(kNetwork.begin(), kNetwork.end(), static_cast<std::uint32_t>(type)) !=
-         kNetwork.end();
 }
 
 namespace {
@@ -240,7 +211,7 @@ WritingConnection::WritingConnection(const std::string& folder, Durability durab
 }
 
 void WritingConnection::set(Durability durability) {
-  const bool batched = durability == Durability::batched && !on_network_file_system(folder_);
+  const bool batched = durability == Durability::batched && !is_shared_among_hosts(folder_);
   connection_.execute(fmt::format("PRAGMA synchronous = {}", batched ? "NORMAL" : "FULL"));
 }
 

@@ -24,10 +24,6 @@ std::string_view newest_schema_digest();
 /// (store/schema.hpp), and one of which a living process executes a run.
 void migrate(const sqlite::Connection& connection, std::span<const std::string_view> scripts);
 
-/// True for what statfs calls NFS, SMB, Lustre and the like: shared memory between hosts does not
-/// work there, so a write-ahead log would corrupt the store.
-bool is_network_file_system(long type);
-
 sqlite::Connection open_for_reading(const std::string& folder);
 
 /// A connection that writes. It also checkpoints the write-ahead log, under the folder's lock:

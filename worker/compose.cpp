@@ -15,6 +15,7 @@
 #include "engine/models/process_task.hpp"
 #include "settings/run_spec.hpp"
 #include "worker/device.hpp"
+#include "worker/scratch.hpp"
 
 namespace acid {
 namespace {
@@ -48,13 +49,13 @@ bool spare_core(const ComposedRun& run, int cores) {
   return computing * run.spec.threads_per_worker < cores;
 }
 
-void compose_process(ComposedRun& run, int lanes) {
+void compose_process(ComposedRun& run, const json& dataset, int lanes) {
   const TaskSettings& task = run.settings.task;
   RunSpec& spec = run.spec;
   run.memory = std::make_unique<SharedMemory>();
   spec.backend = run.memory.get();
   ProcessTask made = make_process_task(*run.memory, {.model = task.model,
-                                                     .dataset = task.dataset,
+                                                     .dataset = dataset,
                                                      .partition = task.partition,
                                                      .validation = task.validation,
                                                      .batch_size = task.batch_size.value_or(1),
@@ -68,29 +69,30 @@ void compose_process(ComposedRun& run, int lanes) {
   if (!made.warning.empty()) run.remarks.push_back(made.warning);
 }
 
-void compose_objective(ComposedRun& run, int cores, std::optional<int> rank) {
+// `dataset`: the task's, with the paths that are to be read.
+void compose_objective(ComposedRun& run, const json& dataset, int cores, std::optional<int> rank) {
   const TaskSettings& task = run.settings.task;
   const int batch_size = task.batch_size.value_or(1);
   const RunSpec& spec = run.spec;
   run.options.virtual_time.threads = std::min(cores, spec.workers);
   const std::string kind = text(task.dataset, "kind");
   if (const AnalyticEntry* entry = find_analytic(kind)) {
-    const AnalyticEntry::Info info = entry->inspect(task.dataset);
+    const AnalyticEntry::Info info = entry->inspect(dataset);
     if (cheap(*entry, info, batch_size)) run.options.virtual_time.threads = 0;
     for (const std::string& file : info.files)
       run.file_digests.emplace_back(file, sha256_file(file));
-    run.objective = entry->make(task.dataset, spec.workers, batch_size, task.partition,
-                                task.validation, spec.seeds, lanes_of(run, rank));
+    run.objective = entry->make(dataset, spec.workers, batch_size, task.partition, task.validation,
+                                spec.seeds, lanes_of(run, rank));
     return;
   }
   if (find_model(text(task.model, "kind"))->describe != nullptr)
-    return compose_process(run, lanes_of(run, rank));
+    return compose_process(run, dataset, lanes_of(run, rank));
   const DatasetEntry* entry = find_dataset(kind);
   ACID_ASSERT(entry != nullptr, "data set {}", kind);
   choose_blas_core();  // it changes the environment, which reading looks at
   // LibTorch takes as long to load as a data set to read.
   std::future<Dataset> reading =
-      std::async(std::launch::async, [&] { return entry->load(task.dataset); });
+      std::async(std::launch::async, [&] { return entry->load(dataset); });
   ModelRuntime* runtime = nullptr;
   std::exception_ptr missing;
   try {
@@ -141,7 +143,10 @@ std::unique_ptr<ComposedRun> compose(RunSettings settings, int cores, std::optio
                           execution.threads.exchange_threads.value_or(
                               std::clamp(cores - asked.workers, 0, asked.workers / 2))};
   if (execution.cuda) compose_cuda(*run, rank);
-  compose_objective(*run, cores, rank);
+  ScratchCopies copies = ScratchCopies::of_this_process();
+  compose_objective(*run, copies.local(asked.task.dataset), cores, rank);
+  for (auto& [path, digest] : run->file_digests) path = copies.original(path);
+  run->remarks.insert(run->remarks.end(), copies.remarks().begin(), copies.remarks().end());
   add_edges_file(*run, asked.topology);
   return run;
 }

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/processes/share.hpp"
 #include "engine/base/error.hpp"
 #include "store/queries.hpp"
 
@@ -15,6 +16,7 @@ struct ExecutorOptions {
   bool fresh = false;          // from the beginning, even if there are checkpoints
   bool allow_changed = false;  // continue although acid or the data have changed
   bool fail_fast = false;
+  Share share;  // for who chooses the runs; execute() takes them as they are
 };
 
 struct Executed {

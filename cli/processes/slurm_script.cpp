@@ -49,10 +49,15 @@ void add_options(Lines& script, const SlurmJob& job) {
   script.option("ntasks", job.tasks);
   script.option("ntasks-per-node", job.tasks_per_node);
   script.option("cpus-per-task", job.cores_per_task);
-  script.option("output", job.log);
+  script.option("gpus-per-task", job.gpus_per_task);
   script.add("#SBATCH --open-mode=append");
-  script.add("# One job of this name at a time: a second one goes on where the first has stopped.");
-  script.add("#SBATCH --dependency=singleton");
+  if (job.array > 0) {
+    script.add("# The tasks share the runs: each takes what no other has.");
+    script.add(fmt::format("#SBATCH --array=1-{}", job.array));
+  } else {
+    script.add("# One job of this name at a time: a second goes on where the first has stopped.");
+    script.add("#SBATCH --dependency=singleton");
+  }
   script.add("# After the loss of a node the job begins again, from what was saved.");
   script.add("#SBATCH --requeue");
   script.add(fmt::format("# {} s before the time limit, to this script only.", job.save_seconds));
@@ -60,9 +65,54 @@ void add_options(Lines& script, const SlurmJob& job) {
   for (const std::string& line : job.extra) script.add("#SBATCH " + one_line(line));
 }
 
+// A line that the text does not have, to end it in the script.
+std::string end_of(const std::string& text) {
+  std::string end = "END-OF-RECIPE";
+  while (text.find(end) != std::string::npos) end += "-";
+  return end;
+}
+
+// The recipe appears as a whole or not at all, also where several tasks write it at once. head cuts
+// off the newline that a text without one gets here.
+void add_recipe(Lines& script, const SlurmJob& job) {
+  const std::string end = end_of(job.recipe_text);
+  script.add("# The recipe, as it was when this script was written.");
+  script.add(fmt::format("recipe={}", quoted_for_shell(job.recipe)));
+  script.add("mkdir -p \"$(dirname \"$recipe\")\"");
+  script.add(
+      fmt::format("head -c {} >\"$recipe.$SLURM_JOB_ID\" <<'{}'", job.recipe_text.size(), end));
+  script.add(job.recipe_text + (job.recipe_text.ends_with('\n') ? "" : "\n") + end);
+  script.add("mv -f \"$recipe.$SLURM_JOB_ID\" \"$recipe\"");
+}
+
+// Within double quotes of a shell, where variables are still replaced.
+std::string in_double_quotes(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\' || c == '`') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+void add_surroundings(Lines& script, const SlurmJob& job) {
+  if (!job.prologue_file.empty()) {
+    script.add("");
+    script.add(fmt::format("# From {}:", one_line(job.prologue_file)));
+    script.add(job.prologue.substr(0, job.prologue.find_last_not_of('\n') + 1));
+  }
+  if (!job.scratch.empty()) {
+    script.add("");
+    script.add("# Each node reads its own copies of the data files.");
+    script.add(fmt::format("export ACID_SCRATCH={}", in_double_quotes(job.scratch)));
+  }
+}
+
 void add_command(Lines& script, const SlurmJob& job) {
   std::vector<std::string> words;
   for (const std::string& word : job.command) words.push_back(quoted_for_shell(word));
+  if (job.array > 0)
+    words.push_back(fmt::format("--share \"${{SLURM_ARRAY_TASK_ID:-1}}/{}\"", job.array));
   script.add("# SIGTERM makes acid save what runs. This script waits until it has.");
   script.add("told= out_of_time=");
   script.add("tell() { told=yes; [ -z \"$!\" ] || kill -TERM \"$!\"; }");
@@ -83,6 +133,9 @@ std::string slurm_script(const SlurmJob& job) {
                          one_line(job.origin)));
   script.add("# sbatch by hand. Submitting it again goes on with what has not finished.");
   add_options(script, job);
+  script.add("");
+  add_recipe(script, job);
+  add_surroundings(script, job);
   script.add("");
   add_command(script, job);
   script.add("");

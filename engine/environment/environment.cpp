@@ -80,13 +80,27 @@ constexpr std::array kRecordedVariables = {
     "LD_LIBRARY_PATH",     "ACID_TORCH_MODULE",
 };
 
+// The batch job that this process belongs to: {"system", "job", "task": of an array}; null: none.
+nlohmann::json batch_job() {
+  const char* job = std::getenv("SLURM_JOB_ID");
+  if (job == nullptr) return nullptr;
+  const char* array = std::getenv("SLURM_ARRAY_JOB_ID");
+  const char* task = std::getenv("SLURM_ARRAY_TASK_ID");
+  nlohmann::json batch{{"system", "slurm"}, {"job", array == nullptr ? job : array}};
+  if (task != nullptr) batch["task"] = std::atoi(task);
+  return batch;
+}
+
 }  // namespace
 
 int usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
+  const int cores = std::max(1, CPU_COUNT(&set));
+  // Some clusters do not bind a job to the cores that it got.
+  const char* got = std::getenv("SLURM_CPUS_ON_NODE");
+  return got == nullptr ? cores : std::clamp(std::atoi(got), 1, cores);
 }
 
 nlohmann::json own_programs() {
@@ -102,7 +116,7 @@ nlohmann::json environment(const std::string& command_line) {
   nlohmann::json variables = nlohmann::json::object();
   for (const char* name : kRecordedVariables)
     if (const char* value = std::getenv(name)) variables[name] = value;
-  return {
+  nlohmann::json all{
       {"acid_version", build.version},
       {"git_commit", build.commit},
       {"git_dirty", build.dirty},
@@ -119,6 +133,8 @@ nlohmann::json environment(const std::string& command_line) {
       {"memory_bytes", static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE)},
       {"variables", variables},
       {"command_line", command_line}};
+  if (const nlohmann::json job = batch_job(); !job.is_null()) all["batch"] = job;
+  return all;
 }
 
 }  // namespace acid

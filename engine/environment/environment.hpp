@@ -5,7 +5,7 @@
 
 namespace acid {
 
-/// Cores this process may run on.
+/// Cores this process may run on; in a job of Slurm at most those that the job got.
 int usable_cores();
 
 /// The identity of each of acid's own programs and modules in this process, by file name: the build

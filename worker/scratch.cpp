@@ -1,0 +1,103 @@
+#include "worker/scratch.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <numeric>
+#include <stdexcept>
+
+#include "engine/base/digest.hpp"
+#include "recipes/path_fields.hpp"
+
+namespace acid {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string stamp_of(const std::string& path) {
+  struct stat facts {};
+  if (stat(path.c_str(), &facts) != 0) return {};
+  return fmt::format("{}:{}:{}.{}\n", path, facts.st_size, facts.st_mtim.tv_sec,
+                     facts.st_mtim.tv_nsec);
+}
+
+// The file, or the folder with all in it, as it is now. What it holds is digested when it is read,
+// as without a copy.
+std::string version_of(const std::string& path) {
+  if (!fs::is_directory(path)) return stamp_of(path);
+  std::vector<std::string> stamps;
+  for (const auto& entry : fs::recursive_directory_iterator(path))
+    stamps.push_back(stamp_of(entry.path()));
+  std::ranges::sort(stamps);
+  return path + "\n" + std::accumulate(stamps.begin(), stamps.end(), std::string());
+}
+
+/// A lock among the processes of this host; goes when its holder dies.
+class HostLock {
+ public:
+  explicit HostLock(const std::string& file)
+      : descriptor_(open(file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
+    if (descriptor_ < 0 || flock(descriptor_, LOCK_EX) != 0)
+      throw std::runtime_error(fmt::format("no lock in {}", file));
+  }
+  ~HostLock() { close(descriptor_); }
+  HostLock(const HostLock&) = delete;
+  HostLock& operator=(const HostLock&) = delete;
+
+ private:
+  const int descriptor_;
+};
+
+// The copy appears as a whole or not at all.
+void copy_whole(const std::string& from, const std::string& to) {
+  const std::string unfinished = to + ".new";
+  fs::remove_all(unfinished);  // left by a process that was killed
+  fs::create_directories(unfinished);
+  fs::copy(from, fs::path(unfinished) / fs::path(from).filename(),
+           fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+  fs::rename(unfinished, to);
+}
+
+}  // namespace
+
+ScratchCopies ScratchCopies::of_this_process() {
+  const char* folder = std::getenv("ACID_SCRATCH");
+  return ScratchCopies(folder == nullptr ? "" : folder);
+}
+
+nlohmann::json ScratchCopies::local(const nlohmann::json& dataset) {
+  if (folder_.empty()) return dataset;
+  nlohmann::json settings{{"task", {{"dataset", dataset}}}};
+  for_each_path(settings, [&](nlohmann::json& path) {
+    const auto original = fs::absolute(path.get<std::string>()).lexically_normal().string();
+    if (!fs::exists(original)) return;  // the reader says what is wrong
+    try {
+      const std::string folder =
+          fmt::format("{}/acid-{}", folder_, sha256_hex(version_of(original)).substr(0, 16));
+      const std::string copy = fs::path(folder) / fs::path(original).filename();
+      fs::create_directories(folder_);
+      const HostLock alone(folder + ".lock");
+      if (!fs::exists(folder)) copy_whole(original, folder);
+      copies_.emplace_back(copy, path.get<std::string>());
+      path = copy;
+    } catch (const std::exception& error) {
+      remarks_.push_back(fmt::format("{} is read where it is, since it cannot be copied to {}: {}",
+                                     original, folder_, error.what()));
+    }
+  });
+  return settings["task"]["dataset"];
+}
+
+std::string ScratchCopies::original(const std::string& path) const {
+  for (const auto& [copy, original] : copies_)
+    if (path.starts_with(copy)) return original + path.substr(copy.size());
+  return path;
+}
+
+}  // namespace acid
