@@ -86,7 +86,8 @@ void refuse_placement(const MpiSettings& mpi) {
 // Requests what the largest of the runs needs, since they run one after another, or --jobs of them.
 void size_job(SlurmJob& job, const SubmitOptions& options, const Plan& plan) {
   for (const PlannedRun& run : plan.runs) {
-    const ExecutionSettings execution = settings_from(run.settings).execution;
+    const RunSettings settings = settings_from(run.settings);
+    const ExecutionSettings& execution = settings.execution;
     int at_once = 1;  // gradients in one task
     if (execution.mpi) {
       refuse_placement(*execution.mpi);
@@ -96,9 +97,10 @@ void size_job(SlurmJob& job, const SubmitOptions& options, const Plan& plan) {
             "one; use --array for several at a time");
       job.tasks = std::max(job.tasks, run.workers);
       job.tasks_per_node = execution.mpi->processes_per_host.value_or(job.tasks_per_node);
-    } else {
-      at_once =
-          execution.entry().simulates ? std::min(run.workers, kMostCoresOfSimulation) : run.workers;
+    } else if (!execution.entry().simulates) {
+      at_once = run.workers;
+    } else if (!settings.task.model.is_null()) {  // else gradients are too cheap for more cores
+      at_once = std::min(run.workers, kMostCoresOfSimulation);
     }
     if (execution.cuda) job.gpus_per_task = std::max(job.gpus_per_task, 1);
     job.cores_per_task =

@@ -1,3 +1,5 @@
+#include "store/hosts.hpp"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -16,7 +18,6 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/folders.hpp"
-#include "store/lock_trust.hpp"
 
 namespace acid {
 namespace {

@@ -13,18 +13,19 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kColumns = 100;
+constexpr int kLineColumns = 100;
 
 void print_text(const std::string& folder, const std::vector<StoreFinding>& findings,
                 const std::vector<std::string>& repaired) {
   for (const std::string& line : repaired)
-    print_data(fmt::format("repaired  {}\n", wrapped(line, kColumns - 10, "          ")));
+    print_data(fmt::format("repaired  {}\n", wrapped(line, kLineColumns - 10, "          ")));
   bool repairable = false;
   for (const StoreFinding& finding : findings) {
-    print_data(fmt::format("wrong     {}\n", wrapped(finding.what, kColumns - 10, "          ")));
+    print_data(
+        fmt::format("wrong     {}\n", wrapped(finding.what, kLineColumns - 10, "          ")));
     if (!finding.remedy.empty())
       print_data(
-          fmt::format("          {}\n", wrapped(finding.remedy, kColumns - 10, "          ")));
+          fmt::format("          {}\n", wrapped(finding.remedy, kLineColumns - 10, "          ")));
     repairable = repairable || finding.repairable;
   }
   if (findings.empty())

@@ -52,6 +52,15 @@ std::optional<Share> read_share(std::string_view text) {
 
 }  // namespace
 
+// Parts that are done early take from different others, so that they do not all take the same run.
+std::vector<RunSummary> Share::ordered(const std::vector<RunSummary>& runs) const {
+  std::vector<RunSummary> all;
+  for (std::size_t next = 0; next < (others ? parts : 1); ++next)
+    for (std::size_t k = (part - 1 + next) % parts; k < runs.size(); k += parts)
+      if (!done.contains(runs[k].id)) all.push_back(runs[k]);
+  return all;
+}
+
 void ShareOptions::add_to(CLI::App& command) {
   auto* option =
       command
