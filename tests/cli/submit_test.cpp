@@ -1,6 +1,8 @@
 // `acid submit`: the batch script that it writes, and its handling of sbatch's answers.
 #include <cstdlib>
 #include <filesystem>
+#include <tuple>
+#include <vector>
 
 #include "tests/cli/scripted_worker.hpp"
 
@@ -14,7 +16,9 @@ namespace {
 /// A folder with recipes, and an sbatch that answers as `script` says. With an empty script there
 /// is no sbatch.
 struct Login : ScriptedWorker {
-  explicit Login(const std::string& script = "cp \"$2\" taken; echo \"4711;cluster\"\n")
+  explicit Login(const std::string& script =
+                     "for script; do :; done; echo \"$@\" > asked; cp \"$script\" taken; echo "
+                     "\"4711;cluster\"\n")
       : ScriptedWorker("exit 1\n") {
     fs::create_directory(path("bin"));
     if (!script.empty()) write_program("bin/sbatch", "#!/bin/sh\nPATH=/usr/bin:/bin\n" + script);
@@ -45,22 +49,92 @@ struct Login : ScriptedWorker {
 
 }  // namespace
 
-TEST_CASE("submit --dry-run prints the script of a job with a task per worker, and does nothing") {
+TEST_CASE("submit --dry-run prints a script that holds all the job needs, and does nothing") {
   const Login login;
   const std::string script = login.script();
   CHECK_THAT(script, StartsWith("#!/bin/bash\n"));
   for (const char* line :
-       {"#SBATCH --ntasks=2\n", "#SBATCH --cpus-per-task=1\n", "#SBATCH --dependency=singleton\n",
-        "#SBATCH --open-mode=append\n", "#SBATCH --requeue\n", "#SBATCH --signal=B:USR1@120\n",
-        " --driver mpi &\n"})
+       {"#SBATCH --ntasks=1\n", "#SBATCH --cpus-per-task=1\n", "#SBATCH --dependency=singleton\n",
+        "#SBATCH --open-mode=append\n", "#SBATCH --requeue\n", "#SBATCH --signal=B:USR1@120\n"})
     CHECK_THAT(script, ContainsSubstring(line));
+  CHECK_THAT(script, ContainsSubstring(kOneRun));  // the recipe itself
   CHECK_THAT(script,
              ContainsSubstring(std::string(BINARY_ROOT) + "/acid run " + login.path("acid-store")));
   CHECK_THAT(script, ContainsSubstring("--copy-of " + login.path("one.toml")));
-  CHECK_THAT(script, !ContainsSubstring("--time"));
-  CHECK_THAT(script, !ContainsSubstring("scontrol"));
+  for (const char* absent : {"--time", "scontrol", "--array", "--share", "--driver", "--gpus"})
+    CHECK_THAT(script, !ContainsSubstring(absent));
   CHECK_FALSE(login.has("acid-store"));
   CHECK_FALSE(login.has("taken"));
+}
+
+TEST_CASE("the printed script runs as it is, with the recipe's text to the letter") {
+  const Login login;
+  // Without a newline at the end, and with the word that ends the text in the script.
+  const std::string recipe = std::string(kOneRun) + "# END-OF-RECIPE\n#\n# the end";
+  login.write("one.toml", recipe);
+  std::string script = login.script({"--set", "budget.gradients=50"});
+  login.write("one.toml", "this is no recipe any more");
+  const std::string path = login.write_program("script.sh", script);
+  const std::string command = "cd " + login.path() + " && SLURM_JOB_ID=7 " + path + " > words 2>&1";
+  REQUIRE(std::system(("ACID_WORKER= /bin/bash -c '" + command + "'").c_str()) == 0);
+  INFO(login.read("words"));
+  CHECK(login.read(login.submitted(".toml").substr(login.path().size() + 1)) == recipe);
+  const auto runs = login.told({"list"})["runs"];
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0]["state"] == "finished");
+  CHECK(runs[0]["driver"] == "virtual");
+}
+
+TEST_CASE("the tasks of an array share the runs, and wait for no job of the same name") {
+  const Login login;
+  const std::string script = login.script({"--array", "4"});
+  CHECK_THAT(script, ContainsSubstring("#SBATCH --array=1-4\n") &&
+                         ContainsSubstring(" --share \"${SLURM_ARRAY_TASK_ID:-1}/4\" &\n") &&
+                         !ContainsSubstring("singleton"));
+  const Result result = login.submit({"--array", "4"});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  CHECK_THAT(login.read("asked"), ContainsSubstring(".%A_%a.log "));
+  CHECK_THAT(result.err,
+             ContainsSubstring("1 run, shared by 4 tasks") && ContainsSubstring(".4711_*.log"));
+  CHECK(login.has("acid-store/shared-among-hosts"));  // several nodes may write to it
+  check_refused(login.submit({"--array", "0"}), {"--array"});
+}
+
+TEST_CASE("a job asks for the cores and GPUs that its runs use") {
+  const Login login;
+  // Simulated gradients of models are computed side by side, as many as the node has cores for.
+  const std::vector<std::string> model{"--set", "task.dataset={kind=\"gaussian-mixture\"}",
+                                       "--set", "task.model={kind=\"mlp\",hidden=[4]}",
+                                       "--set", "task.batch_size=4",
+                                       "--set", "workers.count=40"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), model.begin(), model.end());
+    return login.script(more);
+  };
+  CHECK_THAT(with({}), ContainsSubstring("#SBATCH --cpus-per-task=16\n"));
+  CHECK_THAT(with({"--cores", "20"}), ContainsSubstring("#SBATCH --cpus-per-task=20\n"));
+  CHECK_THAT(with({"--jobs", "3"}), ContainsSubstring("#SBATCH --cpus-per-task=48\n") &&
+                                        ContainsSubstring(" --jobs 3 &\n"));
+  CHECK_THAT(with({"--driver", "mpi"}), ContainsSubstring("#SBATCH --ntasks=40\n"));
+  CHECK_THAT(login.script({"--jobs", "3"}), ContainsSubstring("#SBATCH --cpus-per-task=3\n"));
+  CHECK_THAT(login.script({"--gpus", "2"}), ContainsSubstring("#SBATCH --gpus-per-task=2\n"));
+  CHECK_THAT(login.script({"--driver", "mpi", "--set", "execution.device=cuda"}),
+             ContainsSubstring("#SBATCH --ntasks=2\n") &&
+                 ContainsSubstring("#SBATCH --gpus-per-task=1\n"));
+  check_refused(login.submit({"--driver", "mpi", "--jobs", "2"}), {"--jobs", "--array"});
+}
+
+TEST_CASE("a job executes a prologue, and names a folder for copies of data files") {
+  const Login login;
+  login.write("modules", "module load openmpi\n. venv/bin/activate\n\n");
+  const std::string script =
+      login.script({"--prologue", "modules", "--scratch", "$TMPDIR/a \"b\""});
+  CHECK_THAT(script, ContainsSubstring("# From modules:\nmodule load openmpi\n. venv/bin/activate\n"
+                                       "\n# Each node"));
+  CHECK_THAT(script, ContainsSubstring("export ACID_SCRATCH=\"$TMPDIR/a \\\"b\\\"\"\n"));
+  CHECK(script.find("module load") < script.find("/acid run"));
+  check_refused(login.submit({"--prologue", "none"}), {"none", "module load"});
 }
 
 TEST_CASE("options of submit become options of the job, those for sbatch last") {
@@ -74,6 +148,9 @@ TEST_CASE("options of submit become options of the job, those for sbatch last") 
         "#SBATCH --nodes=2\n", "#SBATCH --signal=B:USR1@300\n", "scontrol requeue",
         "#SBATCH --qos=high --mem=4G\n#SBATCH --mail-type=END\n", " --allow-changed &\n"})
     CHECK_THAT(script, ContainsSubstring(line));
+  CHECK_THAT(login.script({"--driver", "mpi"}),
+             ContainsSubstring("#SBATCH --ntasks=2\n#SBATCH --cpus-per-task=1\n") &&
+                 ContainsSubstring(" --driver mpi &\n"));
   // Drivers of one process ask for one task, with a core for each thread.
   CHECK_THAT(login.script({"--driver", "threads", "--set", "workers.count=6"}),
              ContainsSubstring("#SBATCH --ntasks=1\n#SBATCH --cpus-per-task=6\n") &&
@@ -82,18 +159,19 @@ TEST_CASE("options of submit become options of the job, those for sbatch last") 
              ContainsSubstring("#SBATCH --ntasks=1\n") &&
                  ContainsSubstring(" --set execution.driver=threads &\n"));
   // Where the workers run is left to Slurm, how many on a node is not.
-  CHECK_THAT(login.script({"--set", "execution.mpi.processes_per_host=1"}),
+  CHECK_THAT(login.script({"--driver", "mpi", "--set", "execution.mpi.processes_per_host=1"}),
              ContainsSubstring("#SBATCH --ntasks=2\n#SBATCH --ntasks-per-node=1\n"));
   for (const std::string setting :
        {"execution.mpi.hosts=[\"a\", \"b\"]", "execution.mpi.hostfile=\"f\"",
         "execution.mpi.launcher=\"none\""})
-    check_refused(login.submit({"--set", setting}), {setting.substr(0, setting.find('='))});
+    check_refused(login.submit({"--driver", "mpi", "--set", setting}),
+                  {setting.substr(0, setting.find('='))});
   check_refused(login.submit({"--set", "workers.count=0"}), {});
   CHECK_FALSE(login.has("taken"));
   CHECK_FALSE(login.has("acid-store"));
 }
 
-TEST_CASE("submit keeps script and recipe, plans the runs, and prints the job's number") {
+TEST_CASE("submit keeps the script, plans the runs, and prints the job's number") {
   const Login login;
   const Result result = login.submit({"--set", "optimizer.learning_rate=0.03"});
   INFO(result.err);
@@ -103,17 +181,11 @@ TEST_CASE("submit keeps script and recipe, plans the runs, and prints the job's 
     CHECK_THAT(result.err, ContainsSubstring(part));
   CHECK(login.read("taken") == login.script({"--set", "optimizer.learning_rate=0.03"}));
 
-  fs::remove(login.path("one.toml"));  // the job has its own copy
-  const std::string recipe = login.submitted(".toml");
-  CHECK_THAT(login.read("taken"), ContainsSubstring(recipe));
+  CHECK_THAT(login.read("asked"), ContainsSubstring(".%j.log "));
   const auto runs = login.told({"list"})["runs"];
   REQUIRE(runs.size() == 1);
   CHECK(runs[0]["state"] == "planned");
-  CHECK(runs[0]["driver"] == "mpi");
-  const auto plan = login.call({"plan", recipe, "--copy-of", login.path("one.toml"), "--driver",
-                                "mpi", "--set", "optimizer.learning_rate=0.03", "--json"});
-  INFO(plan.err);
-  CHECK(plan.json()["runs"][0]["id"] == runs[0]["id"]);
+  CHECK(runs[0]["driver"] == "virtual");
 }
 
 TEST_CASE("the script does what it says: it passes signals on and waits for acid") {
@@ -169,4 +241,47 @@ algorithms = ["ad-psgd"]
   check_refused(folder.call({"plan", "elsewhere/copy.toml", "--json"}), {});
   CHECK(folder.done({"plan", "elsewhere/copy.toml", "--copy-of", "data/original.toml", "--json"})
             .out == original);
+}
+
+TEST_CASE("with ACID_SCRATCH a run reads copies of its data files, and records the files") {
+  const Folder folder;
+  fs::create_directories(folder.path("data"));
+  folder.write("data/points.txt", "1 1:0.5 2:1\n-1 1:-0.5 2:-1\n1 1:0.25\n-1 2:-2\n");
+  folder.write("one.toml", R"(
+task.dataset = { kind = "logistic", path = "data/points.txt" }
+task.batch_size = 2
+workers.count = 2
+budget.gradients = 10
+algorithms = ["ad-psgd"]
+)");
+  const auto run_in = [&](const std::string& store, const std::string& scratch) {
+    const Result result =
+        folder.call({"run", "one.toml", "--store", store}, {"ACID_SCRATCH=" + scratch});
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+    auto shown = folder.told({"show", "@latest", "--store", store});
+    return std::tuple(shown["digests"], shown["file_digests"], shown["log"]);
+  };
+  const auto alone = run_in("alone", "");
+  const auto copied = run_in("copied", folder.path("scratch"));
+  CHECK(copied == alone);
+  const auto copies = [&] {
+    std::vector<std::string> files;
+    for (const auto& entry : fs::recursive_directory_iterator(folder.path("scratch")))
+      if (entry.path().filename() == "points.txt") files.push_back(entry.path());
+    return files;
+  };
+  REQUIRE(copies().size() == 1);
+  const auto made = fs::last_write_time(copies()[0]);
+  run_in("again", folder.path("scratch"));
+  CHECK(copies().size() == 1);
+  CHECK(fs::last_write_time(copies()[0]) == made);
+  // A file that has changed gets another copy.
+  folder.write("data/points.txt", "1 1:0.5 2:1\n-1 1:-0.5 2:-1\n1 1:0.25\n-1 2:-3.5\n");
+  CHECK(std::get<0>(run_in("changed", folder.path("scratch"))) != std::get<0>(alone));
+  CHECK(copies().size() == 2);
+  // Where nothing can be copied the file itself is read, and the log says so.
+  folder.write("no-folder", "");
+  const auto elsewhere = run_in("elsewhere", folder.path("no-folder"));
+  CHECK_THAT(std::get<2>(elsewhere).dump(), ContainsSubstring("is read where it is"));
 }

@@ -1,9 +1,12 @@
 // Several processes and one store, and a store that is moved elsewhere.
 #include <signal.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "store/sqlite.hpp"
 #include "tests/catch.hpp"
@@ -76,6 +79,49 @@ TEST_CASE("two acids run different recipes in one store side by side, and share 
     bench.check_sound();
     if (same) check_one_attempt_each(bench);
   }
+}
+
+// ACID_SHARING_ROUNDS rounds, 1 if it is not set; ACID_SHARING_SEED draws other kills.
+TEST_CASE("four acids share one recipe's runs while they and their workers are killed") {
+  const auto number = [](const char* name, int fallback) {
+    const char* const text = std::getenv(name);
+    return text == nullptr ? fallback : std::atoi(text);
+  };
+  const int rounds = number("ACID_SHARING_ROUNDS", 1);
+  std::mt19937 random(static_cast<unsigned>(number("ACID_SHARING_SEED", 1)));
+  const auto expected = uninterrupted(many_recipe());
+  int kills = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const Bench bench(many_recipe());
+    // Half of the rounds say how the runs are divided, half leave it to the processes.
+    std::vector<std::unique_ptr<Running>> acids;
+    const auto start = [&](int part) {
+      std::vector<std::string> options;
+      if (round % 2 == 0) options = {"--share", std::to_string(part + 1) + "/4"};
+      acids.push_back(std::make_unique<Running>(bench.start(options)));
+    };
+    for (int part = 0; part < 4; ++part) start(part);
+    for (int kill_number = 0; kill_number < 6; ++kill_number) {
+      sleep_seconds(0.05 + 0.001 * static_cast<double>(random() % 400));
+      const auto processes = random() % 2 == 0 ? bench.workers() : bench.processes();
+      if (processes.empty()) continue;
+      kill(processes[random() % processes.size()], SIGKILL);
+      ++kills;
+    }
+    for (auto& acid : acids) wait_at_most(bench, *acid, kPatienceSeconds);
+    REQUIRE(bench.falls_silent(kPatienceSeconds));
+    const Result end = bench.done();  // what is left if all four were killed
+    INFO("round " << round << ", " << end.err);
+    bench.check_sound();
+    CHECK(difference(expected, bench.kept()) == "");
+    for (const auto& run : bench.runs()) {
+      int finished = 0;
+      const auto shown = bench.shown(run["id"]);
+      for (const auto& attempt : shown["attempts"]) finished += attempt["outcome"] == "finished";
+      CHECK(finished == 1);
+    }
+  }
+  WARN(kills << " kills in " << rounds << " rounds");
 }
 
 TEST_CASE("a store that was copied elsewhere goes on there, and the original here") {

@@ -300,15 +300,6 @@ TEST_CASE("a store in a folder that cannot be written can be read, and says why 
   chmod(temp.store().c_str(), 0755);
 }
 
-TEST_CASE("network file systems are recognised") {
-  for (const long type : {0x6969L, 0x517BL, 0xFF534D42L, 0x01021997L, 0x0BD00BD0L, 0x65735546L})
-    CHECK(is_network_file_system(type));
-  // A type with the top bit set, as a 32-bit system would give it.
-  CHECK(is_network_file_system(static_cast<std::int32_t>(0xFF534D42)));
-  for (const long type : {0xEF53L, 0x58465342L, 0x9123683EL, 0x01021994L, 0x794C7630L})
-    CHECK_FALSE(is_network_file_system(type));
-}
-
 TEST_CASE("a journal that a killed writer left is undone before reading") {
   ScratchFolder temp;
   fs::create_directories(temp.path() + "/left");
