@@ -17,6 +17,7 @@
 #include "engine/base/module.hpp"
 #include "engine/base/names.hpp"
 #include "settings/run_settings.hpp"
+#include "store/hosts.hpp"
 
 namespace acid {
 namespace {
@@ -215,6 +216,7 @@ Exit submit(const Session& session, SubmitOptions& options) {
     return Exit::ok;
   }
   worker_program();  // without it the job would fail, but much later
+  if (job.array > 0) share_among_hosts(files.store);
   // From now on the runs can be listed and watched.
   Store(files.store, Store::Access::write)
       .add_experiment(experiment_record(plan, session.command_line),

@@ -57,7 +57,7 @@ TEST_CASE("submit --dry-run prints a script that holds all the job needs, and do
        {"#SBATCH --ntasks=1\n", "#SBATCH --cpus-per-task=1\n", "#SBATCH --dependency=singleton\n",
         "#SBATCH --open-mode=append\n", "#SBATCH --requeue\n", "#SBATCH --signal=B:USR1@120\n"})
     CHECK_THAT(script, ContainsSubstring(line));
-  CHECK_THAT(script, ContainsSubstring(kOneRun));  // the recipe itself
+  CHECK_THAT(script, ContainsSubstring(acid::test::kOneRun));  // the recipe itself
   CHECK_THAT(script,
              ContainsSubstring(std::string(BINARY_ROOT) + "/acid run " + login.path("acid-store")));
   CHECK_THAT(script, ContainsSubstring("--copy-of " + login.path("one.toml")));
@@ -70,7 +70,7 @@ TEST_CASE("submit --dry-run prints a script that holds all the job needs, and do
 TEST_CASE("the printed script runs as it is, with the recipe's text to the letter") {
   const Login login;
   // Without a newline at the end, and with the word that ends the text in the script.
-  const std::string recipe = std::string(kOneRun) + "# END-OF-RECIPE\n#\n# the end";
+  const std::string recipe = std::string(acid::test::kOneRun) + "# END-OF-RECIPE\n#\n# the end";
   login.write("one.toml", recipe);
   std::string script = login.script({"--set", "budget.gradients=50"});
   login.write("one.toml", "this is no recipe any more");
