@@ -26,15 +26,25 @@ void for_each_field(const FieldTable& table, nlohmann::json& options, const Visi
     if (kind.name == options.at("kind").get<std::string>()) visit_all(kind.fields);
 }
 
+void visit_paths(const FieldTable& table, nlohmann::json& options,
+                 const std::function<void(nlohmann::json& path)>& visit) {
+  for_each_field(table, options, [&](nlohmann::json& in, const Field& field) {
+    if (field.type != FieldType::file && field.type != FieldType::edges) return;
+    const auto value = in.find(std::string(field.name));
+    if (value != in.end() && value->is_string()) visit(*value);
+  });
+}
+
 }  // namespace
 
 void for_each_path(nlohmann::json& settings,
                    const std::function<void(nlohmann::json& path)>& visit) {
-  for_each_field(run_table(), settings, [&](nlohmann::json& options, const Field& field) {
-    if (field.type != FieldType::file && field.type != FieldType::edges) return;
-    const auto value = options.find(std::string(field.name));
-    if (value != options.end() && value->is_string()) visit(*value);
-  });
+  visit_paths(run_table(), settings, visit);
+}
+
+void for_each_data_path(nlohmann::json& dataset,
+                        const std::function<void(nlohmann::json& path)>& visit) {
+  visit_paths(*run_table().find("task")->table->find("dataset")->table, dataset, visit);
 }
 
 void forget_placement(nlohmann::json& settings) {

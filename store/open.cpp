@@ -181,7 +181,9 @@ Connection open_for_reading(const std::string& folder) {
   const bool log_is_empty = size_of(folder, file + "-wal") == 0;
   const bool immutable =
       access(folder.c_str(), W_OK) != 0 && !fs::exists(file + "-shm", error) && log_is_empty;
-  const auto mode = immutable ? Connection::Mode::immutable : Connection::Mode::read;
+  const auto mode = immutable                       ? Connection::Mode::immutable
+                    : is_shared_among_hosts(folder) ? Connection::Mode::read_and_undo
+                                                    : Connection::Mode::read;
   constexpr int kAttempts = 3;  // each time, another process may be killed meanwhile
   for (int attempt = 1; attempt <= kAttempts; ++attempt) try {
       checked_version(Connection(file, folder, mode), kMigrations.size());

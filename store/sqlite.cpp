@@ -90,8 +90,9 @@ Connection::Connection(const std::string& file, std::string place, Mode mode)
     else
       uri += c;
   if (mode == Mode::immutable) uri += "?immutable=1";
-  const int access =
-      mode == Mode::write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+  const int access = mode == Mode::write           ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+                     : mode == Mode::read_and_undo ? SQLITE_OPEN_READWRITE
+                                                   : SQLITE_OPEN_READONLY;
   sqlite3* handle = nullptr;
   // NOMUTEX: a connection is used by one thread at a time.
   const int code = sqlite3_open_v2(uri.c_str(), &handle,
@@ -109,6 +110,7 @@ Connection::Connection(const std::string& file, std::string place, Mode mode)
   execute(
       "PRAGMA wal_autocheckpoint = 0; PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON;"
       "PRAGMA temp_store = MEMORY;");
+  if (mode == Mode::read_and_undo) execute("PRAGMA query_only = ON");
 }
 
 void Connection::set_busy_timeout(double seconds) {

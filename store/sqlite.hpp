@@ -52,9 +52,11 @@ class StoreGone : public StoreError {
 class Connection {
  public:
   enum class Mode {
-    read,       // the file must exist
-    immutable,  // as read, on a read-only medium: no locks, no files beside it
-    write,      // created when absent
+    read,           // the file must exist
+    read_and_undo,  // as read; undoes what a writer had begun that was killed meanwhile, as readers
+                    // of a database without a write-ahead log must, if the file can be written
+    immutable,      // as read, on a read-only medium: no locks, no files beside it
+    write,          // created when absent
   };
   /// `place` is what messages call the store. Waits for locks as long as kBusySeconds. Never
   /// checkpoints a write-ahead log of its own accord, not even when closed.

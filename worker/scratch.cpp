@@ -73,8 +73,8 @@ ScratchCopies ScratchCopies::of_this_process() {
 
 nlohmann::json ScratchCopies::local(const nlohmann::json& dataset) {
   if (folder_.empty()) return dataset;
-  nlohmann::json settings{{"task", {{"dataset", dataset}}}};
-  for_each_path(settings, [&](nlohmann::json& path) {
+  nlohmann::json local = dataset;
+  for_each_data_path(local, [&](nlohmann::json& path) {
     const auto original = fs::absolute(path.get<std::string>()).lexically_normal().string();
     if (!fs::exists(original)) return;  // the reader says what is wrong
     try {
@@ -91,7 +91,7 @@ nlohmann::json ScratchCopies::local(const nlohmann::json& dataset) {
                                      original, folder_, error.what()));
     }
   });
-  return settings["task"]["dataset"];
+  return local;
 }
 
 std::string ScratchCopies::original(const std::string& path) const {

@@ -87,7 +87,7 @@ nlohmann::json batch_job() {
   const char* array = std::getenv("SLURM_ARRAY_JOB_ID");
   const char* task = std::getenv("SLURM_ARRAY_TASK_ID");
   nlohmann::json batch{{"system", "slurm"}, {"job", array == nullptr ? job : array}};
-  if (task != nullptr) batch["task"] = std::atoi(task);
+  if (task != nullptr) batch.emplace("task", std::atoi(task));
   return batch;
 }
 

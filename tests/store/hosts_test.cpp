@@ -1,11 +1,16 @@
 // A store that several hosts write to.
 #include "store/hosts.hpp"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "store/impl.hpp"
+#include "store/queries.hpp"
 #include "tests/catch.hpp"
-#include "tests/scratch.hpp"
+#include "tests/store/story.hpp"
 
 using namespace acid;
 namespace fs = std::filesystem;
@@ -53,6 +58,33 @@ TEST_CASE("a store that hosts share has no write-ahead log, and stays so") {
   CHECK(journal_of(used) == "delete");
   fs::remove(used + "/shared-among-hosts");  // as the manual says
   CHECK(journal_of(used) == "wal");
+}
+
+TEST_CASE("readers of a shared store undo what a killed writer had begun, also those at work") {
+  const test::ScratchFolder temp;
+  share_among_hosts(temp.store());
+  Store(temp.store(), Store::Access::write)
+      .add_experiment(test::make_experiment("e"), {test::make_run(1)});
+  const Store reader(temp.store(), Store::Access::read);
+  REQUIRE(list_runs(reader).size() == 1);
+  const pid_t writer = fork();
+  if (writer == 0) {
+    const sqlite::Connection connection(temp.store() + "/store.db", "here",
+                                        sqlite::Connection::Mode::write);
+    connection.execute(
+        "PRAGMA cache_size = 1; BEGIN IMMEDIATE; DELETE FROM experiment_runs; DELETE FROM runs;"
+        "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 500)"
+        " INSERT INTO experiments (id, name, recipe_path, recipe_text, recipe_digest, overrides,"
+        " command_line, created) SELECT k, k, '', hex(randomblob(500)), '', '', '', '' FROM n");
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  REQUIRE(waitpid(writer, &status, 0) == writer);
+  REQUIRE(WIFSIGNALED(status));
+  REQUIRE(fs::exists(temp.store() + "/store.db-journal"));
+  CHECK(list_runs(reader).size() == 1);
+  CHECK_FALSE(fs::exists(temp.store() + "/store.db-journal"));
+  CHECK_THROWS_AS(reader.impl().connection().execute("DELETE FROM runs"), StoreError);
 }
 
 TEST_CASE("mounts that keep file locks to each host are told from others") {
