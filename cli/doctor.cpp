@@ -18,6 +18,7 @@
 #include "engine/language/emitter.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
+#include "store/hosts.hpp"
 
 namespace acid {
 namespace {
@@ -105,13 +106,20 @@ void check_store(std::vector<Check>& checks, const std::string& folder) {
   constexpr double kComfortable = 1e9;
   const auto free_bytes = static_cast<double>(file_system.free_bytes);
   const bool roomy = free_bytes >= kComfortable;
+  const std::string why = why_locks_fail(folder);
+  const std::string advice =
+      !why.empty() ? fmt::format(
+                         "only one host may write to it, because {}; 'acid run --share' "
+                         "gives each part a store of its own there",
+                         why)
+      : file_system.network ? "several hosts may write to it; recording is slower than on a local "
+                              "disk"
+      : roomy               ? ""
+                            : "little room: a run that fills the disk stops";
   checks.push_back(
-      {"store", !file_system.network && roomy,
+      {"store", !file_system.network && roomy && why.empty(),
        fmt::format("{} on {}, {} free", folder, file_system.type, format_bytes(free_bytes)),
-       file_system.network ? "on a network file system recording is slower and only "
-                             "one host should write; name a local folder with --store"
-       : roomy             ? ""
-                           : "little room: a run that fills the disk stops"});
+       advice});
 }
 
 std::string text_of(const std::vector<Check>& checks, bool colour) {

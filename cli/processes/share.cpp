@@ -15,13 +15,12 @@
 
 #include "cli/terminal/session.hpp"
 #include "engine/base/folders.hpp"
+#include "store/merge.hpp"
 
 namespace acid {
 namespace {
 
 namespace fs = std::filesystem;
-
-void merge_stores(const std::string&, const std::vector<std::string>&) { throw Error("no merge"); }
 
 // A merging that has not been touched for so long was killed.
 constexpr std::chrono::minutes kLongestMerging(10);
@@ -132,7 +131,8 @@ void PartStore::end() {
                     "{} does it",
                     share_.parts, by_hand));
   close(descriptor);
-  merge_stores(store_, folders);
+  Store target(store_, Store::Access::write);
+  merge_stores(target, folders, {});
   say(fmt::format("all {} parts have ended and are merged into {}", share_.parts, store_));
   fs::remove_all(base_, ignored);
 }
