@@ -7,13 +7,12 @@
 
 #include "engine/base/names.hpp"
 #include "recipes/plan.hpp"
+#include "recipes/ranges.hpp"
 #include "recipes/utf8.hpp"
 #include "settings/schema.hpp"
 
 namespace acid {
 namespace {
-
-constexpr std::size_t kMostPoints = 100'000;
 
 constexpr Fields kSweepKeys = fields<Plan>({key_of<Plan>(
     "skip_inapplicable", FieldType::boolean, "false",
@@ -23,24 +22,41 @@ constexpr Fields kSweepKeys = fields<Plan>({key_of<Plan>(
 // The values that one or several keys take together: an axis of the product.
 using Axis = std::vector<SweepPoint>;
 
-// Key and list of each swept key below `table`, in the order written.
+// Key and list, or range, of each swept key below `table`, in the order written.
 void flatten(const Node& table, const std::string& prefix, std::vector<Assignment>& out) {
   for (const Node& child : table.children) {
     const std::string key = prefix.empty() ? child.key : prefix + "." + child.key;
-    if (child.is_table())
+    if (child.is_table() && !is_range(child))
       flatten(child, key, out);
     else
       out.push_back({key, child});
   }
 }
 
-bool check_list(const Assignment& swept, std::set<std::string>& seen, Diagnostics& diagnostics) {
+// Replaces a range by the list of its values.
+bool list_range(Assignment& swept, Diagnostics& diagnostics) {
+  const std::optional<Range> range = read_range(swept.key, swept.value, diagnostics);
+  if (!range) return false;
+  if (range->count()) {
+    swept.value = range->values(*range->count());
+    return true;
+  }
+  diagnostics.error(
+      swept.value.place,
+      fmt::format("the range of '{}' does not say how many numbers", clip(swept.key, 60)),
+      "add count = 7, or another number");
+  return false;
+}
+
+bool check_list(Assignment& swept, std::set<std::string>& seen, Diagnostics& diagnostics) {
+  if (is_range(swept.value) && !list_range(swept, diagnostics)) return false;
   if (!swept.value.is_list() || swept.value.children.empty()) {
     const std::string found = swept.value.is_list() ? "an empty list" : describe(swept.value);
-    diagnostics.error(swept.value.place,
-                      fmt::format("'{}' needs a list of values to sweep over, not {}",
-                                  clip(swept.key, 60), found),
-                      "write the values in brackets: [4, 16]");
+    diagnostics.error(
+        swept.value.place,
+        fmt::format("'{}' needs a list of values to sweep over, not {}", clip(swept.key, 60),
+                    found),
+        "write the values in brackets: [4, 16], or a range: { log = [1e-3, 1], count = 7 }");
     return false;
   }
   if (!seen.insert(swept.key).second) {
@@ -80,7 +96,7 @@ std::optional<Axis> zip_axis(const Node& group, std::set<std::string>& seen,
   std::vector<Assignment> lists;
   flatten(group, "", lists);
   bool good = true;
-  for (const Assignment& list : lists) {
+  for (Assignment& list : lists) {
     if (!check_list(list, seen, diagnostics)) {
       good = false;
     } else if (list.value.children.size() != lists[0].value.children.size() && good) {
@@ -113,11 +129,11 @@ std::vector<Axis> axes_of(const Node& sweep, Diagnostics& diagnostics) {
       continue;
     }
     std::vector<Assignment> lists;
-    if (child.is_table())
+    if (child.is_table() && !is_range(child))
       flatten(child, child.key, lists);
     else
       lists.push_back({child.key, child});
-    for (const Assignment& list : lists)
+    for (Assignment& list : lists)
       if (check_list(list, seen, diagnostics)) axes.push_back(axis_of({list}));
   }
   return axes;

@@ -21,9 +21,9 @@ using SweepPoint = std::vector<Assignment>;
 /// The keys of [sweep] besides the swept ones.
 const FieldTable& sweep_keys();
 
-/// The cartesian product of the lists of [sweep] and of each [[sweep.zip]] group, whose lists vary
-/// together and have equal lengths; the first axis varies slowest. `sweep` may be nullptr: one
-/// point that sets nothing. Keys may be dotted with or without quotes.
+/// The cartesian product of the lists, or ranges, of [sweep] and of each [[sweep.zip]] group, whose
+/// lists vary together and have equal lengths; the first axis varies slowest. `sweep` may be
+/// nullptr: one point that sets nothing. Keys may be dotted with or without quotes.
 std::vector<SweepPoint> sweep_points(const Node* sweep, Diagnostics& diagnostics);
 
 /// The entries of an algorithm's `set`. A table at a key without dots is a section, so that
