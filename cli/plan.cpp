@@ -293,7 +293,8 @@ std::string text_of_count(const Plan& plan) {
   return fmt::format(
       "a search of {} ({} of {} for each algorithm and setting, seeds {}, chosen by {}), then {} "
       "of the values chosen{}",
-      counted(plan.runs.size(), "run"), counted(search.values, "value"),
+      counted(plan.runs.size(), "run"),
+      counted(search.values, search.draw_seed ? "drawn value" : "value"),
       fmt::join(search.keys, ", "), fmt::join(search.seeds, ", "), search.metric,
       counted(search.final_count(), "run"), text_of_prediction(plan));
 }

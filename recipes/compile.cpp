@@ -33,8 +33,11 @@ void Compiler::compile(const Node& root, Plan& plan) {
   if (const Node* const given = root.find("sweep")) sweep = *given;
   skips_ = (sweep && take_skip_inapplicable(*sweep, out_)) || over_ != nullptr;
   const Node* const swept = sweep ? &*sweep : nullptr;
-  search_ = read_search(root.find("search"), seeds_, swept, out_);
-  if (search_) plan.search.emplace().seeds = search_->seeds;
+  search_ = read_search(root.find("search"), seeds_, swept, checker_);
+  if (search_) {
+    plan.search.emplace().seeds = search_->seeds;
+    if (search_->draws) plan.search->draw_seed = search_->draw_seed;
+  }
   for (const SweepPoint& point : points_of(swept)) {
     if (out_.error_count() > kEnoughErrors || (!skips_ && refused_.reasons() > kEnoughErrors))
       break;
@@ -271,7 +274,7 @@ void Compiler::compile_cell(const Node& settings, const Node& algorithm, const s
   PlannedSearch& search = *plan.search;
   const Node* const own = algorithm.find("search");
   const std::vector<SweepPoint> points =
-      own != nullptr ? own_search_points(*own, out_) : search_->points;
+      own != nullptr ? own_search_points(*own, *search_, out_) : search_->points;
   if (!has_equal_points(points, algorithm, search)) return;
   std::vector<std::uint64_t> seeds = search_->seeds;
   seeds.insert(seeds.end(), seeds_.begin(), seeds_.end());

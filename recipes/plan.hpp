@@ -118,6 +118,7 @@ struct PlannedSearch {
   std::vector<std::string> keys;  // dotted settings that it varies
   std::string metric;             // to choose by
   std::vector<std::uint64_t> seeds;
+  std::optional<std::int64_t> draw_seed;        // if its values are drawn
   std::size_t values = 0;                       // per cell, the same for every algorithm
   std::vector<std::vector<std::string>> cells;  // groups, in the grid's order
   /// Runs of every value with the recipe's seeds; those of the chosen groups will run.
@@ -187,9 +188,9 @@ Plan load_recipe(const std::string& path, const std::vector<std::string>& overri
 /// seed, digest, group, settings, graphs, examples {train, validation, test}, budget_gradients,
 /// gradients_per_epoch, chi1, chi2, bytes, load, warnings, schedule {…}, agreement {left,
 /// exchanges_per_gradient}, and each number that a method shows}], "search": {keys, metric, seeds,
-/// values, runs, final_runs, cells: [[group]]}, "comparison": as in Plan, "left_out": [{algorithm,
-/// label, settings, reason}]}; absent values are null.
-/// The command adds "verdict" (reports/planned_verdict.hpp).
+/// draw_seed, values, runs, final_runs, cells: [[group]]}, "comparison": as in Plan, "left_out":
+/// [{algorithm, label, settings, reason}]}; absent values are null. The command adds "verdict"
+/// (reports/planned_verdict.hpp).
 nlohmann::json to_json(const Plan& plan);
 nlohmann::json to_json(const std::vector<LeftOut>& cells);
 /// One of its runs.

@@ -38,9 +38,13 @@ nlohmann::json examples_json(const PlannedRun& run) {
 nlohmann::json search_json(const Plan& plan) {
   if (!plan.search) return nullptr;
   const PlannedSearch& search = *plan.search;
-  return {{"keys", search.keys},      {"metric", search.metric},
-          {"seeds", search.seeds},    {"values", search.values},
-          {"runs", plan.runs.size()}, {"final_runs", search.final_count()},
+  return {{"keys", search.keys},
+          {"metric", search.metric},
+          {"seeds", search.seeds},
+          {"draw_seed", search.draw_seed ? nlohmann::json(*search.draw_seed) : nlohmann::json()},
+          {"values", search.values},
+          {"runs", plan.runs.size()},
+          {"final_runs", search.final_count()},
           {"cells", search.cells}};
 }
 

@@ -7,6 +7,7 @@
 #include "engine/base/names.hpp"
 #include "engine/base/static_text.hpp"
 #include "engine/recorder/metrics.hpp"
+#include "recipes/ranges.hpp"
 #include "recipes/seeds.hpp"
 #include "recipes/utf8.hpp"
 #include "settings/run_settings.hpp"
@@ -21,13 +22,21 @@ constexpr StaticText kMetricsToSearchBy =
         .add("; ")
         .names(kMetricsIn<&Metric::search_without_data>, ", ", " or ")
         .add(" for tasks without examples");
-constexpr Fields kSearchKeys = fields<Plan>(
-    {key_of<Plan>("seeds", FieldType::integers, "",
-                  "seeds to choose on, none of them a seed of the runs")
+constexpr Fields kSearchKeys = fields<SearchTable>(
+    {key_of<SearchTable>("seeds", FieldType::integers, "",
+                         "seeds to choose on, none of them a seed of the runs")
          .said("whole numbers and ranges of them", "", "seeds = \"101-104\""),
-     key_of<Plan>("metric", FieldType::text, "null",
-                  "to choose by, its mean over the seeds: the first of these, unless said")
-         .said(kMetricsToSearchBy.view(), "", "metric = \"validation_accuracy\"")});
+     key_of<SearchTable>("metric", FieldType::text, "null",
+                         "to choose by, its mean over the seeds: the first of these, unless said")
+         .said(kMetricsToSearchBy.view(), "", "metric = \"validation_accuracy\""),
+     key<&SearchTable::draws>("draws", "null",
+                              "try so many random points, in which each key has one value of its "
+                              "list or range, in the place of all combinations; a range needs no "
+                              "count then",
+                              at_least(1).at_most(kMostPoints))
+         .said("", "", "draws = 12"),
+     key<&SearchTable::draw_seed>("draw_seed", "0", "other points are drawn with another one",
+                                  at_least(0))});
 
 // Other settings say what is trained, for how long, and what is measured; those must be equal.
 bool may_be_searched(std::string_view key) {
@@ -84,12 +93,33 @@ void refuse_swept(const Node* sweep, const std::vector<SweepPoint>& points, Diag
                   "a sweep compares its values, a search chooses one: keep one of them");
 }
 
+std::vector<SweepPoint> points_of(const Node& keys, const SearchTable& table, Diagnostics& out) {
+  if (!table.draws) return sweep_points(&keys, out);
+  return drawn_points(
+      keys, {static_cast<std::size_t>(*table.draws), static_cast<std::uint64_t>(table.draw_seed)},
+      out);
+}
+
+// The keys that no other way of reading is for.
+void read_numbers(const Node& search, SearchTable& table, Checker& checker) {
+  nlohmann::json numbers;
+  for (const Field& field : kSearchKeys.fields)
+    if (field.type == FieldType::integer)
+      numbers[std::string(field.name)] = checker.member(&search, "search", field);
+  kSearchKeys.fill(table, numbers);
+  const Node* const seed = search.find("draw_seed");
+  if (seed != nullptr && !table.draws)
+    checker.diagnostics().warn(seed->key_place, {"search.draw_seed has no effect without draws",
+                                                 "add draws = 12, or remove it"});
+}
+
 }  // namespace
 
 const FieldTable& search_keys() { return kTableOf<kSearchKeys>; }
 
 std::optional<SearchTable> read_search(const Node* search, std::span<const std::uint64_t> run_seeds,
-                                       const Node* sweep, Diagnostics& out) {
+                                       const Node* sweep, Checker& checker) {
+  Diagnostics& out = checker.diagnostics();
   if (search == nullptr) return std::nullopt;
   if (!search->is_table()) {
     out.error(search->place, fmt::format("search must be a table, not {}", describe(*search)),
@@ -108,15 +138,17 @@ std::optional<SearchTable> read_search(const Node* search, std::span<const std::
                 fmt::format("search.metric must be a name in quotes, not {}", describe(*metric)),
                 "metric = \"validation_loss\"");
   }
+  read_numbers(*search, table, checker);
   Node keys = *search;
   for (const Field& key : kSearchKeys.fields) keys.erase(key.name);
-  table.points = sweep_points(&keys, out);
+  table.points = points_of(keys, table, out);
   refuse_swept(sweep, table.points, out);
   return table;
 }
 
-std::vector<SweepPoint> own_search_points(const Node& search, Diagnostics& out) {
-  if (search.is_table()) return sweep_points(&search, out);
+std::vector<SweepPoint> own_search_points(const Node& search, const SearchTable& table,
+                                          Diagnostics& out) {
+  if (search.is_table()) return points_of(search, table, out);
   out.error(search.place,
             fmt::format("an algorithm's search must be a table, not {}", describe(search)),
             "search = { optimizer.learning_rate = [0.1, 0.2] }");

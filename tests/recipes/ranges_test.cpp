@@ -109,4 +109,91 @@ TEST_CASE("a range that gives no numbers is an error at its place") {
   CHECK_THAT(fraction.message, ContainsSubstring("must be a whole number, not the number 3.5"));
 }
 
+namespace {
+
+const std::string kDrawn =
+    "[task]\ndataset = \"glyphs\"\nmodel = \"linear\"\nvalidation = 0.1\n[search]\nseeds = [7]\n";
+
+/// The learning rates that the algorithm tries, in the order drawn.
+std::vector<double> rates_of(const Plan& plan, const std::string& algorithm) {
+  std::vector<double> rates;
+  for (const PlannedRun& run : plan.runs)
+    if (run.algorithm == algorithm) rates.push_back(run.settings["optimizer"]["learning_rate"]);
+  return rates;
+}
+
+}  // namespace
+
+TEST_CASE("a search draws points that are the same everywhere and for all algorithms") {
+  const std::string both =
+      "[[algorithms]]\nkind = \"ad-psgd\"\n[[algorithms]]\nkind = \"a2cid2\"\n";
+  const std::string rates = "optimizer.learning_rate = { log = [1e-3, 1] }\ndraws = 5\n";
+  const Plan plan = compiled(kDrawn + rates + both);
+  CHECK(plan.search->values == 5);
+  CHECK(plan.search->draw_seed == 0);
+  CHECK(to_json(plan)["search"]["draw_seed"] == 0);
+  // What is drawn is part of the ids of runs, so no machine and no version may draw otherwise.
+  const std::vector<double> expected{0.024719, 0.00867273, 0.00155721, 0.00658147, 0.00266641};
+  CHECK(rates_of(plan, "ad-psgd") == expected);
+  CHECK(rates_of(plan, "a2cid2") == expected);
+  // More draws begin with the fewer; a key of one's own changes nothing at the shared ones.
+  const auto more = rates_of(compiled(kDrawn + rates + both, {"search.draws=8"}), "ad-psgd");
+  REQUIRE(more.size() == 8);
+  CHECK(std::vector<double>(more.begin(), more.begin() + 5) == expected);
+  const Plan own = compiled(kDrawn + rates + both +
+                            "search = { optimizer.learning_rate = { log = [1e-3, 1] }, "
+                            "communication_rate = [0.5, 1.0, 2.0] }\n");
+  CHECK(rates_of(own, "a2cid2") == expected);
+  CHECK(rates_of(compiled(kDrawn + rates, {"search.draw_seed=1"}), "ad-psgd") != expected);
+}
+
+TEST_CASE("draws lie within their range, evenly by logarithm or by value, and take all of a list") {
+  const Plan plan = compiled(kDrawn +
+                             "draws = 400\noptimizer.learning_rate = { log = [1e-3, 1] }\n"
+                             "optimizer.momentum = { linear = [0.2, 0.8] }\n"
+                             "task.batch_size = [4, 8]\n");
+  REQUIRE(plan.runs.size() == 400);
+  double logarithms = 0, momenta = 0, small = 0;
+  for (const PlannedRun& run : plan.runs) {
+    const double rate = run.settings["optimizer"]["learning_rate"];
+    const double momentum = run.settings["optimizer"]["momentum"];
+    CHECK((rate >= 1e-3 && rate <= 1 && momentum >= 0.2 && momentum <= 0.8));
+    logarithms += std::log10(rate) / 400;
+    momenta += momentum / 400;
+    small += run.settings["task"]["batch_size"] == 4 ? 1.0 / 400 : 0;
+  }
+  // Five standard deviations of the mean.
+  CHECK(std::abs(logarithms + 1.5) < 5 * 3 / std::sqrt(12 * 400.0));
+  CHECK(std::abs(momenta - 0.5) < 5 * 0.6 / std::sqrt(12 * 400.0));
+  CHECK(std::abs(small - 0.5) < 5 * 0.5 / std::sqrt(400.0));
+}
+
+TEST_CASE("no point is drawn twice, and more than there are is an error") {
+  const std::string six = "optimizer.momentum = [0.0, 0.5]\ntask.batch_size = [4, 8, 16]\n";
+  CHECK(compiled(kDrawn + six + "draws = 6\n").runs.size() == 6);
+  const auto errors = errors_of(completed(kDrawn + six + "draws = 7\n"));
+  REQUIRE(errors.size() == 1);
+  CHECK_THAT(errors[0].message, ContainsSubstring("draws 7, and found only 6 that differ"));
+}
+
+TEST_CASE("draws that mean nothing are errors, or warnings, at their place") {
+  const auto refusal = [](const std::string& search) {
+    const auto errors = errors_of(completed(kDrawn + search));
+    return errors.empty() ? "" : errors[0].message;
+  };
+  const std::string rates = "optimizer.learning_rate = { log = [1e-3, 1] }\n";
+  CHECK_THAT(refusal(rates), ContainsSubstring("does not say how many numbers"));
+  CHECK_THAT(refusal(rates + "draws = 0\n"), ContainsSubstring("must be at least 1"));
+  CHECK_THAT(refusal(rates + "draws = 2.5\n"), ContainsSubstring("must be a whole number"));
+  CHECK_THAT(refusal(rates + "draws = 2\ndraw_seed = -1\n"), ContainsSubstring("at least 0"));
+  CHECK_THAT(refusal("task.batch_size = { linear = [4, 9] }\ndraws = 3\n"),
+             ContainsSubstring("must be a whole number"));
+  CHECK(compiled(kDrawn + "task.batch_size = { linear = [4, 9], whole = true }\ndraws = 3\n")
+            .runs.size() == 3);
+  CHECK_THAT(refusal("draws = 3\n"), ContainsSubstring("no values to try"));
+  const Plan idle = compiled(kDrawn + "optimizer.learning_rate = [0.1, 0.2]\ndraw_seed = 4\n");
+  REQUIRE(idle.warnings.size() == 1);
+  CHECK_THAT(idle.warnings[0].message, ContainsSubstring("draw_seed has no effect"));
+}
+
 }  // namespace acid::test
