@@ -148,9 +148,11 @@ std::string sbatch(const std::string& script) {
 void say_what_is_next(const SlurmJob& job, const JobFiles& files, const std::string& number,
                       const Plan& plan) {
   const std::string store = quoted_for_shell(files.store);
-  say(fmt::format("job {} was submitted: {}, {}", number,
-                  counted(plan.runs.size() + (plan.search ? plan.search->final_count() : 0), "run"),
-                  counted(job.tasks, "task")));
+  say(fmt::format(
+      "job {} was submitted: {}, {}", number,
+      counted(plan.search ? plan.search_count() + plan.search->final_count() : plan.runs.size(),
+              "run"),
+      counted(job.tasks, "task")));
   say(fmt::format("  watch it   acid watch --wait --store {}", store));
   say(fmt::format("  its words  {}", files.log(number)));
   say(fmt::format("  stop it    scancel --batch --signal=TERM {}   (saves what runs)", number));

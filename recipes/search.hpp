@@ -21,7 +21,8 @@ struct SearchTable {
   std::string metric;  // empty: the task's default
   std::optional<std::int64_t> draws;
   std::int64_t draw_seed = 0;
-  Place place, metric_place;
+  std::optional<std::int64_t> halving, rungs;
+  Place place, metric_place, halving_place;
 };
 
 /// Its keys for the reference, without the varied ones.
@@ -30,6 +31,13 @@ const FieldTable& search_keys();
 /// Absent if the recipe has none. Reports mistakes, such as seeds that the runs have too.
 std::optional<SearchTable> read_search(const Node* search, std::span<const std::uint64_t> run_seeds,
                                        const Node* sweep, Checker& checker);
+
+/// The rungs of a search over so many values; a grid is one. A rung in which one value is left
+/// decides nothing and is none. Unless the recipe says how many, as few as take at most half of the
+/// grid's gradients: runs are then as long as they can be. Reports rungs for which there are too
+/// few values, and then has none.
+std::vector<PlannedSearch::Rung> rungs_of(const SearchTable& search, std::size_t values,
+                                          Diagnostics& diagnostics);
 
 /// The points of an algorithm's own `search`, over settings and its own keys: as many draws as
 /// `table` has, if it draws.
