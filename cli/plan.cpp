@@ -22,6 +22,7 @@
 #include "reports/left_out.hpp"
 #include "reports/numbers.hpp"
 #include "reports/realised_rate.hpp"
+#include "reports/selection.hpp"
 #include "reports/settings.hpp"
 #include "settings/run_settings.hpp"
 
@@ -286,6 +287,27 @@ std::string text_of_prediction(const Plan& plan) {
   return all > 0 ? fmt::format(", predicted from {} simulated ones", all) : "";
 }
 
+// What the rungs of successive halving run. The table before it has the first.
+std::string text_of_rungs(const Plan& plan) {
+  if (!plan.search || !plan.search->halves()) return {};
+  const PlannedSearch& search = *plan.search;
+  std::string text = fmt::format(
+      "\nThe search halves in {}, with the same budgets for every algorithm and setting; the table "
+      "has the first:\n",
+      counted(search.rungs.size(), "rung"));
+  for (std::size_t k = 0; k < search.rungs.size(); ++k)
+    text += fmt::format("  rung {}: {} with {}, {}, {}\n", k + 1,
+                        counted(search.rungs[k].values, "value"),
+                        share_of_budget(search.rungs[k].share), counted(search.rung_runs(k), "run"),
+                        counted(static_cast<std::uint64_t>(search.rungs[k].gradients), "gradient"));
+  if (search.grid_gradients == 0) return text;
+  return text + fmt::format("  {} in all, {:.3g} % of the grid's {}\n",
+                            counted(static_cast<std::uint64_t>(search.gradients()), "gradient"),
+                            100.0 * static_cast<double>(search.gradients()) /
+                                static_cast<double>(search.grid_gradients),
+                            search.grid_gradients);
+}
+
 // The number of runs, before anything else is known.
 std::string text_of_count(const Plan& plan) {
   if (!plan.search) return counted(plan.runs.size(), "run") + text_of_prediction(plan);
@@ -293,7 +315,8 @@ std::string text_of_count(const Plan& plan) {
   return fmt::format(
       "a search of {} ({} of {} for each algorithm and setting, seeds {}, chosen by {}), then {} "
       "of the values chosen{}",
-      counted(plan.runs.size(), "run"), counted(search.values, "value"),
+      counted(plan.search_count(), "run"),
+      counted(search.values, search.draw_seed ? "drawn value" : "value"),
       fmt::join(search.keys, ", "), fmt::join(search.seeds, ", "), search.metric,
       counted(search.final_count(), "run"), text_of_prediction(plan));
 }
@@ -314,8 +337,8 @@ Exit plan(const PlanOptions& options) {
     print_data(fmt::format("{}: {}, recipe {}\n\n{}", compiled.name, text_of_count(compiled),
                            compiled.recipe_digest.substr(0, 12),
                            to_text(table_of(compiled, false), lines_of_standard_output())));
-    print_data(text_of_training(compiled) + text_of_samples(compiled) + text_of_shared(compiled) +
-               text_of_left_out(compiled) + text_of_examples(compiled) +
+    print_data(text_of_rungs(compiled) + text_of_training(compiled) + text_of_samples(compiled) +
+               text_of_shared(compiled) + text_of_left_out(compiled) + text_of_examples(compiled) +
                text_of_schedules(compiled) + text_of_groups(compiled) +
                text_of_saturation(compiled) + text_of_agreement(compiled) +
                (verdict.comparisons.most > 0 ? "\n" + words_of(verdict) : ""));

@@ -193,7 +193,8 @@ std::string sbatch(const JobFiles& files, bool array) {
 void say_what_is_next(const SlurmJob& job, const JobFiles& files, const std::string& number,
                       const Plan& plan) {
   const std::string store = quoted_for_shell(files.store);
-  const std::size_t runs = plan.runs.size() + (plan.search ? plan.search->final_count() : 0);
+  const std::size_t runs =
+      plan.search ? plan.search_count() + plan.search->final_count() : plan.runs.size();
   say(job.array > 0 ? fmt::format("job {} was submitted: {}, shared by {}", number,
                                   counted(runs, "run"), counted(job.array, "task"))
                     : fmt::format("job {} was submitted: {}, {}", number, counted(runs, "run"),

@@ -177,6 +177,26 @@ void resolve_evaluation(json& evaluation, const Pace& pace, const EvaluationCost
     evaluation["consensus_samples"] = kConsensusSamples;
 }
 
+void shorten(json& budget, json& evaluation, double share, const Pace& pace) {
+  const auto scale = [share](json& section, const char* key) {
+    const auto found = section.find(key);
+    if (found != section.end() && found->is_number()) *found = found->get<double>() * share;
+  };
+  for (const char* key : {"normalised_time", "seconds"}) scale(budget, key);
+  // Rounded down, so that rungs take no more than their shares; not below because of a last bit.
+  const auto whole = [share](const json& count) {
+    return static_cast<std::int64_t>(count.get<double>() * share * (1 + 1e-12));
+  };
+  const json& time = budget.at("normalised_time");
+  json& gradients = budget["gradients"];
+  gradients = time.is_number()
+                  ? static_cast<std::int64_t>(rounded_up(time.get<double>() * pace.workers))
+                  : whole(gradients);
+  if (json& bytes = budget["bytes"]; bytes.is_number()) bytes = whole(bytes);
+  for (const char* key : {"every_time", "every_seconds", "consensus_every_time"})
+    scale(evaluation, key);
+}
+
 std::optional<PlannedRun::Samples> planned_samples(const json& evaluation, const Pace& pace,
                                                    const EvaluationCost& cost, double end) {
   if (!evaluation.at("every_time").is_number()) return std::nullopt;

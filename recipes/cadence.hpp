@@ -57,6 +57,9 @@ EvaluationCost evaluation_cost(const PlannedRun::Examples& examples, std::int64_
 /// clock; 0: unknown. Reports cadences that are far too fine.
 void resolve_evaluation(nlohmann::json& evaluation, const Pace& pace, const EvaluationCost& cost,
                         double end, double seconds, const Report& report);
+/// Gives a run this share of its resolved budget, and as many evaluations as before. A learning
+/// rate's schedule, in shares of the budget, keeps its form.
+void shorten(nlohmann::json& budget, nlohmann::json& evaluation, double share, const Pace& pace);
 /// What the run's samples will be, from the resolved section. Nothing if the clock decides.
 std::optional<PlannedRun::Samples> planned_samples(const nlohmann::json& evaluation,
                                                    const Pace& pace, const EvaluationCost& cost,

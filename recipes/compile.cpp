@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <numeric>
 
 #include "engine/base/names.hpp"
 #include "engine/methods/method.hpp"
@@ -33,8 +35,11 @@ void Compiler::compile(const Node& root, Plan& plan) {
   if (const Node* const given = root.find("sweep")) sweep = *given;
   skips_ = (sweep && take_skip_inapplicable(*sweep, out_)) || over_ != nullptr;
   const Node* const swept = sweep ? &*sweep : nullptr;
-  search_ = read_search(root.find("search"), seeds_, swept, out_);
-  if (search_) plan.search.emplace().seeds = search_->seeds;
+  search_ = read_search(root.find("search"), seeds_, swept, checker_);
+  if (search_) {
+    plan.search.emplace().seeds = search_->seeds;
+    if (search_->draws) plan.search->draw_seed = search_->draw_seed;
+  }
   for (const SweepPoint& point : points_of(swept)) {
     if (out_.error_count() > kEnoughErrors || (!skips_ && refused_.reasons() > kEnoughErrors))
       break;
@@ -225,12 +230,13 @@ std::string Compiler::usual_label(std::string_view algorithm) const {
 // `refusals` says why, and is not reported.
 std::vector<PlannedRun> Compiler::runs_of(Node settings, Node algorithm, const std::string& label,
                                           std::span<const std::uint64_t> seeds,
-                                          Diagnostics::Findings& refusals) {
+                                          Diagnostics::Findings& refusals, double share) {
   algorithm.key = "algorithm";
   for (const char* elsewhere : {"label", "set", "search"}) algorithm.erase(elsewhere);
   settings.children.push_back(std::move(algorithm));
   const Machines::Use machine = machines_.apply_to(settings);
-  const Draft draft = check_sections(checker_, settings);
+  Draft draft = check_sections(checker_, settings);
+  draft.share = share;
   const Diagnostics::Mark before = out_.mark();
   if (machine.refusal) out_.error(machine.place, *machine.refusal);
   std::vector<PlannedRun> runs = resolve(settings, draft, label, seeds, facts_, unused_, out_);
@@ -255,8 +261,11 @@ bool Compiler::has_equal_points(const std::vector<SweepPoint>& points, const Nod
                  "name some: optimizer.learning_rate = [0.05, 0.1, 0.2]");
     return false;
   }
-  if (search.values == 0) search.values = points.size();
-  if (search.values == points.size()) return true;
+  if (search.values == 0) {
+    search.values = points.size();
+    search.rungs = rungs_of(*search_, search.values, out_);
+  }
+  if (search.values == points.size()) return !search.rungs.empty();
   out_.error(place,
              fmt::format("one algorithm would try {} values, another {}: more values are an "
                          "advantage",
@@ -271,44 +280,89 @@ void Compiler::compile_cell(const Node& settings, const Node& algorithm, const s
   PlannedSearch& search = *plan.search;
   const Node* const own = algorithm.find("search");
   const std::vector<SweepPoint> points =
-      own != nullptr ? own_search_points(*own, out_) : search_->points;
+      own != nullptr ? own_search_points(*own, *search_, out_) : search_->points;
   if (!has_equal_points(points, algorithm, search)) return;
-  std::vector<std::uint64_t> seeds = search_->seeds;
-  seeds.insert(seeds.end(), seeds_.begin(), seeds_.end());
-  std::vector<std::string> cell;
-  std::vector<PlannedRun> tries, finals;
+  Tried cell{.groups = {}, .finals = {}, .rungs = std::vector<Tried::Rung>(search.rungs.size())};
   Diagnostics::Findings refusals;
   for (const SweepPoint& point : points) {
     Node tried_settings = settings, tried = algorithm;
     for (std::string& key : apply_search_point(tried_settings, tried, point, sections_, out_))
       if (std::ranges::find(search.keys, key) == search.keys.end())
         search.keys.push_back(std::move(key));
-    std::vector<PlannedRun> runs =
-        runs_of(std::move(tried_settings), tried, label, seeds, refusals);
-    if (runs.empty()) continue;
-    search.metric = search_metric(runs.front(), *search_, out_);
-    if (std::ranges::find(cell, runs.front().group) != cell.end())
-      out_.error(point.front().value.place, "two values of the search are the same run",
-                 "list each once");
-    cell.push_back(runs.front().group);
-    const auto first_final = runs.begin() + static_cast<std::ptrdiff_t>(search_->seeds.size());
-    std::move(runs.begin(), first_final, std::back_inserter(tries));
-    std::move(first_final, runs.end(), std::back_inserter(finals));
+    compile_value(tried_settings, tried, label, point.front().value.place, search, cell, refusals);
   }
   // With fewer values than others have the algorithm would be at a disadvantage.
   if (is_refused(algorithm, label, std::move(refusals))) return;
-  if (!cell.empty()) note_cell(cell.front(), index, plan);
-  add(std::move(finals), index, algorithm.place, search.finals);
-  add(std::move(tries), index, algorithm.place, plan.runs);
+  if (!cell.groups.empty()) note_cell(cell.groups.front(), index, plan);
   // An algorithm that reads no graph has one cell for all graphs.
-  if (std::ranges::find(search.cells, cell) == search.cells.end())
-    search.cells.push_back(std::move(cell));
+  const bool is_new = std::ranges::find(search.cells, cell.groups) == search.cells.end();
+  if (is_new) count_gradients(cell, search);
+  add(std::move(cell.finals), index, algorithm.place, search.finals);
+  for (std::size_t k = 0; k < cell.rungs.size(); ++k) {
+    add(std::move(cell.rungs[k].runs), index, algorithm.place,
+        k == 0 ? plan.runs : search.rungs[k].runs);
+    if (is_new) search.rungs[k].cells.push_back(std::move(cell.rungs[k].groups));
+  }
+  if (is_new) search.cells.push_back(std::move(cell.groups));
+}
+
+// Adds one value of a cell, in every rung and with the whole budget.
+void Compiler::compile_value(const Node& settings, const Node& algorithm, const std::string& label,
+                             const Place& place, PlannedSearch& search, Tried& cell,
+                             Diagnostics::Findings& refusals) {
+  std::vector<std::uint64_t> seeds = search_->seeds;
+  seeds.insert(seeds.end(), seeds_.begin(), seeds_.end());
+  std::vector<PlannedRun> runs = runs_of(settings, algorithm, label, seeds, refusals);
+  if (runs.empty()) return;
+  search.metric = search_metric(runs.front(), *search_, out_);
+  if (std::ranges::find(cell.groups, runs.front().group) != cell.groups.end())
+    out_.error(place, "two values of the search are the same run", "list each once");
+  cell.groups.push_back(runs.front().group);
+  const auto first_final = runs.begin() + static_cast<std::ptrdiff_t>(search_->seeds.size());
+  for (std::size_t k = 0; k < search.rungs.size(); ++k) {
+    const double share = search.rungs[k].share;
+    const std::vector<PlannedRun> tries =
+        share < 1 ? runs_of(settings, algorithm, label, search_->seeds, refusals, share)
+                  : std::vector<PlannedRun>(runs.begin(), first_final);
+    if (tries.empty()) continue;
+    check_length(tries.front(), share);
+    cell.rungs[k].groups.push_back(tries.front().group);
+    cell.rungs[k].runs.insert(cell.rungs[k].runs.end(), tries.begin(), tries.end());
+  }
+  std::move(first_final, runs.end(), std::back_inserter(cell.finals));
+}
+
+// A rung in which workers do nothing tells nothing.
+void Compiler::check_length(const PlannedRun& run, double share) {
+  if (share == 1 || run.budget_gradients == 0 || run.budget_gradients >= run.workers) return;
+  out_.error(
+      search_->halving_place,
+      fmt::format("with 1/{:.0f} of its budget a run of the search would have {} for {}", 1 / share,
+                  counted(run.budget_gradients, "gradient"), counted(run.workers, "worker")),
+      "make the runs longer, or use fewer rungs or a smaller factor");
+}
+
+void Compiler::count_gradients(const Tried& cell, PlannedSearch& search) const {
+  const auto sum_of = [](const std::vector<PlannedRun>& runs, std::size_t most) {
+    std::vector<std::int64_t> budgets;
+    for (const PlannedRun& run : runs) budgets.push_back(run.budget_gradients);
+    std::ranges::sort(budgets, std::greater());
+    budgets.resize(std::min(most, budgets.size()));
+    return std::accumulate(budgets.begin(), budgets.end(), std::int64_t{0});
+  };
+  for (std::size_t k = 0; k < cell.rungs.size(); ++k)
+    search.rungs[k].gradients +=
+        sum_of(cell.rungs[k].runs, search.rungs[k].values * search.seeds.size());
+  search.grid_gradients += sum_of(cell.finals, cell.finals.size()) /
+                           static_cast<std::int64_t>(seeds_.size()) *
+                           static_cast<std::int64_t>(search.seeds.size());
 }
 
 void Compiler::add(std::vector<PlannedRun> runs, std::size_t index, const Place& place,
                    std::vector<PlannedRun>& to) {
   for (PlannedRun& run : runs) {
-    const auto [known, is_new] = owners_.emplace(run.digest, Owner{index, to.size()});
+    const auto [known, is_new] =
+        owners_.emplace(std::pair(&to, run.digest), Owner{index, to.size()});
     const Owner& owner = known->second;
     if (is_new) {
       to.push_back(std::move(run));

@@ -44,13 +44,28 @@ class Compiler {
   void compile_algorithm(const Node& point, const Node& algorithm, std::size_t index, Plan& plan);
   std::vector<PlannedRun> runs_of(Node settings, Node algorithm, const std::string& label,
                                   std::span<const std::uint64_t> seeds,
-                                  Diagnostics::Findings& refusals);
+                                  Diagnostics::Findings& refusals, double share = 1);
   bool is_refused(const Node& algorithm, const std::string& label, Diagnostics::Findings refusals);
   std::string usual_label(std::string_view algorithm) const;
   void compile_cell(const Node& settings, const Node& algorithm, const std::string& label,
                     std::size_t index, Plan& plan);
   bool has_equal_points(const std::vector<SweepPoint>& points, const Node& algorithm,
                         PlannedSearch& search);
+  /// What a cell of a search may run.
+  struct Tried {
+    struct Rung {
+      std::vector<std::string> groups;
+      std::vector<PlannedRun> runs;
+    };
+    std::vector<std::string> groups;  // with the whole budget
+    std::vector<PlannedRun> finals;
+    std::vector<Rung> rungs;
+  };
+  void compile_value(const Node& settings, const Node& algorithm, const std::string& label,
+                     const Place& place, PlannedSearch& search, Tried& cell,
+                     Diagnostics::Findings& refusals);
+  void check_length(const PlannedRun& run, double share);
+  void count_gradients(const Tried& cell, PlannedSearch& search) const;
   void note_cell(const std::string& group, std::size_t index, Plan& plan) const;
   void add(std::vector<PlannedRun> runs, std::size_t index, const Place& place,
            std::vector<PlannedRun>& to);
@@ -73,7 +88,8 @@ class Compiler {
     std::size_t algorithm;  // index of its [[algorithms]] entry
     std::size_t run;        // index in the list that it was added to
   };
-  std::map<std::string, Owner> owners_;  // by digest
+  /// By the list of runs and the digest: a run may be one of several rungs.
+  std::map<std::pair<const std::vector<PlannedRun>*, std::string>, Owner> owners_;
 };
 
 }  // namespace acid

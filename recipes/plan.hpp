@@ -112,14 +112,28 @@ struct PlannedRun {
   std::vector<std::string> warnings;
 };
 
-/// The [search] of a recipe. A cell is one algorithm at one setting. In each cell the plan's runs
-/// choose one value, which then runs with the recipe's own seeds.
+/// The [search] of a recipe. A cell is one algorithm at one setting. In each cell the runs of its
+/// rungs choose one value, which then runs with the recipe's own seeds.
 struct PlannedSearch {
   std::vector<std::string> keys;  // dotted settings that it varies
   std::string metric;             // to choose by
   std::vector<std::uint64_t> seeds;
+  std::optional<std::int64_t> draw_seed;        // if its values are drawn
   std::size_t values = 0;                       // per cell, the same for every algorithm
   std::vector<std::vector<std::string>> cells;  // groups, in the grid's order
+  /// All values left run for a share of the budget, and the best of them go on to the next rung.
+  struct Rung {
+    double share = 1;                                  // of each run's own budget
+    std::size_t values = 0;                            // that every cell has left
+    std::int64_t gradients = 0;                        // of its runs; at most, where budgets differ
+    std::vector<std::vector<std::string>> cells = {};  // groups of all values, as in PlannedSearch
+    std::vector<PlannedRun> runs = {};  // of all values; empty for the first rung: see tried()
+  };
+  std::vector<Rung> rungs;          // a grid is one rung with the whole budget
+  std::int64_t grid_gradients = 0;  // of all values with the whole budget
+  bool halves() const { return !rungs.empty() && rungs.front().share < 1; }
+  std::size_t rung_runs(std::size_t rung) const;  // how many will run
+  std::int64_t gradients() const;                 // of all rungs
   /// Runs of every value with the recipe's seeds; those of the chosen groups will run.
   std::vector<PlannedRun> finals;
   std::size_t final_count() const;  // how many will run
@@ -150,7 +164,7 @@ struct Plan {
   std::string recipe_text;
   std::string recipe_digest;           // SHA-256 of text and overrides
   std::vector<std::string> overrides;  // as given: "optimizer.learning_rate=0.1"
-  /// By sweep point, algorithm, seed; with a search, the runs that it tries.
+  /// By sweep point, algorithm, seed; with a search, the runs that it tries first.
   std::vector<PlannedRun> runs;
   std::optional<PlannedSearch> search;
   /// Its [comparison] as in ExperimentRecord (store/store.hpp); null: none. No run depends on it.
@@ -160,6 +174,12 @@ struct Plan {
   std::vector<std::uint64_t> seeds = {};
   std::vector<Diagnostic> warnings;
 
+  /// Of a search: the runs of all values in a rung.
+  const std::vector<PlannedRun>& tried(std::size_t rung) const {
+    return rung == 0 ? runs : search->rungs[rung].runs;
+  }
+  /// How many runs there will be before those that are compared.
+  std::size_t search_count() const;
   /// All that will be compared; with a search, the runs of every value.
   const std::vector<PlannedRun>& compared() const { return search ? search->finals : runs; }
 };
@@ -187,9 +207,10 @@ Plan load_recipe(const std::string& path, const std::vector<std::string>& overri
 /// seed, digest, group, settings, graphs, examples {train, validation, test}, budget_gradients,
 /// gradients_per_epoch, chi1, chi2, bytes, load, warnings, schedule {…}, agreement {left,
 /// exchanges_per_gradient}, and each number that a method shows}], "search": {keys, metric, seeds,
-/// values, runs, final_runs, cells: [[group]]}, "comparison": as in Plan, "left_out": [{algorithm,
-/// label, settings, reason}]}; absent values are null.
-/// The command adds "verdict" (reports/planned_verdict.hpp).
+/// draw_seed, values, runs, rungs: [{share, values, runs, gradients}], gradients, grid_gradients,
+/// final_runs, cells: [[group]]}, "comparison": as in Plan, "left_out":
+/// [{algorithm, label, settings, reason}]}; absent values are null. The command adds "verdict"
+/// (reports/planned_verdict.hpp).
 nlohmann::json to_json(const Plan& plan);
 nlohmann::json to_json(const std::vector<LeftOut>& cells);
 /// One of its runs.

@@ -38,9 +38,22 @@ nlohmann::json examples_json(const PlannedRun& run) {
 nlohmann::json search_json(const Plan& plan) {
   if (!plan.search) return nullptr;
   const PlannedSearch& search = *plan.search;
-  return {{"keys", search.keys},      {"metric", search.metric},
-          {"seeds", search.seeds},    {"values", search.values},
-          {"runs", plan.runs.size()}, {"final_runs", search.final_count()},
+  nlohmann::json rungs = nlohmann::json::array();
+  for (std::size_t k = 0; k < search.rungs.size(); ++k)
+    rungs.push_back({{"share", search.rungs[k].share},
+                     {"values", search.rungs[k].values},
+                     {"runs", search.rung_runs(k)},
+                     {"gradients", search.rungs[k].gradients}});
+  return {{"keys", search.keys},
+          {"metric", search.metric},
+          {"seeds", search.seeds},
+          {"draw_seed", search.draw_seed ? nlohmann::json(*search.draw_seed) : nlohmann::json()},
+          {"values", search.values},
+          {"runs", plan.search_count()},
+          {"final_runs", search.final_count()},
+          {"rungs", rungs},
+          {"gradients", search.gradients()},
+          {"grid_gradients", search.grid_gradients},
           {"cells", search.cells}};
 }
 
@@ -106,6 +119,24 @@ std::size_t PlannedSearch::final_count() const {
   std::set<std::uint64_t> final_seeds;
   for (const PlannedRun& run : finals) final_seeds.insert(run.seed);
   return different.size() * final_seeds.size();
+}
+
+std::size_t PlannedSearch::rung_runs(std::size_t rung) const {
+  const std::set<std::vector<std::string>> different(cells.begin(), cells.end());
+  return different.size() * rungs[rung].values * seeds.size();
+}
+
+std::int64_t PlannedSearch::gradients() const {
+  std::int64_t sum = 0;
+  for (const Rung& rung : rungs) sum += rung.gradients;
+  return sum;
+}
+
+std::size_t Plan::search_count() const {
+  if (!search) return 0;
+  std::size_t count = runs.size();
+  for (std::size_t k = 1; k < search->rungs.size(); ++k) count += search->rung_runs(k);
+  return count;
 }
 
 }  // namespace acid

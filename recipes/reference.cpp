@@ -12,6 +12,7 @@
 #include "engine/methods/method.hpp"
 #include "recipes/checker.hpp"
 #include "recipes/comparison_section.hpp"
+#include "recipes/ranges.hpp"
 #include "recipes/search.hpp"
 #include "recipes/sweep.hpp"
 #include "settings/run_settings.hpp"
@@ -31,11 +32,11 @@ constexpr Fields kTop = fields<Plan>(
                   "keys whose values are chosen first, by each algorithm at each setting, on other "
                   "seeds and "
                   "examples; docs/RECIPE.md, [search]")
-         .said("a table of lists", "",
+         .said("a table of lists and ranges", "",
                "search = { optimizer.learning_rate = [0.1, 0.2], seeds = [101, 102] }"),
      key_of<Plan>("sweep", FieldType::table, "null",
                   "all combinations of these values; keys that vary together are in [[sweep.zip]]")
-         .said("a table of lists", "",
+         .said("a table of lists and ranges", "",
                "sweep = { workers.count = [8, 16], topology.kind = [\"ring\", \"exponential\"] }"),
      key_of<Plan>("methods", FieldType::table, "null",
                   "methods of your own (docs/METHODS.md), or file = \"…\" that has them")
@@ -170,6 +171,10 @@ std::vector<RecipeTable> recipe_reference() {
       add(tables, "sweep",
           "what every algorithm is run with: all combinations of the values of other keys",
           sweep_keys());
+      add(tables, "sweep.KEY",
+          "numbers between two ends, in the place of a list: of [sweep], [[sweep.zip]] and "
+          "[search]",
+          range_keys());
       add(tables, "search", "what each algorithm chooses before it is compared", search_keys());
       add(tables, "comparison", "how the runs are compared; no run depends on it, and no id",
           comparison_keys());

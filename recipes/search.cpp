@@ -7,6 +7,7 @@
 #include "engine/base/names.hpp"
 #include "engine/base/static_text.hpp"
 #include "engine/recorder/metrics.hpp"
+#include "recipes/ranges.hpp"
 #include "recipes/seeds.hpp"
 #include "recipes/utf8.hpp"
 #include "settings/run_settings.hpp"
@@ -21,13 +22,31 @@ constexpr StaticText kMetricsToSearchBy =
         .add("; ")
         .names(kMetricsIn<&Metric::search_without_data>, ", ", " or ")
         .add(" for tasks without examples");
-constexpr Fields kSearchKeys = fields<Plan>(
-    {key_of<Plan>("seeds", FieldType::integers, "",
-                  "seeds to choose on, none of them a seed of the runs")
+constexpr Fields kSearchKeys = fields<SearchTable>(
+    {key_of<SearchTable>("seeds", FieldType::integers, "",
+                         "seeds to choose on, none of them a seed of the runs")
          .said("whole numbers and ranges of them", "", "seeds = \"101-104\""),
-     key_of<Plan>("metric", FieldType::text, "null",
-                  "to choose by, its mean over the seeds: the first of these, unless said")
-         .said(kMetricsToSearchBy.view(), "", "metric = \"validation_accuracy\"")});
+     key_of<SearchTable>("metric", FieldType::text, "null",
+                         "to choose by, its mean over the seeds: the first of these, unless said")
+         .said(kMetricsToSearchBy.view(), "", "metric = \"validation_accuracy\""),
+     key<&SearchTable::draws>("draws", "null",
+                              "try so many random points, in which each key has one value of its "
+                              "list or range, in the place of all combinations; a range needs no "
+                              "count then",
+                              at_least(1).at_most(kMostPoints))
+         .said("", "", "draws = 12"),
+     key<&SearchTable::halving>("halving", "null",
+                                "successive halving: all values begin with a share of the budget, "
+                                "and the best of so many go on with so many times as much",
+                                at_least(2).at_most(1000))
+         .said("", "", "halving = 2"),
+     key<&SearchTable::rungs>("rungs", "null",
+                              "of successive halving, the last with the whole budget; else as few "
+                              "as take at most half of the grid's gradients",
+                              at_least(2).at_most(20))
+         .said("", "", "rungs = 3"),
+     key<&SearchTable::draw_seed>("draw_seed", "0", "other points are drawn with another one",
+                                  at_least(0))});
 
 // Other settings say what is trained, for how long, and what is measured; those must be equal.
 bool may_be_searched(std::string_view key) {
@@ -84,12 +103,59 @@ void refuse_swept(const Node* sweep, const std::vector<SweepPoint>& points, Diag
                   "a sweep compares its values, a search chooses one: keep one of them");
 }
 
+std::vector<SweepPoint> points_of(const Node& keys, const SearchTable& table, Diagnostics& out) {
+  if (!table.draws) return sweep_points(&keys, out);
+  return drawn_points(
+      keys, {static_cast<std::size_t>(*table.draws), static_cast<std::uint64_t>(table.draw_seed)},
+      out);
+}
+
+// The last has the whole budget. One with one value left is none.
+std::vector<PlannedSearch::Rung> so_many_rungs(std::size_t count, std::size_t factor,
+                                               std::size_t values) {
+  double shorter = 1;
+  for (std::size_t k = 1; k < count; ++k) shorter *= static_cast<double>(factor);
+  std::vector<PlannedSearch::Rung> rungs;
+  for (std::size_t left = values; left > 1 && shorter >= 1; left /= factor) {
+    rungs.push_back({.share = 1 / shorter, .values = left});
+    shorter /= static_cast<double>(factor);
+  }
+  return rungs;
+}
+
+// The gradients of a cell, in those of one value with the whole budget.
+double cost_of(const std::vector<PlannedSearch::Rung>& rungs) {
+  double cost = 0;
+  for (const PlannedSearch::Rung& rung : rungs)
+    cost += rung.share * static_cast<double>(rung.values);
+  return cost;
+}
+
+// The keys that no other way of reading is for.
+void read_numbers(const Node& search, SearchTable& table, Checker& checker) {
+  nlohmann::json numbers;
+  for (const Field& field : kSearchKeys.fields)
+    if (field.type == FieldType::integer)
+      numbers[std::string(field.name)] = checker.member(&search, "search", field);
+  kSearchKeys.fill(table, numbers);
+  const auto needs = [&](const char* key, bool has_effect, const char* other, const char* remedy) {
+    if (const Node* const given = search.find(key); given != nullptr && !has_effect)
+      checker.diagnostics().warn(
+          given->key_place,
+          {fmt::format("search.{} has no effect without {}", key, other), remedy});
+  };
+  needs("draw_seed", table.draws.has_value(), "draws", "add draws = 12, or remove it");
+  needs("rungs", table.halving.has_value(), "halving", "add halving = 2, or remove it");
+  if (const Node* const halving = search.find("halving")) table.halving_place = halving->key_place;
+}
+
 }  // namespace
 
 const FieldTable& search_keys() { return kTableOf<kSearchKeys>; }
 
 std::optional<SearchTable> read_search(const Node* search, std::span<const std::uint64_t> run_seeds,
-                                       const Node* sweep, Diagnostics& out) {
+                                       const Node* sweep, Checker& checker) {
+  Diagnostics& out = checker.diagnostics();
   if (search == nullptr) return std::nullopt;
   if (!search->is_table()) {
     out.error(search->place, fmt::format("search must be a table, not {}", describe(*search)),
@@ -108,15 +174,43 @@ std::optional<SearchTable> read_search(const Node* search, std::span<const std::
                 fmt::format("search.metric must be a name in quotes, not {}", describe(*metric)),
                 "metric = \"validation_loss\"");
   }
+  const int before = out.reported();
+  read_numbers(*search, table, checker);
+  if (out.reported() > before) return table;
   Node keys = *search;
   for (const Field& key : kSearchKeys.fields) keys.erase(key.name);
-  table.points = sweep_points(&keys, out);
+  table.points = points_of(keys, table, out);
   refuse_swept(sweep, table.points, out);
   return table;
 }
 
-std::vector<SweepPoint> own_search_points(const Node& search, Diagnostics& out) {
-  if (search.is_table()) return sweep_points(&search, out);
+std::vector<PlannedSearch::Rung> rungs_of(const SearchTable& search, std::size_t values,
+                                          Diagnostics& out) {
+  if (!search.halving) return {{.share = 1, .values = values}};
+  const auto factor = static_cast<std::size_t>(*search.halving);
+  if (values == 1) {
+    out.error(search.halving_place, "search.halving has one value, and none to leave out",
+              "search several values");
+    return {};
+  }
+  if (!search.rungs)
+    for (std::size_t count = 2;; ++count)
+      if (auto rungs = so_many_rungs(count, factor, values);
+          2 * cost_of(rungs) <= static_cast<double>(values))
+        return rungs;
+  auto rungs = so_many_rungs(static_cast<std::size_t>(*search.rungs), factor, values);
+  if (rungs.size() + 1 >= static_cast<std::size_t>(*search.rungs)) return rungs;
+  out.error(search.halving_place,
+            fmt::format("with halving = {} one of {} is left after rung {}, and {} are asked for",
+                        factor, counted(values, "value"), rungs.size(),
+                        counted(static_cast<std::uint64_t>(*search.rungs), "rung")),
+            "search more values, or use a smaller factor or fewer rungs");
+  return {};
+}
+
+std::vector<SweepPoint> own_search_points(const Node& search, const SearchTable& table,
+                                          Diagnostics& out) {
+  if (search.is_table()) return points_of(search, table, out);
   out.error(search.place,
             fmt::format("an algorithm's search must be a table, not {}", describe(search)),
             "search = { optimizer.learning_rate = [0.1, 0.2] }");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/fields.hpp"
+#include "recipes/checker.hpp"
 #include "recipes/diagnostics.hpp"
 #include "recipes/plan.hpp"
 #include "recipes/sweep.hpp"
@@ -18,7 +19,10 @@ struct SearchTable {
   std::vector<SweepPoint> points;  // for algorithms without their own search
   std::vector<std::uint64_t> seeds;
   std::string metric;  // empty: the task's default
-  Place place, metric_place;
+  std::optional<std::int64_t> draws;
+  std::int64_t draw_seed = 0;
+  std::optional<std::int64_t> halving, rungs;
+  Place place, metric_place, halving_place;
 };
 
 /// Its keys for the reference, without the varied ones.
@@ -26,10 +30,19 @@ const FieldTable& search_keys();
 
 /// Absent if the recipe has none. Reports mistakes, such as seeds that the runs have too.
 std::optional<SearchTable> read_search(const Node* search, std::span<const std::uint64_t> run_seeds,
-                                       const Node* sweep, Diagnostics& diagnostics);
+                                       const Node* sweep, Checker& checker);
 
-/// The points of an algorithm's own `search`, over settings and its own keys.
-std::vector<SweepPoint> own_search_points(const Node& search, Diagnostics& diagnostics);
+/// The rungs of a search over so many values; a grid is one. A rung in which one value is left
+/// decides nothing and is none. Unless the recipe says how many, as few as take at most half of the
+/// grid's gradients: runs are then as long as they can be. Reports rungs for which there are too
+/// few values, and then has none.
+std::vector<PlannedSearch::Rung> rungs_of(const SearchTable& search, std::size_t values,
+                                          Diagnostics& diagnostics);
+
+/// The points of an algorithm's own `search`, over settings and its own keys: as many draws as
+/// `table` has, if it draws.
+std::vector<SweepPoint> own_search_points(const Node& search, const SearchTable& table,
+                                          Diagnostics& diagnostics);
 
 /// Gives an algorithm at one setting the values of a point: keys of sections in `settings`, its own
 /// in `algorithm`. Reports keys that would make runs incomparable, and keys that the algorithm's

@@ -74,7 +74,7 @@ json check_algorithm(Checker& checker, const Node* node) {
 }
 
 Draft check_sections(Checker& checker, const Node& tree) {
-  Draft draft{.settings = json::object(), .broken = {}};
+  Draft draft{.settings = json::object(), .broken = {}, .share = 1};
   for (const Field& section : run_table().fields) {
     const int before = checker.diagnostics().reported();
     const Node* const node = tree.find(section.name);

@@ -30,6 +30,7 @@ nlohmann::json check_record(Checker& checker, const Node* node);
 struct Draft {
   nlohmann::json settings;
   std::set<std::string> broken;  // sections with errors; do not read them
+  double share = 1;  // of its budget that a run has: less than all in the rungs of a search
 
   bool sound(std::initializer_list<const char*> sections) const {
     for (const char* section : sections)

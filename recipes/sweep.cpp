@@ -5,68 +5,103 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/base/digest.hpp"
 #include "engine/base/names.hpp"
+#include "engine/base/rng.hpp"
 #include "recipes/plan.hpp"
+#include "recipes/ranges.hpp"
+#include "recipes/refused_cells.hpp"
 #include "recipes/utf8.hpp"
 #include "settings/schema.hpp"
 
 namespace acid {
 namespace {
 
-constexpr std::size_t kMostPoints = 100'000;
-
 constexpr Fields kSweepKeys = fields<Plan>({key_of<Plan>(
     "skip_inapplicable", FieldType::boolean, "false",
     "leave out an algorithm at settings that refuse it, such as a method on a graph "
     "that it is not for, and run the rest; plans and reports name what is left out")});
 
-// The values that one or several keys take together: an axis of the product.
-using Axis = std::vector<SweepPoint>;
+// One or several keys that vary together: an axis of the product.
+struct Axis {
+  std::vector<Assignment> keys;  // with lists of equal lengths, or one key with the range
+  std::optional<Range> range;    // to draw from
 
-// Key and list of each swept key below `table`, in the order written.
+  std::size_t size() const { return keys.front().value.children.size(); }
+  // Value number k of every key.
+  SweepPoint at(std::size_t k) const {
+    SweepPoint point;
+    for (const Assignment& list : keys) {
+      point.push_back({list.key, list.value.children[k]});
+      point.back().value.key_place = list.value.key_place;
+    }
+    return point;
+  }
+  // `share`: from 0 to below 1.
+  SweepPoint drawn(double share) const {
+    if (range) return {{keys.front().key, range->at(share)}};
+    return at(static_cast<std::size_t>(share * static_cast<double>(size())));
+  }
+};
+
+// Key and list, or range, of each swept key below `table`, in the order written.
 void flatten(const Node& table, const std::string& prefix, std::vector<Assignment>& out) {
   for (const Node& child : table.children) {
     const std::string key = prefix.empty() ? child.key : prefix + "." + child.key;
-    if (child.is_table())
+    if (child.is_table() && !is_range(child))
       flatten(child, key, out);
     else
       out.push_back({key, child});
   }
 }
 
-bool check_list(const Assignment& swept, std::set<std::string>& seen, Diagnostics& diagnostics) {
+bool is_first(const Assignment& swept, std::set<std::string>& seen, Diagnostics& diagnostics) {
+  if (seen.insert(swept.key).second) return true;
+  diagnostics.error(swept.value.key_place, fmt::format("'{}' is swept twice", clip(swept.key, 60)),
+                    "keep one of the lists");
+  return false;
+}
+
+// Replaces a range by the list of its values.
+bool list_range(Assignment& swept, const Range& range, Diagnostics& diagnostics) {
+  if (range.count()) {
+    swept.value = range.values(*range.count());
+    return true;
+  }
+  diagnostics.error(
+      swept.value.place,
+      fmt::format("the range of '{}' does not say how many numbers", clip(swept.key, 60)),
+      "add count = 7, or another number; a search may draw from ranges: draws = 7 in [search]");
+  return false;
+}
+
+bool check_list(Assignment& swept, std::set<std::string>& seen, Diagnostics& diagnostics) {
+  if (is_range(swept.value)) {
+    const std::optional<Range> range = read_range(swept.key, swept.value, diagnostics);
+    if (!range || !list_range(swept, *range, diagnostics)) return false;
+  }
   if (!swept.value.is_list() || swept.value.children.empty()) {
     const std::string found = swept.value.is_list() ? "an empty list" : describe(swept.value);
     diagnostics.error(swept.value.place,
                       fmt::format("'{}' needs a list of values to sweep over, not {}",
                                   clip(swept.key, 60), found),
-                      "write the values in brackets: [4, 16]");
+                      "write the values in brackets: [4, 16], or a range: { log = [1e-3, 1], "
+                      "count = 7 }");
     return false;
   }
-  if (!seen.insert(swept.key).second) {
-    diagnostics.error(swept.value.key_place,
-                      fmt::format("'{}' is swept twice", clip(swept.key, 60)),
-                      "keep one of the lists");
-    return false;
-  }
-  return true;
+  return is_first(swept, seen, diagnostics);
 }
 
-// Value number k of every key.
-SweepPoint values_at(const std::vector<Assignment>& lists, std::size_t k) {
-  SweepPoint point;
-  for (const Assignment& list : lists) {
-    point.push_back({list.key, list.value.children[k]});
-    point.back().value.key_place = list.value.key_place;
+// `draws`: a range needs no count.
+std::optional<Axis> axis_of(Assignment swept, bool draws, std::set<std::string>& seen,
+                            Diagnostics& diagnostics) {
+  if (draws && is_range(swept.value) && swept.value.find("count") == nullptr) {
+    std::optional<Range> range = read_range(swept.key, swept.value, diagnostics);
+    if (!range || !is_first(swept, seen, diagnostics)) return std::nullopt;
+    return Axis{{std::move(swept)}, std::move(range)};
   }
-  return point;
-}
-
-Axis axis_of(const std::vector<Assignment>& lists) {
-  Axis axis;
-  for (std::size_t k = 0; !lists.empty() && k < lists[0].value.children.size(); ++k)
-    axis.push_back(values_at(lists, k));
-  return axis;
+  if (!check_list(swept, seen, diagnostics)) return std::nullopt;
+  return Axis{{std::move(swept)}, {}};
 }
 
 std::optional<Axis> zip_axis(const Node& group, std::set<std::string>& seen,
@@ -80,7 +115,7 @@ std::optional<Axis> zip_axis(const Node& group, std::set<std::string>& seen,
   std::vector<Assignment> lists;
   flatten(group, "", lists);
   bool good = true;
-  for (const Assignment& list : lists) {
+  for (Assignment& list : lists) {
     if (!check_list(list, seen, diagnostics)) {
       good = false;
     } else if (list.value.children.size() != lists[0].value.children.size() && good) {
@@ -93,10 +128,10 @@ std::optional<Axis> zip_axis(const Node& group, std::set<std::string>& seen,
       good = false;
     }
   }
-  return good ? std::optional(axis_of(lists)) : std::nullopt;
+  return good && !lists.empty() ? std::optional(Axis{std::move(lists), {}}) : std::nullopt;
 }
 
-std::vector<Axis> axes_of(const Node& sweep, Diagnostics& diagnostics) {
+std::vector<Axis> axes_of(const Node& sweep, bool draws, Diagnostics& diagnostics) {
   std::vector<Axis> axes;
   std::set<std::string> seen;
   for (const Node& child : sweep.children) {
@@ -108,19 +143,25 @@ std::vector<Axis> axes_of(const Node& sweep, Diagnostics& diagnostics) {
         continue;
       }
       for (const Node& group : child.children)
-        if (auto axis = zip_axis(group, seen, diagnostics); axis && !axis->empty())
-          axes.push_back(std::move(*axis));
+        if (auto axis = zip_axis(group, seen, diagnostics)) axes.push_back(std::move(*axis));
       continue;
     }
     std::vector<Assignment> lists;
-    if (child.is_table())
+    if (child.is_table() && !is_range(child))
       flatten(child, child.key, lists);
     else
       lists.push_back({child.key, child});
-    for (const Assignment& list : lists)
-      if (check_list(list, seen, diagnostics)) axes.push_back(axis_of({list}));
+    for (Assignment& list : lists)
+      if (auto axis = axis_of(std::move(list), draws, seen, diagnostics))
+        axes.push_back(std::move(*axis));
   }
   return axes;
+}
+
+// The first 64 bits of the text's digest.
+std::uint64_t stream_key(const std::string& text) {
+  constexpr int kHexadecimal = 16;
+  return std::stoull(sha256_hex(text).substr(0, 16), nullptr, kHexadecimal);
 }
 
 void flatten_set(const Node& table, const std::string& prefix, std::vector<Assignment>& out) {
@@ -146,7 +187,7 @@ std::vector<SweepPoint> sweep_points(const Node* sweep, Diagnostics& diagnostics
                       "write [sweep] with \"dotted.key\" = [values]");
     return points;
   }
-  for (const Axis& axis : axes_of(*sweep, diagnostics)) {
+  for (const Axis& axis : axes_of(*sweep, /*draws=*/false, diagnostics)) {
     if (points.size() * axis.size() > kMostPoints) {
       diagnostics.error(sweep->place, fmt::format("the sweep has more than {} points", kMostPoints),
                         "sweep fewer values, or let keys vary together with [[sweep.zip]]");
@@ -154,12 +195,39 @@ std::vector<SweepPoint> sweep_points(const Node* sweep, Diagnostics& diagnostics
     }
     std::vector<SweepPoint> product;
     for (const SweepPoint& point : points)
-      for (const SweepPoint& values : axis) {
+      for (std::size_t k = 0; k < axis.size(); ++k) {
+        const SweepPoint values = axis.at(k);
         product.push_back(point);
         product.back().insert(product.back().end(), values.begin(), values.end());
       }
     points = std::move(product);
   }
+  return points;
+}
+
+std::vector<SweepPoint> drawn_points(const Node& lists, const Draws& draws,
+                                     Diagnostics& diagnostics) {
+  const std::vector<Axis> axes = axes_of(lists, /*draws=*/true, diagnostics);
+  if (axes.empty()) return {};
+  std::vector<std::uint64_t> streams;
+  for (const Axis& axis : axes)
+    streams.push_back(stream_key(fmt::format("search {} {}", draws.seed, axis.keys.front().key)));
+  std::vector<SweepPoint> points;
+  std::set<std::string> known;
+  constexpr std::uint64_t kTries = 100;  // for each: enough for all of a thousand combinations
+  for (std::uint64_t i = 0; points.size() < draws.count && i < kTries * draws.count; ++i) {
+    SweepPoint point;
+    for (std::size_t k = 0; k < axes.size(); ++k) {
+      const SweepPoint values = axes[k].drawn(Stream(streams[k], i).uniform());
+      point.insert(point.end(), values.begin(), values.end());
+    }
+    if (known.insert(settings_of(point).dump()).second) points.push_back(std::move(point));
+  }
+  if (points.size() < draws.count)
+    diagnostics.error(lists.place,
+                      fmt::format("the search draws {}, and found only {} that differ", draws.count,
+                                  points.size()),
+                      "draw fewer, or give the keys more values");
   return points;
 }
 

@@ -144,7 +144,8 @@ constexpr const char* kCsvColumns =
     "p_holm improvement median iqm iqm_ci_low iqm_ci_high difference_n improvement_ci_low "
     "improvement_ci_high censored diverged difference_diverged baseline_diverged "
     "simultaneous_ci_low simultaneous_ci_high test family verdict reached samples_apart resolution "
-    "selected_by selection_values selection_runs selection_edges rounding margin p_equivalence "
+    "selected_by selection_values selection_runs selection_edges selection_gradients "
+    "selection_rungs rounding margin p_equivalence "
     "p_equivalence_holm seeds_to_show_equivalent notes seeds_to_show target";
 
 std::vector<std::string> csv_columns() {
@@ -173,6 +174,8 @@ json row_json(const Comparison& comparison, const ComparedGroup& group, const st
       row["selected_by"] = selection.metric;
       row["selection_values"] = choice->candidates.size();
       row["selection_runs"] = choice->runs();
+      row["selection_gradients"] = choice->gradients() > 0 ? json(choice->gradients()) : json();
+      row["selection_rungs"] = std::max<std::size_t>(selection.rungs.size(), 1);
       row["selection_edges"] = fmt::format("{}", fmt::join(choice->edges, " "));
       break;
     }

@@ -58,9 +58,9 @@ nlohmann::json to_json(const Comparison& comparison);
 /// One row per group and metric: group, algorithm, label, the varying settings by dotted key (those
 /// of `by` first), metric, then members of the metric and of its difference in to_json(), as
 /// "difference_n" where both have one; "difference" is its mean. Then of what was chosen
-/// selected_by, selection_values, selection_runs and selection_edges; notes: the kinds of notes on
-/// this row (note_names()); of *_to_target the target. Absent numbers are empty fields. RFC 4180
-/// quoting, "\n" line ends.
+/// selected_by and the columns selection_*; notes: the kinds of notes on
+/// this row (note_names()); of *_to_target the target; selection_gradients and selection_rungs.
+/// Absent numbers are empty fields. RFC 4180 quoting, "\n" line ends.
 std::string to_csv(const Comparison& comparison);
 std::string to_markdown(const Comparison& comparison);
 /// A tabular for the booktabs package, one for each section, and the notes below; the verdict is a

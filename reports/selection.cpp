@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "engine/base/error.hpp"
 #include "engine/methods/method.hpp"
@@ -16,6 +17,8 @@
 
 namespace acid {
 namespace {
+
+using json_pointer = nlohmann::json::json_pointer;
 
 constexpr const char* kValidationMetric = "validation_loss";
 
@@ -51,6 +54,10 @@ Selection::Candidate judged(const ComparedGroup& group, const std::vector<std::u
     ++candidate.n;
   }
   if (candidate.n > 0) candidate.mean = sum / candidate.n;
+  candidate.runs = candidate.n + candidate.diverged;
+  const json_pointer budget("/budget/gradients");
+  if (group.settings.contains(budget))
+    candidate.gradients = candidate.runs * group.settings.at(budget).get<std::int64_t>();
   return candidate;
 }
 
@@ -65,6 +72,7 @@ bool smaller(const Selection::Candidate& a, const Selection::Candidate& b) {
 }
 
 bool better(const Selection::Candidate& a, const Selection::Candidate& b, int direction) {
+  if (a.rung != b.rung) return a.rung > b.rung;
   if (a.diverged != b.diverged) return a.diverged < b.diverged;
   const double left = direction * a.mean, right = direction * b.mean;
   if (std::isnan(left) || std::isnan(right)) return !std::isnan(left) && std::isnan(right);
@@ -98,6 +106,14 @@ std::vector<std::string> keys_of_cell(const std::vector<FlatSettings>& cell,
   return own.empty() ? there : own;
 }
 
+void choose(Selection::Choice& choice, const std::string& metric) {
+  const int direction = better_direction(metric);
+  choice.chosen = 0;
+  for (std::size_t c = 1; c < choice.candidates.size(); ++c)
+    if (better(choice.candidates[c], choice.winner(), direction)) choice.chosen = c;
+  choice.edges = edges_of(choice);
+}
+
 struct Cell {
   std::vector<const ComparedGroup*> groups;
   std::vector<FlatSettings> flat;
@@ -114,10 +130,7 @@ Selection::Choice choice_in(const Cell& cell, const std::vector<std::string>& ke
       candidate.values.push_back(value_at(cell.flat[c], key));
     choice.candidates.push_back(std::move(candidate));
   }
-  const int direction = better_direction(metric);
-  for (std::size_t c = 1; c < choice.candidates.size(); ++c)
-    if (better(choice.candidates[c], choice.winner(), direction)) choice.chosen = c;
-  choice.edges = edges_of(choice);
+  choose(choice, metric);
   return choice;
 }
 
@@ -192,7 +205,7 @@ std::string metric_to_choose_by(const Comparison& all) {
 
 /// Whether the metric is measured on a test set, which a finite task has.
 bool is_on_test(const std::string& metric, const ComparedGroup& group) {
-  const nlohmann::json::json_pointer batch("/task/batch_size");
+  const json_pointer batch("/task/batch_size");
   const bool finite = !group.settings.contains(batch) || !group.settings.at(batch).is_null();
   return finite && (metric.starts_with("eval_") || metric.starts_with("worker_"));
 }
@@ -219,7 +232,13 @@ void check_keys(const Comparison& all, const std::vector<std::string>& keys) {
 
 int Selection::Choice::runs() const {
   int sum = 0;
-  for (const Candidate& candidate : candidates) sum += candidate.n + candidate.diverged;
+  for (const Candidate& candidate : candidates) sum += candidate.runs;
+  return sum;
+}
+
+std::int64_t Selection::Choice::gradients() const {
+  std::int64_t sum = 0;
+  for (const Candidate& candidate : candidates) sum += candidate.gradients;
   return sum;
 }
 
@@ -274,6 +293,44 @@ Selection select(const std::vector<ComparedRun>& runs, const Cells& cells,
     selection.choices.push_back(std::move(choice));
   }
   return selection;
+}
+
+void judge_again(Selection& selection, const std::vector<ComparedRun>& runs, const Cells& cells) {
+  Comparison all;
+  form_groups(all, runs);
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    Selection::Choice& choice = selection.choices[c];
+    for (std::size_t k = 0; k < cells[c].size(); ++k) {
+      if (cells[c][k].empty()) continue;
+      Selection::Candidate& known = choice.candidates[k];
+      const Selection::Candidate now =
+          judged(group_of(all, cells[c][k]), selection.seeds, selection.metric);
+      known.n = now.n;
+      known.diverged = now.diverged;
+      known.mean = now.mean;
+      ++known.rung;
+      known.runs += now.runs;
+      known.gradients += now.gradients;
+    }
+    choose(choice, selection.metric);
+  }
+}
+
+Cells best_of(const Selection& selection, std::size_t count, const Cells& cells) {
+  const int direction = better_direction(selection.metric);
+  Cells best;
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    const std::vector<Selection::Candidate>& candidates = selection.choices[c].candidates;
+    std::vector<std::size_t> ranked(candidates.size());
+    std::iota(ranked.begin(), ranked.end(), std::size_t{0});
+    std::ranges::stable_sort(ranked, [&](std::size_t a, std::size_t b) {
+      return better(candidates[a], candidates[b], direction);
+    });
+    best.emplace_back(candidates.size());
+    for (std::size_t k = 0; k < std::min(count, ranked.size()); ++k)
+      best.back()[ranked[k]] = cells[c][ranked[k]];
+  }
+  return best;
 }
 
 Selection select_best(std::vector<ComparedRun>& runs, const CompareOptions& options) {

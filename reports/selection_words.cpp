@@ -37,9 +37,54 @@ const json& chosen(const Selection::Choice& choice, const std::string& key) {
   return choice.winner().values[static_cast<std::size_t>(place)];
 }
 
-std::string size_words(const Selection::Choice& choice) {
+std::string count_words(const Selection::Choice& choice) {
   return fmt::format("{}, {}", counted(choice.candidates.size(), "value"),
                      counted(static_cast<std::uint64_t>(choice.runs()), "run"));
+}
+
+/// With the gradients, if they are known.
+std::string size_words(const Selection::Choice& choice) {
+  const auto gradients = static_cast<std::uint64_t>(choice.gradients());
+  return count_words(choice) + (gradients > 0 ? ", " + counted(gradients, "gradient") : "");
+}
+
+/// Whether both are at one setting: those that a method does not read are null.
+bool meet(const Selection::Choice& a, const Selection::Choice& b) {
+  return std::ranges::equal(a.settings, b.settings, [](const auto& one, const auto& other) {
+    return one.second.is_null() || other.second.is_null() || one.second == other.second;
+  });
+}
+
+/// Whether every algorithm at a setting was given as many gradients.
+bool has_equal_gradients(const Selection& selection) {
+  for (const Selection::Choice& one : selection.choices)
+    for (const Selection::Choice& other : selection.choices)
+      if (one.gradients() != other.gradients() && meet(one, other)) return false;
+  return true;
+}
+
+/// "4 values, 8 runs, 2400 gradients each", of searches that are equal.
+std::string equal_words(const Selection& selection) {
+  const auto same = [&](const Selection::Choice& choice) {
+    return choice.gradients() == selection.choices.front().gradients();
+  };
+  if (std::ranges::all_of(selection.choices, same))
+    return size_words(selection.choices.front()) + " each";
+  return count_words(selection.choices.front()) +
+         " each, with as many gradients for every algorithm at a setting";
+}
+
+/// "; by successive halving: 4 values with 1/4 of the budget, 2 with 1/2 of the budget"
+std::string rungs_words(const Selection& selection) {
+  std::vector<std::string> rungs;
+  for (const Selection::Rung& rung : selection.rungs)
+    rungs.push_back(
+        fmt::format("{} with {}",
+                    rungs.empty() ? counted(rung.values, "value") : fmt::format("{}", rung.values),
+                    share_of_budget(rung.share)));
+  return rungs.empty() ? ""
+                       : fmt::format("; by successive halving, the same for every algorithm: {}",
+                                     fmt::join(rungs, ", then "));
 }
 
 /// "the largest of 4" or "the least of 4".
@@ -76,17 +121,21 @@ std::string edges_note(const Selection& selection) {
 std::string sizes_note(const Selection& selection) {
   std::vector<std::string> sizes, of_labels;
   for (const Selection::Choice& choice : selection.choices) {
-    const std::string words = size_words(choice);
+    const std::string words = count_words(choice);
     if (std::ranges::find(sizes, words) == sizes.end()) sizes.push_back(words);
-    const std::string one = fmt::format("{} {}", choice.label, words);
+    const std::string one = fmt::format("{} {}", choice.label, size_words(choice));
     if (std::ranges::find(of_labels, one) == of_labels.end()) of_labels.push_back(one);
   }
-  if (sizes.size() < 2) return {};
-  return fmt::format("unequal searches: {}; whoever tries more values finds better ones",
+  if (sizes.size() < 2 && has_equal_gradients(selection)) return {};
+  return fmt::format("unequal searches: {}; an algorithm that tries more values finds better ones",
                      fmt::join(of_labels, "; "));
 }
 
 }  // namespace
+
+std::string share_of_budget(double share) {
+  return share < 1 ? fmt::format("1/{:.0f} of the budget", 1 / share) : "the whole budget";
+}
 
 std::string title_of(const Selection::Choice& choice) {
   auto settings = choice.settings;
@@ -123,13 +172,12 @@ std::vector<ComparedNote> selection_notes(const Selection& selection) {
   };
   const std::string sizes = sizes_note(selection);
   add(NoteKind::chosen,
-      fmt::format(
-          "{} chosen for each algorithm{} by the mean of {} over seed{} {}{}{}",
-          fmt::join(selection.keys(), ", "), selection.settings().empty() ? "" : " and setting",
-          selection.metric, selection.seeds.size() == 1 ? "" : "s",
-          fmt::join(selection.seeds, ", "),
-          sizes.empty() ? fmt::format(": {} each", size_words(selection.choices.front())) : "",
-          selection.same_seeds ? "" : "; what is compared ran on other seeds"));
+      fmt::format("{} chosen for each algorithm{} by the mean of {} over seed{} {}{}{}{}",
+                  fmt::join(selection.keys(), ", "),
+                  selection.settings().empty() ? "" : " and setting", selection.metric,
+                  selection.seeds.size() == 1 ? "" : "s", fmt::join(selection.seeds, ", "),
+                  sizes.empty() ? ": " + equal_words(selection) : "", rungs_words(selection),
+                  selection.same_seeds ? "" : "; what is compared ran on other seeds"));
   if (!sizes.empty()) add(NoteKind::unequal_search, sizes);
   if (selection.on_test)
     add(NoteKind::chosen_on_test,
@@ -179,11 +227,11 @@ std::string selection_table(const Selection& selection, const TextLines& lines) 
 }
 
 json to_json(const Selection& selection) {
-  json document{{"metric", selection.metric},
-                {"seeds", selection.seeds},
-                {"on_test", selection.on_test},
-                {"same_seeds", selection.same_seeds},
-                {"choices", json::array()}};
+  json document{{"metric", selection.metric},   {"seeds", selection.seeds},
+                {"on_test", selection.on_test}, {"same_seeds", selection.same_seeds},
+                {"rungs", json::array()},       {"choices", json::array()}};
+  for (const Selection::Rung& rung : selection.rungs)
+    document["rungs"].push_back({{"share", rung.share}, {"values", rung.values}});
   for (const Selection::Choice& choice : selection.choices) {
     json settings = json::object(), candidates = json::array();
     for (const auto& [key, value] : choice.settings) settings[key] = value;
@@ -192,13 +240,17 @@ json to_json(const Selection& selection) {
                             {"values", one.values},
                             {"n", one.n},
                             {"diverged", one.diverged},
-                            {"mean", std::isfinite(one.mean) ? json(one.mean) : json()}});
+                            {"mean", std::isfinite(one.mean) ? json(one.mean) : json()},
+                            {"rung", one.rung},
+                            {"runs", one.runs},
+                            {"gradients", one.gradients}});
     document["choices"].push_back({{"label", choice.label},
                                    {"settings", settings},
                                    {"keys", choice.keys},
                                    {"chosen", choice.chosen},
                                    {"values", choice.candidates.size()},
                                    {"runs", choice.runs()},
+                                   {"gradients", choice.gradients()},
                                    {"edges", choice.edges},
                                    {"candidates", candidates}});
   }
@@ -212,6 +264,8 @@ Selection selection_from(const json& document) {
                         .on_test = document.at("on_test"),
                         .same_seeds = document.at("same_seeds"),
                         .choices = {}};
+    for (const json& rung : document.value("rungs", json::array()))
+      selection.rungs.push_back({rung.at("share"), rung.at("values")});
     for (const json& one : document.at("choices")) {
       Selection::Choice choice{.label = one.at("label"),
                                .settings = {},
@@ -222,8 +276,14 @@ Selection selection_from(const json& document) {
       for (const auto& [key, value] : one.at("settings").items())
         choice.settings.emplace_back(key, value);
       for (const json& candidate : one.at("candidates")) {
-        choice.candidates.push_back({candidate.at("group"), candidate.at("values"),
-                                     candidate.at("n"), candidate.at("diverged")});
+        Selection::Candidate& read = choice.candidates.emplace_back();
+        read.group = candidate.at("group");
+        read.values = candidate.at("values").get<std::vector<json>>();
+        read.n = candidate.at("n");
+        read.diverged = candidate.at("diverged");
+        read.rung = candidate.value("rung", 1);
+        read.runs = candidate.value("runs", read.n + read.diverged);
+        read.gradients = candidate.value("gradients", std::int64_t{0});
         if (candidate.at("values").size() != choice.keys.size())
           throw std::out_of_range("a value for each key");
         if (candidate.at("mean").is_number())

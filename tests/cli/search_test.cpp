@@ -133,6 +133,94 @@ TEST_CASE("a search that is interrupted chooses nothing, and the same command go
         whole.call({"compare", "study", "--csv"}).out);
 }
 
+namespace {
+
+constexpr const char* kHalved = R"(
+[search]
+optimizer.learning_rate = { log = [0.003, 3], count = 4 }
+halving = 2
+seeds = [101, 102]
+)";
+
+struct HalvedStudy : Study {
+  HalvedStudy() { write("study.toml", std::string("seeds = [1, 2]\n") + kTask + kHalved); }
+};
+
+}  // namespace
+
+TEST_CASE("successive halving runs the best of a rung for longer, and says what it took",
+          "[release]") {
+  const HalvedStudy study;
+  CHECK_THAT(
+      study.call({"plan", "study.toml"}).out,
+      ContainsSubstring(
+          "The search halves in 2 rungs, with the same budgets for every algorithm") &&
+          ContainsSubstring("rung 1: 4 values with 1/4 of the budget, 16 runs, 1200 gradients") &&
+          ContainsSubstring("rung 2: 2 values with 1/2 of the budget, 8 runs, 1200 gradients") &&
+          ContainsSubstring("2400 gradients in all, 50 % of the grid's 4800"));
+  const Result result = study.done({"run", "study.toml"});
+  CHECK_THAT(result.err, ContainsSubstring("search, rung 2 of 2: 2 values for each algorithm and "
+                                           "setting with 1/2 of the budget, 8 runs"));
+  std::map<std::int64_t, int> budgets;
+  for (const json& run : study.runs())
+    if (run["role"] == "search") ++budgets[run["budget_gradients"]];
+  CHECK(budgets == std::map<std::int64_t, int>{{75, 16}, {150, 8}});
+  const json comparison = study.told({"compare", "study"});
+  CHECK(comparison["groups"].size() == 2);
+  for (const json& group : comparison["groups"]) CHECK(group["seeds"] == json{1, 2});
+  const json& selection = comparison["selections"][0];
+  CHECK(selection["rungs"].size() == 2);
+  for (const json& choice : selection["choices"]) {
+    CHECK(choice["values"] == 4);
+    CHECK(choice["runs"] == 12);
+    CHECK(choice["gradients"] == 1200);
+    CHECK(choice["candidates"][choice["chosen"]]["rung"] == 2);
+    CHECK(choice["candidates"][choice["chosen"]]["runs"] == 4);
+  }
+  const std::string csv = study.call({"compare", "study", "--csv"}).out;
+  CHECK_THAT(csv, ContainsSubstring("selection_gradients,selection_rungs") &&
+                      ContainsSubstring(",1200,2\n"));
+  const std::string page = study.call({"report", "-o", "-"}).out;
+  CHECK_THAT(page,
+             ContainsSubstring("by successive halving, the same for every algorithm: 4 values "
+                               "with 1/4 of the budget, then 2 with 1/2 of the budget"));
+  study.done({"verify", "study"});
+  study.done({"doctor", "--store"});
+  study.done({"export", "study", "--crate", "study.zip"});
+  const auto before = study.results();
+  const Result again = study.call({"run", "study.toml"});
+  CHECK(again.out == result.out);
+  CHECK(study.results() == before);
+}
+
+TEST_CASE("a search by halving that is killed in any rung goes on with it", "[release]") {
+  const HalvedStudy whole, study;
+  whole.done({"run", "study.toml"});
+  for (int round = 0; round < 6; ++round) {
+    Running running(study, {"run", "study.toml"});
+    usleep(100'000 * static_cast<useconds_t>(round + 1));
+    kill(running.pid(), SIGKILL);
+    running.wait();
+    study.call({"resume"});  // what is interrupted may also be finished by it
+  }
+  study.done({"run", "study.toml"});
+  CHECK(study.results() == whole.results());
+  CHECK(study.call({"compare", "study", "--csv"}).out ==
+        whole.call({"compare", "study", "--csv"}).out);
+  study.done({"doctor", "--store"});
+}
+
+TEST_CASE("several commands at once make the same search by halving", "[release]") {
+  const HalvedStudy whole, study;
+  whole.done({"run", "study.toml"});
+  Running one(study, {"run", "study.toml"}), other(study, {"run", "study.toml"});
+  one.wait();
+  other.wait();
+  study.done({"run", "study.toml"});  // one may have seen runs of the other without an outcome
+  CHECK(study.results() == whole.results());
+  study.done({"doctor", "--store"});
+}
+
 TEST_CASE("nothing is compared before the search has chosen") {
   const Study study;
   Running running(study, {"run", "study.toml", "--set", "budget.gradients=30000"});
@@ -161,7 +249,8 @@ TEST_CASE("compare --best-over reads a sweep that exists, and refuses the seeds 
   check_refused(with({}), {"--selection-seeds", "[search]"});
   const Result chosen = with({"--selection-seeds", "1,2"});
   CHECK(chosen.code == 0);
-  CHECK_THAT(chosen.out, ContainsSubstring("of 2 values, 4 runs, the largest of 2"));
+  CHECK_THAT(chosen.out,
+             ContainsSubstring("of 2 values, 4 runs, 1200 gradients, the largest of 2"));
   CHECK(with({"--selection-seeds", "1,2", "--json"}).json()["groups"][0]["seeds"] == json{3, 4});
   CHECK(with({"--selection-seeds", "1-2", "--csv"}).out ==
         with({"--selection-seeds", "1,2", "--csv"}).out);

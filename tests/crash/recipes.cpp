@@ -99,7 +99,9 @@ constexpr const char* kPython =
     "/docs/examples/numpy_model.py\", interpreter = \"/usr/bin/python3\","
     " options = { features = 16, hidden = 8, classes = 4 } }";
 constexpr const char* kVectors = "{ kind = \"gaussian-mixture\", dimension = 16, classes = 4 }";
-constexpr const char* kSearch = "[search]\noptimizer.learning_rate = [0.01, 0.02]\nseeds = [9]\n";
+constexpr const char* kSearch =
+    "[search]\noptimizer.learning_rate = { log = [0.005, 0.04], count = 4 }\nhalving = 2\n"
+    "seeds = [9]\n";
 
 constexpr const char* kPoisson = "[execution.virtual]\ngradient_clock = \"poisson\"\n";
 constexpr const char* kEvents = "[record]\nevents = true\n";
@@ -151,11 +153,12 @@ std::vector<Variant> virtual_variants() {
     variants.push_back({algorithms, recipe({.algorithms = algorithms,
                                             .optimizer = "learning_rate = 0.01",
                                             .rest = kNetwork})});
-  variants.push_back({"a search", recipe({.algorithms = algorithm("ad-psgd", 1),
-                                          .dataset = kLogistic,
-                                          .rest = kSearch,
-                                          .gradients = 15'000,
-                                          .batch = "batch_size = 8\nvalidation = 0.25"})});
+  variants.push_back(
+      {"a search in two rungs", recipe({.algorithms = algorithm("ad-psgd", 1),
+                                        .dataset = kLogistic,
+                                        .rest = kSearch,
+                                        .gradients = 15'000,
+                                        .batch = "batch_size = 8\nvalidation = 0.25"})});
   if (there_is_numpy())
     variants.push_back(
         {"a program in Python", several + recipe({.algorithms = algorithm("a2cid2", 1),

@@ -164,16 +164,16 @@ TEST_CASE("values that are not finite are null in JSON and named in CSV and text
 TEST_CASE("CSV has one line per group and metric and quotes what needs it") {
   const Comparison comparison = sample(3);
   const std::string csv = to_csv(comparison);
-  CHECK(
-      csv.rfind("group,algorithm,label,metric,n,mean,sd,se,ci_low,ci_high,baseline,difference,"
-                "difference_ci_low,difference_ci_high,p,p_holm,improvement,median,iqm,iqm_ci_low,"
-                "iqm_ci_high,difference_n,improvement_ci_low,improvement_ci_high,censored,"
-                "diverged,difference_diverged,baseline_diverged,simultaneous_ci_low,simultaneous_"
-                "ci_high,test,"
-                "family,verdict,reached,samples_apart,resolution,selected_by,selection_"
-                "values,selection_runs,selection_edges,rounding,margin,p_equivalence,p_equivalence_"
-                "holm,seeds_to_show_equivalent,notes,seeds_to_show,target\n",
-                0) == 0);
+  CHECK(csv.rfind("group,algorithm,label,metric,n,mean,sd,se,ci_low,ci_high,baseline,difference,"
+                  "difference_ci_low,difference_ci_high,p,p_holm,improvement,median,iqm,iqm_ci_low,"
+                  "iqm_ci_high,difference_n,improvement_ci_low,improvement_ci_high,censored,"
+                  "diverged,difference_diverged,baseline_diverged,simultaneous_ci_low,simultaneous_"
+                  "ci_high,test,"
+                  "family,verdict,reached,samples_apart,resolution,selected_by,selection_"
+                  "values,selection_runs,selection_edges,selection_gradients,selection_rungs,"
+                  "rounding,margin,p_equivalence,p_equivalence_"
+                  "holm,seeds_to_show_equivalent,notes,seeds_to_show,target\n",
+                  0) == 0);
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 3 * 9);
   CHECK(has(csv, "\"A²CiD², lr 0.1, | a long \"\"label\"\"\""));
 }

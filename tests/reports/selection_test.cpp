@@ -1,7 +1,9 @@
 #include "reports/selection.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "engine/base/error.hpp"
@@ -146,6 +148,120 @@ TEST_CASE("without validation data it chooses on the test set, and says so loudl
   // A task that has no finite data has no test set, either.
   for (ComparedRun& one : runs) one.settings["task"]["batch_size"] = nullptr;
   CHECK_FALSE(compare_runs(runs, best_over({1, 2})).selections[0].on_test);
+}
+
+namespace {
+
+/// Runs of three rates in a rung, whose groups are named by it, with one seed and these losses; a
+/// loss of 0 is that of a run that diverged, and without a loss a rate has no run.
+struct RungOfRates {
+  std::string name;
+  std::int64_t gradients;
+  std::vector<std::optional<double>> losses;
+
+  Cells cells() const {
+    Cells one(1);
+    for (std::size_t k = 0; k < losses.size(); ++k)
+      one[0].push_back(losses[k] ? name + std::to_string(k) : "");
+    return one;
+  }
+  Runs runs() const {
+    Runs all;
+    for (std::size_t k = 0; k < losses.size(); ++k) {
+      if (!losses[k]) continue;
+      json settings = settings_of(std::array{0.1, 0.2, 0.4, 0.8}.at(k));
+      settings["budget"]["gradients"] = gradients;
+      ComparedRun& one =
+          all.emplace_back(run("ad-psgd", 7, {{"validation_loss", *losses[k]}}, settings));
+      one.summary.group = cells()[0][k];
+      if (*losses[k] > 0) continue;
+      one.summary.state = RunState::diverged;
+      one.summary.metrics.clear();
+    }
+    return all;
+  }
+};
+
+Selection first_rung(const RungOfRates& rung) {
+  return select(rung.runs(), rung.cells(), {"optimizer.learning_rate"}, "validation_loss", {});
+}
+
+}  // namespace
+
+TEST_CASE("a rung keeps the best values, and those of the next are judged by their runs there") {
+  const RungOfRates first{"first", 100, {0.5, 0.3, 0.4, 0.0}};
+  Selection selection = first_rung(first);
+  selection.rungs = {{0.25, 4}, {0.5, 2}};
+  CHECK(selection.choices[0].chosen == 1);
+  const Cells names{{"a", "b", "c", "d"}};
+  CHECK(best_of(selection, 2, names) == Cells{{"", "b", "c", ""}});
+  CHECK(best_of(selection, 4, names) == names);
+  // In the next rung the other is better, though worse than a value was in the first.
+  const RungOfRates second{"second", 200, {{}, 0.6, 0.45, {}}};
+  judge_again(selection, second.runs(), second.cells());
+  const Selection::Choice& choice = selection.choices[0];
+  CHECK(choice.chosen == 2);
+  CHECK(choice.winner().mean == 0.45);
+  CHECK(choice.winner().rung == 2);
+  CHECK(choice.candidates[0].rung == 1);
+  CHECK(choice.candidates[0].mean == 0.5);
+  CHECK(choice.runs() == 6);
+  CHECK(choice.gradients() == 4 * 100 + 2 * 200);
+  CHECK(choice.edges.empty());
+  CHECK(best_of(selection, 3, names) == Cells{{"a", "b", "c", ""}});  // those of this rung first
+  CHECK(tried_words(choice) == "4 values, 6 runs, 800 gradients");
+  CHECK_THAT(selection_notes(selection).front().text,
+             ContainsSubstring("4 values, 6 runs, 800 gradients each; by successive halving, the "
+                               "same for every algorithm: 4 values with 1/4 of the budget, then 2 "
+                               "with 1/2 of the budget"));
+  const json document = to_json(selection);
+  CHECK(document["rungs"][1] == json{{"share", 0.5}, {"values", 2}});
+  CHECK(document["choices"][0]["gradients"] == 800);
+  CHECK(to_json(selection_from(document)) == document);
+}
+
+TEST_CASE("a value that diverged in a rung loses to one that did not, and on the edge it is said") {
+  Selection selection = first_rung({"first", 100, {0.5, 0.0, 0.4, 0.3}});
+  const RungOfRates second{"second", 200, {{}, {}, 0.9, 0.0}};
+  judge_again(selection, second.runs(), second.cells());
+  CHECK(selection.choices[0].chosen == 2);
+  selection = first_rung({"first", 100, {0.5, 0.0, 0.4, 0.3}});
+  const RungOfRates other{"second", 200, {{}, {}, 0.9, 0.2}};
+  judge_again(selection, other.runs(), other.cells());
+  CHECK(selection.choices[0].edges == std::vector<std::string>{"optimizer.learning_rate"});
+  CHECK_THAT(tried_words(selection.choices[0]), ContainsSubstring("the largest of 4"));
+}
+
+TEST_CASE("what an earlier acid chose is read without rungs and gradients") {
+  json document = to_json(first_rung({"first", 100, {0.5, 0.3, 0.4, 0.0}}));
+  document.erase("rungs");
+  for (json& candidate : document["choices"][0]["candidates"])
+    for (const char* key : {"rung", "runs", "gradients"}) candidate.erase(key);
+  const Selection read = selection_from(document);
+  CHECK(read.rungs.empty());
+  CHECK(tried_words(read.choices[0]) == "4 values, 4 runs");
+}
+
+TEST_CASE("unequal gradients at a setting are told, and unequal ones of several settings are not") {
+  Selection selection = first_rung({"first", 100, {0.5, 0.3}});
+  selection.choices.push_back(selection.choices[0]);
+  selection.choices[1].label = "other";
+  for (Selection::Candidate& candidate : selection.choices[1].candidates) candidate.gradients = 50;
+  const auto notes = [&] {
+    std::string all;
+    for (const ComparedNote& note : selection_notes(selection)) all += note.text + "\n";
+    return all;
+  };
+  CHECK_THAT(notes(),
+             ContainsSubstring("unequal searches: ad-psgd 2 values, 2 runs, 200 gradients; "
+                               "other 2 values, 2 runs, 100 gradients"));
+  selection.choices[0].settings = {{"workers.count", 8}};
+  selection.choices[1].settings = {{"workers.count", 4}};
+  CHECK_THAT(notes(), ContainsSubstring("2 values, 2 runs each, with as many gradients for every "
+                                        "algorithm at a setting"));
+  CHECK_THAT(notes(), !ContainsSubstring("unequal"));
+  selection.choices[1].settings = {{"workers.count", nullptr}};  // it reads no such setting
+  CHECK_THAT(notes(), ContainsSubstring("unequal"));
 }
 
 TEST_CASE("diverged values lose, and ties go to the smaller value") {
