@@ -79,7 +79,7 @@ std::string left_of(const WatchedRun& run) {
 constexpr const char* kSetting = "setting";
 constexpr int kGoneBeforeKeys = 6;  // from here on settings are shown by their values alone
 constexpr auto kLeft = TextTable::Align::left, kRight = TextTable::Align::right;
-constexpr std::array kColumns{
+constexpr std::array kRunColumns{
     Column{"run", kLeft, 1, [](const WatchedRun& r) { return r.summary.id; }},
     Column{"algorithm", kLeft, 0,
            [](const WatchedRun& r) {
@@ -104,7 +104,7 @@ std::vector<std::string> lines_of(const std::vector<WatchedRun>& runs, int gone)
   TextTable table;
   table.lines.cut = false;  // columns are left out instead of cutting the first cell's text
   table.rows.resize(runs.size() + 1);
-  for (const Column& column : kColumns) {
+  for (const Column& column : kRunColumns) {
     if (column.leaves > 0 && column.leaves <= gone) continue;
     if (column.title == kSetting &&
         std::ranges::all_of(runs, [](const WatchedRun& run) { return run.setting.full.empty(); }))
@@ -179,7 +179,7 @@ std::string sparkline(const std::vector<double>& values) {
 
 std::vector<std::string> to_lines(const std::vector<WatchedRun>& runs, int columns, bool colour) {
   std::vector<std::string> lines = lines_of(runs, 0);
-  for (int gone = 1; widest(lines) > columns && gone <= static_cast<int>(kColumns.size()); ++gone)
+  for (int gone = 1; widest(lines) > columns && gone <= static_cast<int>(kRunColumns.size()); ++gone)
     lines = lines_of(runs, gone);
   for (std::string& line : lines) line = shortened(line, columns);
   if (!colour) return lines;
