@@ -61,7 +61,8 @@ std::string HostWork::name() const {
 }
 
 std::string LostAttempt::words() const {
-  const std::string lost = fmt::format("run {} was lost on {} at gradient {}", run, name, gradients);
+  const std::string lost =
+      fmt::format("run {} was lost on {} at gradient {}", run, name, gradients);
   if (next.empty()) return lost + "; it waits for a process";
   if (next == name) return fmt::format("{}, and went on there from gradient {}", lost, from);
   return fmt::format("{}; {} took it over from gradient {}", lost, next, from);

@@ -59,8 +59,9 @@ std::string lost_table(const std::vector<LostAttempt>& lost) {
 std::string hosts_section(const ReportData& data) {
   if (!data.hosts.are_several()) return "";
   return "<section id=\"hosts\">\n<h2>Hosts</h2>\n" + hosts_table(data.hosts.hosts) +
-         note("Gradients per second are those of each run while it was executed there, in the "
-              "mean.") +
+         note(
+             "Gradients per second are those of each run while it was executed there, in the "
+             "mean.") +
          lost_table(data.hosts.lost) + "</section>\n";
 }
 
