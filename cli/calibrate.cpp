@@ -19,6 +19,8 @@
 #include "cli/processes/supervisor.hpp"
 #include "cli/terminal/session.hpp"
 #include "engine/base/folders.hpp"
+#include "engine/base/names.hpp"
+#include "engine/base/worker_words.hpp"
 #include "engine/environment/build_info.hpp"
 #include "recipes/machine_file.hpp"
 #include "recipes/machines.hpp"
@@ -31,20 +33,20 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr double kSeconds = 120;
+// For a probe, beside what it measures: to load libraries and data.
+constexpr double kProbePatienceSeconds = 15;
 // About how far runs on a few networks were from what was predicted for them (scripts/blind), as a
 // standard deviation of logarithms.
 constexpr double kVariation = 0.04;
 constexpr std::size_t kDateSize = 10;  // "2026-11-27"
 
-/// A file that acid-worker reads, in the folder of machines, which all hosts of a user see; removed
-/// again.
+/// A file that acid-worker reads; removed again.
 class OrderFile {
  public:
-  explicit OrderFile(const json& order) : path_(machine_folder() + "/.calibration-XXXXXX") {
-    create_folders(machine_folder());
+  OrderFile(const json& order, const std::string& folder) : path_(folder + "/.acid-order-XXXXXX") {
     const int created = mkstemp(path_.data());
     if (created < 0)
-      throw Error(fmt::format("cannot write into {}, where machines are kept: {}", machine_folder(),
+      throw Error(fmt::format("cannot write into {}, what acid-worker is to measure: {}", folder,
                               std::strerror(errno)));
     close(created);
     OutputFile file(path_);
@@ -81,7 +83,8 @@ void refuse_hidden(const std::string& name, const std::string& recipe_path) {
 
 // What acid-worker measured, on all hosts of a run under MPI.
 json measured_by(const RunSettings& settings, const json& order) {
-  const OrderFile file(order);
+  create_folders(machine_folder());
+  const OrderFile file(order, machine_folder());  // which all hosts of a user see
   const std::vector<std::string> worker{worker_program(), "--calibrate", file.path()};
   const Command command = settings.execution.mpi
                               ? launch_command(settings, worker, Surroundings::of_this_process())
@@ -166,7 +169,38 @@ std::string toml_table(const std::string& path, const json& table) {
   return text;
 }
 
+// The last line of what acid-worker said.
+std::string last_line(const std::string& output) {
+  const std::string_view text = trimmed(output, " \n");
+  const std::size_t end = text.rfind('\n');
+  std::string line(end == std::string_view::npos ? text : text.substr(end + 1));
+  if (line.starts_with(kWorkerErrorPrefix))
+    line.erase(0, std::string_view(kWorkerErrorPrefix).size());
+  return line;
+}
+
 }  // namespace
+
+double probe_gradient_seconds(const json& settings, int workers, double seconds) {
+  const RunSettings run = settings_from(settings);
+  if (run.execution.cuda) throw Error("a probe measures processors, not GPUs");
+  if (run.execution.simulation.gradient_clock == GradientClock::none)
+    throw Error("runs without gradients cannot be probed");
+  const json order{{"settings", settings},
+                   {"workers_per_node", workers},
+                   {"threads", {run.execution.threads_per_worker}},
+                   {"seconds", seconds},
+                   {"only_gradients", true}};
+  const OrderFile file(order, fs::temp_directory_path().string());
+  const Captured probe =
+      capture({worker_program(), "--calibrate", file.path()}, seconds + kProbePatienceSeconds);
+  const std::string said = last_line(probe.output);
+  const json measured = json::parse(said, nullptr, false);
+  if (probe.ran && measured.is_object()) return measured.at("mean_seconds").get<double>();
+  throw Error(said.empty() ? fmt::format("no gradient was measured within {:.0f} s",
+                                         seconds + kProbePatienceSeconds)
+                           : said);
+}
 
 void CalibrateOptions::add_to(CLI::App& command) {
   command

@@ -4,13 +4,16 @@
 
 namespace acid {
 
-void ExecutionOptions::add_to(CLI::App& command) {
-  command
-      .add_option("--jobs", executor.jobs,
-                  "Runs at a time. Default 1: the virtual driver uses every core by itself, and "
-                  "runs side by side disturb each other's wall clock")
+void add_jobs_option(CLI::App& command, std::size_t& jobs, const std::string& help) {
+  command.add_option("--jobs", jobs, help)
       ->type_name("N")
       ->check(CLI::Range(1, 1024).description(""));
+}
+
+void ExecutionOptions::add_to(CLI::App& command) {
+  add_jobs_option(command, executor.jobs,
+                  "Runs at a time. Default 1: the virtual driver uses every core by itself, and "
+                  "runs side by side disturb each other's wall clock");
   command.add_flag("--allow-changed", executor.allow_changed,
                    "Continue runs although acid or their data files have changed since; the "
                    "difference is recorded");

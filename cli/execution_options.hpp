@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <string>
+
 #include "cli/processes/executor.hpp"
 
 namespace CLI {
@@ -16,5 +19,8 @@ struct ExecutionOptions {
   /// --jobs, --allow-changed, --keep-going and --fail-fast.
   void add_to(CLI::App& command);
 };
+
+/// --jobs, with this help.
+void add_jobs_option(CLI::App& command, std::size_t& jobs, const std::string& help);
 
 }  // namespace acid

@@ -1,13 +1,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 
 #include "cli/show_text.hpp"
 #include "cli/terminal/commands.hpp"
+#include "cli/terminal/fold.hpp"
 #include "cli/terminal/run_json.hpp"
 #include "cli/terminal/table.hpp"
 #include "engine/base/names.hpp"
@@ -16,6 +19,7 @@
 #include "reports/grouping.hpp"
 #include "reports/heading.hpp"
 #include "reports/pivot.hpp"
+#include "reports/run_names.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -26,6 +30,7 @@ struct ListOptions {
   std::string state, algorithm;
   std::vector<std::string> where;
   bool experiments = false;
+  bool runs = false, fold = false;  // a row for each run; or never so many
   Format format;
 };
 
@@ -154,6 +159,111 @@ Exit list_all_experiments(const Session& session, const Format& format) {
   return Exit::ok;
 }
 
+/// What of the runs is on one row.
+enum class FoldedBy { setting, algorithm, experiment };
+
+// The value of the key metric that runs ended with, over the finished ones.
+std::string folded_result(const std::vector<RunSummary>& runs,
+                          const std::vector<std::size_t>& rows) {
+  std::set<std::string> metrics;
+  std::vector<double> values;
+  for (const std::size_t row : rows) {
+    const RunSummary& run = runs[row];
+    if (run.state != RunState::finished) continue;
+    metrics.insert(key_metric(run));
+    if (const auto value = run.metrics.find(key_metric(run)); value != run.metrics.end())
+      values.push_back(value->second);
+  }
+  if (metrics.size() != 1 || values.empty()) return kDash;
+  const auto [least, most] = std::ranges::minmax(values);
+  return least == most
+             ? fmt::format("{} {}", *metrics.begin(), short_number(least))
+             : fmt::format("{} {} … {}", *metrics.begin(), short_number(least), short_number(most));
+}
+
+Table folded_runs(const std::vector<RunSummary>& runs,
+                  const std::map<std::string, SettingName>& settings, FoldedBy by) {
+  Table table{{{"experiment"},
+               {"algorithm"},
+               {"setting"},
+               {"seeds", true},
+               {"runs"},
+               {"result"},
+               {"last began (UTC)"}},
+              {}};
+  std::vector<std::string> keys;
+  for (const RunSummary& run : runs) {
+    const auto setting = settings.find(run.group);
+    const std::string name = shown_name(run.algorithm, run.label),
+                      full = setting == settings.end() ? "" : setting->second.full;
+    table.rows.push_back({run.experiment_name, name, full, "", "", "", shown_time(run.started)});
+    keys.push_back(run.experiment + (by == FoldedBy::experiment  ? ""
+                                     : by == FoldedBy::algorithm ? name
+                                                                 : name + run.group));
+  }
+  const auto seeds = [&](const std::vector<std::size_t>& rows) {
+    std::set<std::uint64_t> all;
+    for (const std::size_t row : rows) all.insert(runs[row].seed);
+    return seeds_text(all);
+  };
+  const auto states = [&](const std::vector<std::size_t>& rows) {
+    std::vector<RunState> all;
+    for (const std::size_t row : rows) all.push_back(runs[row].state);
+    return counted_states(all);
+  };
+  const auto result = [&](const std::vector<std::size_t>& rows) {
+    return folded_result(runs, rows);
+  };
+  const auto newest = [&](const std::vector<std::size_t>& rows) {
+    std::string last = kDash;
+    for (const std::size_t row : rows)
+      if (!runs[row].started.empty()) last = std::max(last, table.rows[row].back());
+    return last;
+  };
+  return folded(
+      table, keys,
+      {{"seeds", seeds}, {"runs", states}, {"result", result}, {"last began (UTC)", newest}});
+}
+
+// A row per algorithm and setting, per algorithm, or per experiment, whichever first fits a screen;
+// of too many experiments the newest.
+std::string folded_text(const Store& store, const std::vector<RunSummary>& runs) {
+  std::vector<RunSummary> one_of_group;
+  std::set<std::string> groups;
+  for (const RunSummary& run : runs)
+    if (groups.insert(run.group).second) one_of_group.push_back(run);
+  std::map<std::string, SettingName> settings;  // by group
+  const auto names = setting_names(store, one_of_group);
+  for (const RunSummary& run : one_of_group) settings[run.group] = names.at(run.id);
+
+  constexpr std::size_t kLinesAround = 4;  // titles, the sentence below, and the next prompt
+  const std::size_t most =
+      std::max<std::size_t>(lines_of_screen(), kLinesAround + 1) - kLinesAround;
+  Table table;
+  FoldedBy used = FoldedBy::setting;
+  for (const FoldedBy by : {FoldedBy::setting, FoldedBy::algorithm, FoldedBy::experiment}) {
+    table = folded_runs(runs, settings, used = by);
+    if (table.rows.size() <= most) break;
+  }
+  const std::size_t older = table.rows.size() > most ? table.rows.size() - most : 0;
+  table.rows.resize(table.rows.size() - older);
+  std::string text = narrowed_text(table, {"last began (UTC)", "seeds", "result"});
+  if (older > 0)
+    text +=
+        fmt::format("… and {} ('acid list --experiments')\n", counted(older, "older experiment"));
+  return text + fmt::format("{}, a row per {}; --runs lists each.\n", counted(runs.size(), "run"),
+                            used == FoldedBy::setting     ? "algorithm and setting"
+                            : used == FoldedBy::algorithm ? "algorithm"
+                                                          : "experiment");
+}
+
+// A terminal shows a screenful; where there is none, programs read a line for each run.
+bool folds(const ListOptions& options, std::size_t runs) {
+  constexpr std::size_t kLinesAround = 2;  // titles, and the next prompt
+  return options.fold ||
+         (!options.runs && isatty(STDOUT_FILENO) == 1 && runs + kLinesAround > lines_of_screen());
+}
+
 Exit list(const Session& session, const ListOptions& options) {
   if (options.experiments) return list_all_experiments(session, options.format);
   RunFilter filter;
@@ -167,6 +277,10 @@ Exit list(const Session& session, const ListOptions& options) {
     nlohmann::json listed = nlohmann::json::array();
     for (const RunSummary& run : runs) listed.push_back(to_json(run));
     print_json({{"schema_version", kJsonSchemaVersion}, {"runs", listed}});
+    return Exit::ok;
+  }
+  if (!options.format.csv && !options.format.markdown && folds(options, runs.size())) {
+    print_data(folded_text(store, runs));
     return Exit::ok;
   }
   const Table table = run_table(runs);
@@ -201,6 +315,12 @@ void add_list_command(CLI::App& app, Session& session) {
                         "runs are");
   experiments->excludes(names);
   for (const char* other : {"--state", "--algorithm", "--where"}) experiments->excludes(other);
+  CLI::Option* const each = command->add_flag(
+      "--runs", options->runs,
+      "A row for every run, as is done where there is no terminal; there, more runs than lines are "
+      "folded into a row per algorithm and setting, per algorithm, or per experiment");
+  command->add_flag("--fold", options->fold, "Fold rows also where there is no terminal")
+      ->excludes(each);
   add_table_options(*command, options->format);
   add_store_option(*command, session);
   command->callback([&session, options] {

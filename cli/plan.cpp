@@ -1,28 +1,29 @@
 #include "recipes/plan.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
 
+#include "cli/execution_options.hpp"
+#include "cli/plan_outlook.hpp"
+#include "cli/plan_text.hpp"
+#include "cli/plan_time.hpp"
 #include "cli/planned_outcomes.hpp"
 #include "cli/recipe_options.hpp"
-#include "cli/schedule_text.hpp"
 #include "cli/terminal/commands.hpp"
+#include "cli/terminal/fold.hpp"
 #include "cli/terminal/run_json.hpp"
 #include "cli/terminal/table.hpp"
-#include "engine/base/names.hpp"
 #include "engine/methods/method.hpp"
 #include "exports/text.hpp"
 #include "reports/heading.hpp"
-#include "reports/left_out.hpp"
 #include "reports/numbers.hpp"
-#include "reports/realised_rate.hpp"
-#include "reports/selection.hpp"
 #include "reports/settings.hpp"
 #include "settings/run_settings.hpp"
 
@@ -31,9 +32,16 @@ namespace {
 
 constexpr const char* kVectorBytes = "execution.virtual.network.vector_bytes";
 
+// From so many runs on, rows are folded.
+constexpr std::size_t kMostRows = 30;
+constexpr std::size_t kLinesOfSection = 5, kFewLinesOfSection = 2;
+
 struct PlanOptions {
   RecipeOptions recipe;
   Format format;
+  bool runs = false;  // a row for each
+  bool probe = false, no_probe = false;
+  std::size_t jobs = 1;
 };
 
 // Settings that differ between the runs and have no column of their own.
@@ -58,7 +66,7 @@ std::string bytes_title(const Plan& plan) {
 }
 
 // `exact`: numbers that programs can read back; else numbers rounded for a terminal.
-Table table_of(const Plan& plan, bool exact) {
+Table table_of(const Plan& plan, const Outlook& outlook, bool exact) {
   const auto number = [&](std::optional<double> value) {
     if (!exact) return short_number(value);
     return value ? exact_digits(*value) : std::string();
@@ -92,6 +100,8 @@ Table table_of(const Plan& plan, bool exact) {
                     });
   if (load) table.columns.push_back({"load", true});
   if (exact) table.columns.push_back({"digest"});
+  const bool state = exact || outlook.has_begun();
+  if (state) table.columns.push_back({"state"});
   for (const std::string& key : extra)
     table.columns.push_back({exact ? key : brief_key(key), true});
   for (const PlannedRun& run : plan.runs) {
@@ -112,6 +122,9 @@ Table table_of(const Plan& plan, bool exact) {
     row.push_back(exact ? exact_digits(run.bytes) : format_bytes(run.bytes));
     if (load) row.push_back(number(run.load.largest));
     if (exact) row.push_back(run.digest);
+    if (state)
+      row.push_back(exact ? std::string(state_name(outlook.of(run).state()))
+                          : outlook.of(run).state_words());
     for (const std::string& key : extra) {
       const nlohmann::json& value = value_at(flat, key);
       row.push_back(value.is_null() ? exact ? "" : kDash : value_text(value));
@@ -121,228 +134,108 @@ Table table_of(const Plan& plan, bool exact) {
   return table;
 }
 
-// How long runs train and with which steps, as far as this is the same for all.
-std::string text_of_training(const Plan& plan) {
-  std::vector<FlatSettings> all;
-  for (const PlannedRun& run : plan.runs) all.push_back(flatten(run.settings));
-  std::string text;
-  for (const char* table : {"optimizer", "budget"}) {
-    std::vector<std::string> words;
-    for (const auto& [key, value] : all.front())
-      if (key.starts_with(table + std::string(".")) && !value.is_null() &&
-          std::ranges::all_of(all, [&, &k = key, &v = value](const FlatSettings& one) {
-            return value_at(one, k) == v;
-          }))
-        words.push_back(fmt::format("{} {}", key.substr(key.find('.') + 1), value_text(value)));
-    if (!words.empty()) text += fmt::format("  {}: {}\n", table, fmt::join(words, ", "));
-  }
-  return text.empty() ? text : "\nAll runs have\n" + text;
-}
-
-// The data sets that are read, and the examples that are held out, each once.
-std::string text_of_examples(const Plan& plan) {
-  std::set<std::string> told;
-  std::string text;
-  for (const PlannedRun& run : plan.runs) {
-    if (const std::string splits = fmt::format("\n{}\n", fmt::join(run.read.splits, "\n"));
-        !run.read.splits.empty() && told.insert(splits).second)
-      text += splits;
-    if (!run.examples || run.examples->validation == 0) continue;
-    std::string line =
-        fmt::format("\nExamples of {}: {} to train on, {} held out for validation, {} to test on\n",
-                    value_text(value_at(flatten(run.settings), "task.dataset.kind")),
-                    run.examples->train, run.examples->validation, run.examples->test);
-    if (told.insert(line).second) text += line;
-  }
-  return text;
-}
-
-// How often runs are observed and what that costs, each once.
-std::string text_of_samples(const Plan& plan) {
-  std::vector<std::pair<std::string, std::string>>
-      lines;  // with the algorithms and workers of each
-  for (const PlannedRun& run : plan.runs) {
-    if (!run.samples) continue;
-    std::string line =
-        fmt::format("evaluations at the start and {} more", run.samples->evaluations);
-    if (run.samples->share)
-      line +=
-          fmt::format(" (about {:.2g} % of the cost of the gradients)", 100 * *run.samples->share);
-    line += fmt::format(", {} samples of the consensus distance", run.samples->consensus + 1);
-    const std::string of =
-        fmt::format("{} with {} workers", shown_name(run.algorithm, run.label), run.workers);
-    const auto known = std::ranges::find(lines, line, &std::pair<std::string, std::string>::second);
-    if (known == lines.end())
-      lines.emplace_back(of, line);
-    else if (known->first.find(of) == std::string::npos)
-      known->first += ", " + of;
-  }
-  if (lines.empty()) return "";
-  if (lines.size() == 1) return fmt::format("\nEach run has {}.\n", lines[0].second);
-  std::string text = "\n";
-  for (const auto& [of, line] : lines) text += fmt::format("{}: {}.\n", of, line);
-  return text;
-}
-
-// The numbers of graphs that change, each graph once.
-std::string text_of_schedules(const Plan& plan) {
-  std::set<std::string> told;
-  std::string text;
-  for (const PlannedRun& run : plan.runs) {
-    if (!run.graph.schedule) continue;
-    std::string graph = fmt::format("{} workers", run.workers);
-    for (const auto& [key, value] : flatten(run.settings))
-      if (key.starts_with("topology.") && !value.is_null())
-        graph += fmt::format(", {} {}", key.substr(key.find('.') + 1), value_text(value));
-    if (!told.insert(graph).second) continue;
-    text += fmt::format("\nThe graph of {} changes:\n{}", graph,
-                        text_of_schedule(document_of(*run.graph.schedule)));
-  }
-  return text;
-}
-
-// How neighbours average where that is not by messages alone, each once.
-std::string text_of_groups(const Plan& plan) {
-  std::set<std::string> told;
-  std::string text;
-  for (const PlannedRun& run : plan.runs) {
-    if (run.graph.largest_group < 3) continue;
-    const std::string line = fmt::format(
-        "{}, {} {}: neighbours form groups of up to {}, and average by {}\n",
-        shown_name(run.algorithm, run.label), run.workers, run.graph.kind, run.graph.largest_group,
-        run.graph.exchange == "messages" ? "messages to each other"
-                                         : "an all-reduce in each group");
-    if (told.insert(line).second) text += line;
-  }
-  return text.empty() ? text : "\n" + text;
-}
-
-// The theory's statements about exchanges, each once.
-std::string text_of_agreement(const Plan& plan) {
-  std::set<std::string> told;
-  std::string text;
-  for (const PlannedRun& run : plan.runs) {
-    if (!run.agreement.left) continue;
-    const std::string line =
-        fmt::format("  {}, {} {}: {:.6g}, {:.6g} exchanges per gradient\n",
-                    shown_name(run.algorithm, run.label), run.workers, run.graph.kind,
-                    *run.agreement.left, run.agreement.exchanges_per_gradient);
-    if (told.insert(line).second) text += line;
-  }
-  if (text.empty()) return text;
-  return "\nThe share of the workers' differences that is left after one exchange (in the long "
-         "run, "
-         "without gradients):\n" +
-         text;
-}
-
-// The rates that are expected where workers exchange as often as they can, each once.
-std::string text_of_saturation(const Plan& plan) {
-  std::set<std::string> told;
-  std::string text;
-  for (const PlannedRun& run : plan.runs) {
-    if (!saturates(run.settings)) continue;
-    const std::string line = fmt::format(
-        "{} with {} workers exchanges as often as its network carries: about {:.4g} "
-        "times per worker and gradient, from which χ₁ and χ₂ are.\n",
-        shown_name(run.algorithm, run.label), run.workers, nominal_rate(run.settings).value_or(0));
-    if (told.insert(line).second) text += line;
-  }
-  return text.empty() ? text : "\n" + text;
-}
-
-// Says which runs are computed once for several settings.
-std::string text_of_shared(const Plan& plan) {
-  std::map<std::pair<std::string, std::size_t>, std::size_t>
-      shared;  // by name and number of settings
+// One row per algorithm and setting, or if `by_algorithm` per algorithm.
+Table folded_table(const Plan& plan, const Outlook& outlook, bool by_algorithm) {
+  Table table = table_of(plan, outlook, false);
+  std::vector<std::string> keys;
   for (const PlannedRun& run : plan.runs)
-    if (run.graph.swept.size() > 1)
-      ++shared[{shown_name(run.algorithm, run.label), run.graph.swept.size()}];
+    keys.push_back(by_algorithm ? shown_name(run.algorithm, run.label)
+                                : run.group + shown_name(run.algorithm, run.label));
+  const auto count = [](const std::vector<std::size_t>& rows) {
+    return fmt::format("{}", rows.size());
+  };
+  const auto seeds = [&](const std::vector<std::size_t>& rows) {
+    std::set<std::uint64_t> all;
+    for (const std::size_t row : rows) all.insert(plan.runs[row].seed);
+    return seeds_text(all);
+  };
+  const auto states = [&](const std::vector<std::size_t>& rows) {
+    std::vector<RunState> all;
+    for (const std::size_t row : rows) all.push_back(outlook.of(plan.runs[row]).state());
+    return counted_states(all);
+  };
+  table = folded(table, keys, {{"id", count}, {"seed", seeds}, {"state", states}});
+  table.columns[0] = {"runs", true};
+  table.columns[2].title = "seeds";
+  return table;
+}
+
+// The columns that say least first. Those that runs are told apart by stay.
+std::vector<std::string> leaving_columns(const Plan& plan, const Table& table) {
+  std::vector<std::string> leaving;
+  std::set<std::string> algorithms;
+  for (const PlannedRun& run : plan.runs) algorithms.insert(run.algorithm);
+  for (const Shown& each : shown_by(algorithms)) leaving.emplace_back(each.symbol);
+  for (const Table::Column& column : table.columns)
+    if (column.title.starts_with("evaluation.")) leaving.push_back(column.title);
+  for (const char* title : {"χ₂", "χ₁", "load", "gradients", "bytes"}) leaving.emplace_back(title);
+  return leaving;
+}
+
+// All but the time, folded as far as it takes to fit a screen.
+std::string text_of(const Plan& plan, const Outlook& outlook, const PlannedVerdict& verdict,
+                    bool all_runs) {
+  const std::string head = fmt::format(
+      "{}: {}, recipe {}\n{}\n", plan.name, text_of_count(plan), plan.recipe_digest.substr(0, 12),
+      outlook.has_begun() ? fmt::format("{}\n", outlook.words()) : "");
+  if (all_runs || plan.runs.size() <= kMostRows)
+    return head + to_text(table_of(plan, outlook, false), lines_of_standard_output()) +
+           text_of_sections(plan, verdict) +
+           "\nAn id is the first 12 digits of the run's SHA-256 digest (--json has all 64).\n";
+  constexpr std::size_t kLinesBelow = 3;  // the time, and the next prompt
   std::string text;
-  for (const auto& [which, runs] : shared)
-    text += fmt::format(
-        "\n{} reads no graph: {} computed once and shared by {} settings.\n", which.first,
-        runs == 1 ? "its run is" : fmt::format("each of its {} runs is", runs), which.second);
+  for (const auto& [by_algorithm, of_section] :
+       {std::pair{false, kLinesOfSection}, {true, kLinesOfSection}, {true, kFewLinesOfSection}}) {
+    const Table table = folded_table(plan, outlook, by_algorithm);
+    text = head + narrowed_text(table, leaving_columns(plan, table)) +
+           text_of_sections(plan, verdict, of_section) +
+           fmt::format("\nOne row per algorithm{}; --runs lists every run.\n",
+                       by_algorithm ? "" : " and setting");
+    const auto height = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+    if (height + kLinesBelow <= lines_of_screen()) break;
+  }
   return text;
 }
 
-// The cells of the sweep of which nothing runs.
-std::string text_of_left_out(const Plan& plan) {
-  const auto cells = left_out_from(to_json(plan.left_out));
-  if (!cells || cells->empty()) return {};
-  return fmt::format("\nLeft out, since the parts do not go together:\n  {}\n",
-                     fmt::join(left_out_words(*cells), "\n  "));
+// A plan can be made without a store: what nothing is known of is to do.
+std::optional<Store> store_if_there(const std::string& folder) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(folder + "/store.db", ignored)) return std::nullopt;
+  try {
+    return Store(folder, Store::Access::read);
+  } catch (const StoreError& error) {
+    say(fmt::format("acid: warning: what has run already is not known: {}", error.what()));
+    return std::nullopt;
+  }
 }
 
-// What execution.predict adds to them. A cell of a search counts by its first value.
-std::string text_of_prediction(const Plan& plan) {
-  std::set<std::string> groups;
-  for (const PlannedCell& cell : plan.cells) groups.insert(cell.group);
-  int all = 0;
-  for (const PlannedRun& run : plan.compared())
-    if (groups.erase(run.group) > 0) {
-      const ExecutionSettings execution = settings_from(run.settings).execution;
-      if (execution.predict) all += execution.predict_runs;
-    }
-  return all > 0 ? fmt::format(", predicted from {} simulated ones", all) : "";
-}
-
-// What the rungs of successive halving run. The table before it has the first.
-std::string text_of_rungs(const Plan& plan) {
-  if (!plan.search || !plan.search->halves()) return {};
-  const PlannedSearch& search = *plan.search;
-  std::string text = fmt::format(
-      "\nThe search halves in {}, with the same budgets for every algorithm and setting; the table "
-      "has the first:\n",
-      counted(search.rungs.size(), "rung"));
-  for (std::size_t k = 0; k < search.rungs.size(); ++k)
-    text += fmt::format("  rung {}: {} with {}, {}, {}\n", k + 1,
-                        counted(search.rungs[k].values, "value"),
-                        share_of_budget(search.rungs[k].share), counted(search.rung_runs(k), "run"),
-                        counted(static_cast<std::uint64_t>(search.rungs[k].gradients), "gradient"));
-  if (search.grid_gradients == 0) return text;
-  return text + fmt::format("  {} in all, {:.3g} % of the grid's {}\n",
-                            counted(static_cast<std::uint64_t>(search.gradients()), "gradient"),
-                            100.0 * static_cast<double>(search.gradients()) /
-                                static_cast<double>(search.grid_gradients),
-                            search.grid_gradients);
-}
-
-// The number of runs, before anything else is known.
-std::string text_of_count(const Plan& plan) {
-  if (!plan.search) return counted(plan.runs.size(), "run") + text_of_prediction(plan);
-  const PlannedSearch& search = *plan.search;
-  return fmt::format(
-      "a search of {} ({} of {} for each algorithm and setting, seeds {}, chosen by {}), then {} "
-      "of the values chosen{}",
-      counted(plan.search_count(), "run"),
-      counted(search.values, search.draw_seed ? "drawn value" : "value"),
-      fmt::join(search.keys, ", "), fmt::join(search.seeds, ", "), search.metric,
-      counted(search.final_count(), "run"), text_of_prediction(plan));
-}
-
-Exit plan(const PlanOptions& options) {
+Exit plan(const Session& session, const PlanOptions& options) {
   const Plan compiled = options.recipe.compile();
   const PlannedVerdict verdict = verdict_of(compiled);
   say_warnings(compiled);
+  const std::optional<Store> store = store_if_there(session.store_folder);
+  const Store* const known = store ? &*store : nullptr;
+  const Outlook outlook(compiled, options.recipe, known);
+  const auto time = [&](bool probe) {
+    return estimate_time_left(outlook, known, probe, options.jobs);
+  };
   if (options.format.json) {
     nlohmann::json document = to_json(compiled);
+    for (std::size_t k = 0; k < compiled.runs.size(); ++k)
+      document["runs"][k].update(outlook.of(compiled.runs[k]).to_json());
     document["verdict"] = to_json(verdict);
+    document["states"] = outlook.states();
+    document["time"] = time(options.probe).to_json();
     print_json(document);
   } else if (options.format.csv) {
-    print_data(to_csv(table_of(compiled, true)));
+    print_data(to_csv(table_of(compiled, outlook, true)));
   } else if (options.format.markdown) {
-    print_data(to_markdown(table_of(compiled, false)) + text_of_left_out(compiled));
+    print_data(to_markdown(table_of(compiled, outlook, false)) + text_of_left_out(compiled));
   } else {
-    print_data(fmt::format("{}: {}, recipe {}\n\n{}", compiled.name, text_of_count(compiled),
-                           compiled.recipe_digest.substr(0, 12),
-                           to_text(table_of(compiled, false), lines_of_standard_output())));
-    print_data(text_of_rungs(compiled) + text_of_training(compiled) + text_of_samples(compiled) +
-               text_of_shared(compiled) + text_of_left_out(compiled) + text_of_examples(compiled) +
-               text_of_schedules(compiled) + text_of_groups(compiled) +
-               text_of_saturation(compiled) + text_of_agreement(compiled) +
-               (verdict.comparisons.most > 0 ? "\n" + words_of(verdict) : ""));
-    print_data("\nAn id is the first 12 digits of the run's SHA-256 digest (--json has all 64).\n");
+    print_data(text_of(compiled, outlook, verdict, options.runs));
+    flush_data();  // a probe takes a second
+    const bool probe = options.probe || (isatty(STDOUT_FILENO) == 1 && !options.no_probe);
+    print_data("\n" + wrapped(time(probe).words(), lines_of_standard_output().prose()) + "\n");
   }
   return Exit::ok;
 }
@@ -351,10 +244,25 @@ Exit plan(const PlanOptions& options) {
 
 void add_plan_command(CLI::App& app, Session& session) {
   auto options = std::make_shared<PlanOptions>();
-  CLI::App* command = app.add_subcommand("plan", "Compile a recipe and show its runs");
+  CLI::App* command = app.add_subcommand(
+      "plan",
+      "Compile a recipe and show its runs, which are finished, and how long the rest takes");
   options->recipe.add_to(*command);
+  command->add_flag("--runs", options->runs,
+                    "A row for every run; without it many runs are folded into a row per "
+                    "algorithm and setting, and these into one per algorithm, to fit a screen");
+  CLI::Option* const probe = command->add_flag(
+      "--probe", options->probe,
+      "Where no finished run shows how long the rest takes, compute gradients for a second "
+      "(default on a terminal)");
+  command->add_flag("--no-probe", options->no_probe, "Compute none")->excludes(probe);
+  add_jobs_option(*command, options->jobs,
+                  "For the time that is left: runs at a time, as in 'acid run --jobs' (default 1)");
   add_table_options(*command, options->format);
-  command->callback([&session, options] { session.action = [options] { return plan(*options); }; });
+  add_store_option(*command, session);
+  command->callback([&session, options] {
+    session.action = [&session, options] { return plan(session, *options); };
+  });
 }
 
 }  // namespace acid

@@ -36,6 +36,13 @@ Plan RecipeOptions::compile(const OverAxis* over) const {
   return load_recipe(path, all, copy_of, over);
 }
 
+Plan RecipeOptions::compile_with(const std::vector<std::string>& more) const {
+  RecipeOptions with = *this;
+  with.driver.clear();
+  with.overrides.insert(with.overrides.end(), more.begin(), more.end());
+  return with.compile();
+}
+
 namespace {
 
 // If standard error has no reader any more, the command goes on.

@@ -22,6 +22,9 @@ struct RecipeOptions {
   void add_to(CLI::App& command, bool with_driver = true);
   /// Throws RecipeError or UsageError. `over`: as for compile_recipe().
   Plan compile(const OverAxis* over = nullptr) const;
+  /// With these overrides after its own, which choose the driver (CompileWith of
+  /// cli/predict/before.hpp).
+  Plan compile_with(const std::vector<std::string>& more) const;
 };
 
 /// Prints on standard error the recipe's doubtful spots and its runs' warnings, each once.

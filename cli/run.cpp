@@ -194,10 +194,7 @@ class Predicting {
     if (groups.empty()) return Exit::ok;
     const SimulatedPlan simulated =
         simulated_plan(plan_, groups, [&](const std::vector<std::string>& overrides) {
-          RecipeOptions more = recipe_;
-          more.driver.clear();
-          more.overrides.insert(more.overrides.end(), overrides.begin(), overrides.end());
-          return more.compile();
+          return recipe_.compile_with(overrides);
         });
     warn_of_default_machine(simulated.plan.runs);
     const ExperimentRecord experiment = experiment_record(simulated.plan, command_line);

@@ -19,6 +19,7 @@ namespace acid {
 namespace {
 
 constexpr double kSecondsBetweenLooks = 0.5;
+constexpr int kAllLines = 1'000'000;
 // The share of a core that looking may take, however much there is to see.
 constexpr double kLargestShare = 0.015;
 // Within this time a page in a browser asks again, and gets the end of the last run.
@@ -82,15 +83,27 @@ Exit print(const WatchedRuns& watched, const WatchOptions& options) {
   if (options.format.json) {
     nlohmann::json runs = nlohmann::json::array();
     for (const WatchedRun& run : shown) runs.push_back(to_json(run));
-    print_json(
-        {{"schema_version", kJsonSchemaVersion}, {"active", watched.at_work()}, {"runs", runs}});
+    nlohmann::json hosts = nlohmann::json::array(), lost = nlohmann::json::array();
+    for (const WatchedHost& host : watched.hosts()) hosts.push_back(to_json(host));
+    for (const LostAttempt& one : watched.lost()) lost.push_back(to_json(one));
+    print_json({{"schema_version", kJsonSchemaVersion},
+                {"active", watched.at_work()},
+                {"runs", runs},
+                {"hosts", hosts},
+                {"lost", lost}});
     return Exit::ok;
   }
   // Waiting runs are only counted.
   const bool counted = options.names.empty() && !options.wait && watched.at_work();
   if (counted) shown = watched.going();
+  if (watched.has_several_hosts()) {
+    for (const std::string& line : to_lines(watched.hosts(), watched.lost(), kAllLines, kAllLines,
+                                            colour_on_standard_output()))
+      print_data(line + "\n");
+    if (!shown.empty()) print_data("\n");
+  }
   if (!shown.empty())
-    for (const std::string& line : to_lines(shown, 1'000'000, colour_on_standard_output()))
+    for (const std::string& line : to_lines(shown, kAllLines, colour_on_standard_output()))
       print_data(line + "\n");
   if (counted && shown.size() < watched.runs().size()) print_data(watched.counts() + "\n");
   if (watched.running() == 0 && !options.wait) say_nothing_runs(watched);
@@ -99,9 +112,17 @@ Exit print(const WatchedRuns& watched, const WatchOptions& options) {
 
 void draw(LiveScreen& screen, const WatchedRuns& watched) {
   const LiveScreen::Size size = LiveScreen::size();
-  const auto rows = static_cast<std::size_t>(std::max(1, size.rows - 3));
-  std::vector<std::string> lines =
+  auto rows = static_cast<std::size_t>(std::max(1, size.rows - 3));
+  std::vector<std::string> lines;
+  if (watched.has_several_hosts()) {
+    lines = to_lines(watched.hosts(), watched.lost(), rows / 2, size.columns,
+                     colour_on_standard_output());
+    lines.emplace_back();
+    rows -= std::min(rows - 1, lines.size());
+  }
+  const std::vector<std::string> runs =
       to_lines(watched.on_screen(rows), size.columns, colour_on_standard_output());
+  lines.insert(lines.end(), runs.begin(), runs.end());
   lines.push_back(watched.counts().substr(0, static_cast<std::size_t>(size.columns)));
   screen.draw(lines);
 }

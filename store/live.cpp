@@ -34,6 +34,24 @@ std::vector<Part> parts_of(const Connection& connection, const std::string& run_
   return parts;
 }
 
+// An attempt that ended of its own accord has a result.
+constexpr const char* kSelectAttempts = R"sql(
+  SELECT r.id, a.number, a.host, a.pid, a.started, coalesce(a.ended, a.heartbeat), a.outcome,
+         EXISTS (SELECT 1 FROM results WHERE attempt = a.id),
+         (julianday(coalesce(a.ended, a.heartbeat)) - julianday(a.started)) * 86400,
+         (julianday('now') - julianday(coalesce(a.ended, a.heartbeat))) * 86400,
+         coalesce(c.gradients, 0), coalesce(c.normalised_time, 0), coalesce(c.seconds, 0),
+         coalesce(c.bytes, 0), a.gradients, a.normalised_time, a.seconds, a.bytes,
+         iif(json_valid(a.environment), json_extract(a.environment, '$.batch'), NULL)
+  FROM runs r JOIN attempts a ON a.run = r.number LEFT JOIN checkpoints c ON c.id = a.resumed_from
+  WHERE r.id IN (SELECT value FROM json_each(?1))
+  ORDER BY a.started, a.id)sql";
+
+Position position_at(const Statement& row, int column, const std::string& whose) {
+  return {row.integer(column, 0, kMostGradients, whose), row.real(column + 1), row.real(column + 2),
+          row.integer(column + 3, 0, kMostBytes, whose)};
+}
+
 }  // namespace
 
 std::optional<AttemptPace> newest_pace(const Store& store, const std::string& run_id) {
@@ -49,6 +67,39 @@ std::optional<AttemptPace> newest_pace(const Store& store, const std::string& ru
   return AttemptPace{static_cast<int>(select.integer(0, 1, INT_MAX, whose)), select.text(1),
                      select.integer(2), select.integer(3, 0, kMostGradients, whose),
                      select.real(4)};
+}
+
+std::vector<AttemptSummary> list_attempts(const Store& store,
+                                          const std::vector<std::string>& run_ids) {
+  const Connection& connection = store.impl().connection();
+  const Transaction one_view(connection, Transaction::Kind::read);
+  const auto dead = dead_runs(connection);
+  Statement select(connection, kSelectAttempts);
+  select.bind(json_text(run_ids));
+  std::vector<AttemptSummary> attempts;
+  while (select.step()) {
+    AttemptSummary attempt;
+    attempt.run = stored_run_id(select, 0);
+    const std::string whose = "an attempt of run " + attempt.run;
+    attempt.number = static_cast<int>(select.integer(1, 1, INT_MAX, whose));
+    attempt.host = select.text(2);
+    attempt.pid = select.integer(3);
+    attempt.started = select.text(4);
+    attempt.last_sign = select.text(5);
+    if (!select.is_null(6))
+      attempt.state = stored_state(select, 6, whose);
+    else if (dead.contains(attempt.run))
+      attempt.state = RunState::interrupted;
+    attempt.is_lost = attempt.state == RunState::interrupted && select.integer(7) == 0;
+    attempt.seconds = select.real(8);
+    attempt.silent_seconds = std::max(0.0, select.real(9));  // clocks of hosts differ
+    attempt.from = position_at(select, 10, whose);
+    attempt.to = position_at(select, 14, whose);
+    attempt.batch = nlohmann::json::parse(select.text(18), nullptr, false);
+    if (!attempt.batch.is_object()) attempt.batch = nullptr;
+    attempts.push_back(std::move(attempt));
+  }
+  return attempts;
 }
 
 std::vector<double> series_outline(const Store& store, const std::string& run_id,

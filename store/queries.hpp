@@ -287,6 +287,24 @@ struct AttemptPace {
 };
 /// Absent when the run has never begun.
 std::optional<AttemptPace> newest_pace(const Store& store, const std::string& run_id);
+
+/// An execution of a run: where, how long and how far.
+struct AttemptSummary {
+  std::string run;  // its id
+  int number = 0;
+  std::string host;
+  std::int64_t pid = 0;
+  std::string started, last_sign;      // UTC; the latter: of its end, or of life
+  RunState state = RunState::running;  // as computed: a dead lease is interrupted
+  bool is_lost = false;       // its process was gone before it could say how the attempt ended
+  double seconds = 0;         // from its start to its last sign, wall clock
+  double silent_seconds = 0;  // since its last sign
+  Position from, to;          // the checkpoint from which it went on, and where it was at the end
+  nlohmann::json batch;       // {"system", "job", "task"} of the batch job that it was part of
+};
+/// The attempts of these runs, in the order in which they began.
+std::vector<AttemptSummary> list_attempts(const Store& store,
+                                          const std::vector<std::string>& run_ids);
 /// At most `most` values of a whole-run series, spread evenly over its history, oldest first; the
 /// newest is among them. NaN where a value is not a number. Reads no more than it returns.
 std::vector<double> series_outline(const Store& store, const std::string& run_id,

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <numeric>
 
 #include "engine/base/cyclic_barrier.hpp"
 #include "engine/base/mutex.hpp"
@@ -47,10 +48,29 @@ std::unique_ptr<ComposedRun> compose_for(const CalibrationOrder& order, int thre
   return compose(std::move(settings), usable_cores());
 }
 
+Timers timers_for(const ComposedRun& run, int workers) {
+  Timers timers;
+  for (int k = 0; k < workers; ++k) timers.push_back(std::make_unique<GradientTimer>(run, k, k));
+  return timers;
+}
+
+// The plain mean: quantiles tell how short gradients vary, but their largest counts too much in it.
+json probed(const CalibrationOrder& order) {
+  const auto run = compose_for(order, order.threads.back());
+  Timers timers = timers_for(*run, order.workers_per_node);
+  const auto durations = measure_at_once(timers, order.workers_per_node, order.seconds);
+  return {{"mean_seconds", std::reduce(durations.begin(), durations.end()) /
+                               static_cast<double>(durations.size())}};
+}
+
 }  // namespace
 
 Exit calibrate(const std::string& order_file) {
   const auto order = CalibrationOrder::from_text(recipe_text(order_file, "order"));
+  if (order.only_gradients) {
+    std::cout << probed(order).dump() << "\n" << std::flush;
+    return Exit::ok;
+  }
   const std::vector<int> counts = worker_counts(order.workers_per_node);
   TimeShares shares(order.seconds);
   shares.expect(kGradientsWeight, counts.size() * order.threads.size());
@@ -58,9 +78,7 @@ Exit calibrate(const std::string& order_file) {
   json result, gradients;
   for (const int threads : order.threads) {
     const auto run = compose_for(order, threads);
-    Timers timers;
-    for (int k = 0; k < order.workers_per_node; ++k)
-      timers.push_back(std::make_unique<GradientTimer>(*run, k, k));
+    Timers timers = timers_for(*run, order.workers_per_node);
     for (const int count : counts) {
       const double share = shares.next(kGradientsWeight, gradients_words(count, threads, ""));
       gradients.push_back(gradients_entry(count, threads, measure_at_once(timers, count, share)));

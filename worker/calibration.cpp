@@ -92,7 +92,8 @@ CalibrationOrder CalibrationOrder::from_text(const std::string& text) {
   return {.settings = order.at("settings"),
           .workers_per_node = order.at("workers_per_node"),
           .threads = order.at("threads"),
-          .seconds = order.at("seconds")};
+          .seconds = order.at("seconds"),
+          .only_gradients = order.value("only_gradients", false)};
 }
 
 RunSettings CalibrationOrder::settings_with(int count) const {

@@ -16,8 +16,9 @@ namespace acid {
 struct CalibrationOrder {
   nlohmann::json settings;  // of a run, resolved
   int workers_per_node = 1;
-  std::vector<int> threads;  // per worker, each of which is measured; last the run's own
-  double seconds = 120;      // about how long it may take
+  std::vector<int> threads;     // per worker, each of which is measured; last the run's own
+  double seconds = 120;         // about how long it may take
+  bool only_gradients = false;  // of workers_per_node at once, for `seconds` after the preparation
 
   /// Reads a file of these, which acid wrote.
   static CalibrationOrder from_text(const std::string& text);

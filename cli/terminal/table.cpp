@@ -39,6 +39,10 @@ std::string to_text(const Table& table, const TextLines& lines, int widest) {
   return cut.str();
 }
 
+bool fits(const Table& table, int columns) {
+  return text_table(table, {columns, true}, std::numeric_limits<int>::max()).fits_whole();
+}
+
 std::string to_csv(const Table& table) {
   std::vector<std::string> titles;
   for (const auto& column : table.columns) titles.push_back(column.title);

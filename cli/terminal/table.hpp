@@ -21,6 +21,8 @@ struct Table {
 /// Aligned columns; where a terminal's lines cannot hold them, cells wider than `widest` are
 /// shortened.
 std::string to_text(const Table& table, const TextLines& lines, int widest = 26);
+/// Whether lines of so many columns hold it.
+bool fits(const Table& table, int columns);
 /// RFC 4180 with "\n" line ends; the first line holds the titles.
 std::string to_csv(const Table& table);
 std::string to_markdown(const Table& table);

@@ -11,7 +11,7 @@
 namespace acid {
 namespace {
 
-constexpr double kSecondsWithoutRun = 10;
+constexpr double kSecondsWithoutRun = 10, kSecondsWithoutSignFromElsewhere = 60;
 constexpr double kSecondsOfPace = 10;
 constexpr int kHistoryColumns = 16;
 
@@ -24,7 +24,10 @@ bool is_waiting(const WatchedRun& run) {
 }  // namespace
 
 WatchedRuns::WatchedRuns(const Store& store, std::vector<std::string> ids)
-    : store_(store), ids_(std::move(ids)), last_at_work_(clock_.seconds()) {}
+    : store_(store),
+      here_(Lease::of_this_process().host),
+      ids_(std::move(ids)),
+      last_at_work_(clock_.seconds()) {}
 
 void WatchedRuns::look() {
   std::map<std::string, const WatchedRun*> before;
@@ -44,6 +47,7 @@ void WatchedRuns::look() {
       ended_here_[id] = clock_.seconds();
   }
   runs_ = std::move(found);
+  hosts_ = hosts_at_work(list_attempts(store_, ids_));
   const auto others = runs_at_work(store_.folder());
   at_work_ = std::ranges::any_of(runs_, [&](const WatchedRun& run) {
     return is_waiting(run) && others.contains(run.summary.id);
@@ -58,13 +62,35 @@ std::size_t WatchedRuns::waiting() const {
 }
 
 bool WatchedRuns::idle() const {
-  return !at_work() && (waiting() == 0 || clock_.seconds() - last_at_work_ > kSecondsWithoutRun);
+  if (at_work() || waiting() == 0) return !at_work();
+  const bool heard_of_others = std::ranges::any_of(hosts_.hosts, [&](const HostWork& host) {
+    return host.host != here_ && host.silent_seconds < kSecondsWithoutSignFromElsewhere;
+  });
+  return !heard_of_others && clock_.seconds() - last_at_work_ > kSecondsWithoutRun;
 }
 
 std::vector<WatchedRun> WatchedRuns::going() const {
   std::vector<WatchedRun> chosen;
   std::ranges::copy_if(runs_, std::back_inserter(chosen), is_running);
   return chosen;
+}
+
+std::vector<WatchedHost> WatchedRuns::hosts() const {
+  std::map<std::string_view, const WatchedRun*> by_id;
+  for (const WatchedRun& run : runs_) by_id[run.summary.id] = &run;
+  const auto add = [](std::optional<double>& sum, const std::optional<double>& rate) {
+    if (rate) sum = sum.value_or(0) + *rate;
+  };
+  std::vector<WatchedHost> watched;
+  for (const HostWork& host : hosts_.hosts) {
+    watched.push_back({host, {}, {}});
+    for (const std::string& id : host.running) {
+      const WatchedRun& run = *by_id.at(id);
+      add(watched.back().gradients_per_second, run.gradients_per_second);
+      add(watched.back().exchanges_per_second, run.exchanges_per_second);
+    }
+  }
+  return watched;
 }
 
 std::string WatchedRuns::counts() const {

@@ -29,14 +29,18 @@ class WatchedRuns {
   /// and before a restart, none is running for a while.
   bool at_work() const { return at_work_ || running() > 0; }
   std::size_t ended() const { return runs_.size() - running() - waiting(); }
-  /// Whether no run has been at work for so long that no process seems to go on with them. (A
-  /// process on another host may, since locks are seen on one host only.)
+  /// Whether no run has been at work for so long that no process seems to go on with them. A
+  /// process on another host is not seen between two runs, so it is waited for longer.
   bool idle() const;
 
   /// All runs, in the order of their ids.
   const std::vector<WatchedRun>& runs() const { return runs_; }
   /// The running ones.
   std::vector<WatchedRun> going() const;
+  /// Where the runs were and are executed, with what was lost there.
+  std::vector<WatchedHost> hosts() const;
+  const std::vector<LostAttempt>& lost() const { return hosts_.lost; }
+  bool has_several_hosts() const { return hosts_.are_several(); }
   /// "2 running, 125 waiting, 1 failed".
   std::string counts() const;
   /// The running and the waiting ones.
@@ -63,11 +67,13 @@ class WatchedRuns {
   std::optional<double> exchange_rate(const WatchedRun& run, Progress& progress) const;
 
   const Store& store_;
+  const std::string here_;  // this host
   const std::vector<std::string> ids_;
   const SteadyClock clock_;
   double last_at_work_;
   bool at_work_ = false;  // a process goes on with a waiting run
   std::vector<WatchedRun> runs_;
+  HostsAtWork hosts_;
   std::map<std::string, Progress> progress_;     // by run id
   std::map<std::string, SettingName> settings_;  // likewise
   std::map<std::string, double> ended_here_;     // run id → when it was seen to have ended

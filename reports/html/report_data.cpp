@@ -237,6 +237,7 @@ ReportData read_report(const Store& store, const AskedRuns& asked, const ReportO
   for (const ComparedGroup& group : data.comparison.groups) labels.push_back(group.label);
   data.styles = styles_of_labels(labels);
   add_group_facts(data, store);
+  data.hosts = hosts_at_work(list_attempts(store, asked.ids));
   data.predictions = score_predictions(store, data.comparison);
   return data;
 }

@@ -11,6 +11,7 @@
 #include "reports/html.hpp"
 #include "reports/html/network_charts.hpp"
 #include "reports/html/page_budget.hpp"
+#include "reports/hosts.hpp"
 #include "reports/predicted.hpp"
 
 namespace acid {
@@ -65,6 +66,7 @@ struct ReportData {
   /// [group][worker]: spans of the group's first finished run that was never resumed, as kept.
   std::vector<std::vector<std::vector<Span>>> spans;
   PredictionScores predictions;
+  HostsAtWork hosts;
   bool live = false;
 };
 

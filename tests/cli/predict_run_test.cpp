@@ -125,6 +125,11 @@ TEST_CASE("without simulated runs the clock predicts seconds and bytes, as acid 
   CHECK_THAT(folder.done({"plan", "study.toml"}).out, !ContainsSubstring("simulated"));
   CHECK_THAT(folder.done({"plan", "study.toml", "--set", "execution.predict_runs=3"}).out,
              ContainsSubstring("study: 2 runs, predicted from 6 simulated ones"));
+  // Other runs, which have not begun, take their simulated ones as well.
+  const std::vector<std::string> other{"plan",  "study.toml",
+                                       "--set", "execution.predict_runs=3",
+                                       "--set", "optimizer.learning_rate=0.06"};
+  CHECK(folder.told(other)["states"] == json{{"planned", 8}});
 }
 
 TEST_CASE("runs against the clock are predicted on the simulated machine that the recipe has") {

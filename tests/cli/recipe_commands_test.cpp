@@ -1,13 +1,17 @@
 // `acid plan`, and `acid run` up to the point where a worker would start.
 #include <cmath>
+#include <filesystem>
 #include <set>
+#include <sstream>
 
+#include "reports/text_table.hpp"
 #include "tests/catch.hpp"
-#include "tests/cli/program.hpp"
+#include "tests/cli/stored_run.hpp"
 #include "tests/kept_table.hpp"
 
 using acid::test::Folder;
 using acid::test::SmallStudy;
+using nlohmann::json;
 
 TEST_CASE("plan lists every run with the keys that scripts rely on, in every form") {
   const SmallStudy folder;
@@ -38,6 +42,132 @@ TEST_CASE("plan lists every run with the keys that scripts rely on, in every for
   CHECK(settings["execution"]["driver"] == "threads");
   CHECK_FALSE(digests.contains(changed["runs"][0]["digest"]));
   CHECK_FALSE(folder.has("acid-store"));
+}
+
+TEST_CASE("plan says which runs a store has, and how long the rest takes as they show") {
+  const SmallStudy folder;
+  const auto nothing = folder.told({"plan", "small.toml"});
+  CHECK(nothing["states"] == json{{"planned", 6}});
+  CHECK(nothing["time"]["seconds_estimated"].is_null());
+  CHECK(nothing["time"]["source"].is_null());
+  CHECK(nothing["time"]["runs_unknown"] == 6);
+  CHECK_THAT(folder.done({"plan", "small.toml"}).out,
+             ContainsSubstring("How long it takes is not known: no finished run"));
+  CHECK_FALSE(folder.has("acid-store"));
+
+  folder.done({"run", "small.toml", "--set", "seeds=[1]"});
+  const auto plan = folder.told({"plan", "small.toml"});
+  CHECK(plan["states"] == json{{"finished", 3}, {"planned", 3}});
+  for (const auto& run : plan["runs"])
+    CHECK(run["state"] == (run["seed"] == 1 ? "finished" : "planned"));
+  const auto time = plan["time"];
+  CHECK(time["source"] == "runs");
+  CHECK(time["from_runs"] == 3);
+  CHECK((time["runs_to_do"] == 3 && time["runs_unknown"] == 0));
+  CHECK((time["seconds_estimated"] > 0 && time["seconds_estimated"] < 60));
+  // Three runs at a time end with the longest, and finished ones take no time.
+  CHECK(folder.told({"plan", "small.toml", "--jobs", "3"})["time"]["seconds_estimated"] <
+        time["seconds_estimated"]);
+  CHECK_THAT(folder.done({"plan", "small.toml"}).out,
+             ContainsSubstring("6 runs: 3 finished, 3 to do") &&
+                 ContainsSubstring("on this machine, one run at a time, as 3"));
+  CHECK_THAT(folder.done({"plan", "small.toml", "--csv"}).out, ContainsSubstring(",finished\n"));
+  const auto done = folder.told({"plan", "small.toml", "--set", "seeds=[1]"})["time"];
+  CHECK((done["runs_to_do"] == 0 && done["seconds_estimated"] == 0));
+  // Runs of other settings show it as well, if they compute as much.
+  const auto like = [&](const std::string& setting) {
+    return folder.told({"plan", "small.toml", "--set", setting})["time"];
+  };
+  CHECK(like("optimizer.learning_rate=0.06")["source"] == "runs");
+  CHECK(like("task.dataset.dimension=17")["source"].is_null());
+  CHECK(like("budget.gradients=4000000")["source"].is_null());
+
+  std::filesystem::create_directory(folder.path("broken"));
+  folder.write("broken/store.db", "no database");
+  const auto broken = folder.done({"plan", "small.toml", "--store", "broken"});
+  CHECK_THAT(broken.err, ContainsSubstring("what has run already is not known: "));
+}
+
+TEST_CASE("a probe computes gradients where no run shows how long they take, or says why not") {
+  const SmallStudy folder;
+  const auto probed = folder.told({"plan", "small.toml", "--probe"})["time"];
+  CHECK(probed["source"] == "probe");
+  CHECK(probed["runs_unknown"] == 0);
+  CHECK((probed["seconds_estimated"] > 0 && probed["seconds_estimated"] < 60));
+  CHECK_FALSE(folder.has("acid-store"));
+  const auto long_runs =
+      folder.told({"plan", "small.toml", "--probe", "--set", "budget.gradients=4000000000"});
+  CHECK(long_runs["time"]["seconds_estimated"] > 60);
+
+  const std::string worker =
+      folder.write_program("worker", "#!/bin/sh\necho 'no room' >&2\nexit 1\n");
+  const auto failed = folder.done({"plan", "small.toml", "--probe"}, {"ACID_WORKER=" + worker});
+  CHECK_THAT(failed.out, ContainsSubstring("not known: no room."));
+  CHECK_THAT(
+      folder
+          .done({"plan", "small.toml", "--probe", "--set", "execution.virtual.gradient_clock=none",
+                 "--set", "budget={normalised_time=10}", "--set", "algorithms=[\"ad-psgd\"]"})
+          .out,
+      ContainsSubstring("runs without gradients cannot be probed"));
+  check_refused(folder.call({"plan", "small.toml", "--probe", "--no-probe"}), {"excludes"});
+  check_refused(folder.call({"plan", "small.toml", "--jobs", "0"}), {"--jobs"});
+}
+
+TEST_CASE("plan shows where a run is going on and how far an interrupted one came") {
+  const acid::test::ScriptedWorker folder("exit 1\n");
+  const auto planned = folder.told({"plan", "one.toml", "--set", "seeds=[1,2]"});
+  std::vector<acid::RunRecord> runs;
+  for (const auto& each : planned["runs"]) {
+    runs.push_back(acid::test::make_run(each["seed"]));
+    runs.back().id = each["id"];
+    runs.back().digest = each["digest"];
+    runs.back().budget_gradients = 100;
+  }
+  acid::Store store = acid::test::make_store(folder.path("acid-store"), runs);
+  const auto begin = [&](std::size_t run, const acid::Lease& lease, std::int64_t gradients) {
+    const std::int64_t attempt = store.begin_attempt(runs[run].id, lease, {}, {}, {});
+    acid::RunWriter writer(store.folder(), runs[run].id, attempt);
+    writer.progress({gradients, 1, 1, 0});
+    writer.flush();
+  };
+  begin(0, acid::test::lease_elsewhere(), 45);
+  begin(1, acid::test::dead_lease(), 20);
+  CHECK_THAT(folder.done({"plan", "one.toml", "--set", "seeds=[1,2]"}).out,
+             ContainsSubstring("2 runs: 1 running, 1 interrupted; it runs on elsewhere") &&
+                 ContainsSubstring("running on elsewhere at 45 %") &&
+                 ContainsSubstring("interrupted at 20 %"));
+  const auto told = folder.told({"plan", "one.toml"})["runs"][0];
+  CHECK((told["state"] == "running" && told["host"] == "elsewhere" && told["fraction"] == 0.45));
+}
+
+TEST_CASE("a plan of hundreds of runs fits a screen, and --runs lists each") {
+  const SmallStudy folder;
+  folder.done({"run", "small.toml"});
+  std::vector<std::string> many{"plan",  "small.toml",
+                                "--set", "seeds=\"1-10\"",
+                                "--set", "sweep={ workers.count=[4, 6, 8, 10, 12, 14, 16] }"};
+  const auto lines_of = [](const std::string& text) {
+    std::istringstream lines(text);
+    std::vector<std::string> all;
+    for (std::string line; std::getline(lines, line);) all.push_back(line);
+    return all;
+  };
+  const std::string folded = folder.done(many).out;
+  INFO(folded);
+  CHECK(lines_of(folded).size() <= 40);
+  for (const std::string& line : lines_of(folded)) CHECK(acid::terminal_columns(line) <= 100);
+  CHECK_THAT(folded, ContainsSubstring("\n  70  ar-sgd ") &&
+                         ContainsSubstring("2 finished, 68 to do") && ContainsSubstring("1-10") &&
+                         ContainsSubstring("4 … 16") &&
+                         ContainsSubstring("One row per algorithm; --runs lists every run."));
+  CHECK(folder.told(many)["runs"].size() == 210);
+  many.emplace_back("--runs");
+  CHECK(lines_of(folder.done(many).out).size() > 210);
+  // Fewer rows need no second fold.
+  CHECK_THAT(folder.done({"plan", "small.toml", "--set", "seeds=\"1-15\""}).out,
+             ContainsSubstring("\n  15  ar-sgd      1-15") &&
+                 ContainsSubstring("2 finished, 13 to do") &&
+                 ContainsSubstring("One row per algorithm and setting; "));
 }
 
 TEST_CASE("plan says how many seeds a verdict takes, and warns where there are fewer") {

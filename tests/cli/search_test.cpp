@@ -77,6 +77,8 @@ TEST_CASE("a search runs first, chooses on its own seeds, and stays out of the c
   CHECK_THAT(planned,
              ContainsSubstring("(3 values of optimizer.learning_rate for each algorithm") &&
                  ContainsSubstring("chosen by validation_loss"));
+  const json to_come = study.told({"plan", "study.toml"});
+  CHECK(to_come["states"]["planned"] == 18 + 6);  // the search, then two seeds of what it chooses
   const Result result = study.done({"run", "study.toml"});  // values that diverged have only lost
   CHECK_THAT(result.out, ContainsSubstring("chosen  by validation_loss"));
   std::map<std::string, int> roles;
@@ -86,6 +88,8 @@ TEST_CASE("a search runs first, chooses on its own seeds, and stays out of the c
     ++roles[run["role"]];
   }
   CHECK(roles[""] >= 6);
+  const json after = study.told({"plan", "study.toml"});
+  CHECK((after["time"]["runs_to_do"] == 0 && after["states"]["finished"] == 12 + 6));
   const json comparison = study.told({"compare", "study"});
   for (const json& group : comparison["groups"]) {
     CHECK(group["seeds"] == json{1, 2});

@@ -93,6 +93,54 @@ TEST_CASE("show says whether a finished run was verified") {
   CHECK(listed[1].contains("host"));
 }
 
+TEST_CASE("list folds runs into a row per algorithm and setting, per algorithm, per experiment") {
+  const acid::test::Folder bench;
+  std::vector<acid::RunRecord> runs;
+  for (std::uint64_t k = 0; k < 120; ++k) {
+    acid::RunRecord run = acid::test::make_run(k, k % 2 == 0 ? "ad-psgd" : "a2cid2");
+    const int workers = 4 + static_cast<int>(k / 40);
+    run.settings["workers"] = {{"count", workers}};
+    run.group = acid::sha256_hex(run.algorithm + std::to_string(workers));
+    runs.push_back(run);
+  }
+  acid::Store store = acid::test::make_store(bench.path("acid-store"), runs);
+  for (const std::size_t k : {std::size_t{0}, std::size_t{2}}) {
+    const std::int64_t attempt = acid::test::begin(store, runs[k].id);
+    acid::RunWriter writer(store.folder(), runs[k].id, attempt);
+    const std::vector<acid::Value> values{{"eval_loss", acid::kWholeRun, k == 0 ? 0.5 : 0.25}};
+    writer.sample({1000, 250, 1, 0}, values);
+    writer.flush();
+    store.end_attempt(attempt, acid::test::ended_as(RunState::finished));
+  }
+  const auto rows = [&](const std::vector<std::string>& arguments) {
+    return acid::test::count_of("\n", bench.done(arguments).out);
+  };
+  CHECK(rows({"list"}) == 121);  // no terminal
+  CHECK(rows({"list", "--runs"}) == 121);
+  const std::string folded = bench.done({"list", "--fold"}).out;
+  INFO(folded);
+  CHECK(rows({"list", "--fold"}) == 8);
+  CHECK_THAT(folded, ContainsSubstring("2 finished, 18 to do") && ContainsSubstring("workers 4 ") &&
+                         ContainsSubstring("eval_loss 0.25 … 0.5") &&
+                         ContainsSubstring("120 runs, a row per algorithm and setting; --runs"));
+  CHECK_THAT(bench.done({"list", "--fold", "--state", "finished"}).out,
+             ContainsSubstring("2 runs, a row per"));
+  CHECK(rows({"list", "--fold", "--csv"}) == 121);
+  CHECK(bench.told({"list", "--fold"})["runs"].size() == 120);
+  CHECK(bench.call({"list", "--fold", "--runs"}).code == 2);
+
+  // Each in a setting of its own is more than a screen holds.
+  for (acid::RunRecord& run : runs) run.group = run.digest;
+  store.add_experiment(acid::test::make_experiment("test"), runs);
+  CHECK_THAT(bench.done({"list", "--fold"}).out, ContainsSubstring("a row per algorithm;"));
+  for (const acid::RunRecord& run : runs)
+    store.add_experiment(acid::test::make_experiment("one " + run.id), {run});
+  const std::string experiments = bench.done({"list", "--fold"}).out;
+  CHECK_THAT(experiments, ContainsSubstring("a row per experiment;") &&
+                              ContainsSubstring("84 older experiments"));
+  CHECK(acid::test::count_of("\n", experiments) <= 40);
+}
+
 TEST_CASE("show and list take the name of an experiment, and show what it has") {
   const acid::test::ScriptedWorker bench("exit 1\n");
   acid::test::make_store(bench.path("acid-store"),

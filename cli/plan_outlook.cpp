@@ -1,0 +1,152 @@
+#include "cli/plan_outlook.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "cli/terminal/fold.hpp"
+#include "cli/terminal/progress.hpp"
+#include "engine/base/names.hpp"
+#include "settings/run_settings.hpp"
+
+namespace acid {
+namespace {
+
+/// Those of the runs that the store has, by id.
+std::map<std::string, RunSummary> stored_runs(const Store* store,
+                                              const std::vector<const PlannedRun*>& runs) {
+  std::map<std::string, RunSummary> stored;
+  if (store == nullptr || runs.empty()) return stored;
+  RunFilter filter;
+  for (const PlannedRun* run : runs) filter.ids.push_back(run->id);
+  for (RunSummary& run : list_runs(*store, filter)) stored.emplace(run.id, std::move(run));
+  return stored;
+}
+
+std::vector<const PlannedRun*> pointers_to(const std::vector<PlannedRun>& runs) {
+  std::vector<const PlannedRun*> pointers;
+  for (const PlannedRun& run : runs) pointers.push_back(&run);
+  return pointers;
+}
+
+}  // namespace
+
+double ExpectedRun::fraction() const {
+  if (!stored) return 0;
+  return is_over() ? 1 : fraction_done(*stored);
+}
+
+std::string ExpectedRun::state_words() const {
+  const std::string at = fmt::format(" at {:.0f} %", std::floor(100 * fraction()));
+  switch (state()) {
+    case RunState::planned:
+      return "to do";
+    case RunState::running:
+      return "running on " + host + at;
+    case RunState::interrupted:
+      return "interrupted" + at;
+    default:
+      return std::string(state_name(state()));
+  }
+}
+
+nlohmann::json ExpectedRun::to_json() const {
+  return {{"state", state_name(state())},
+          {"fraction", fraction()},
+          {"host", host.empty() ? nlohmann::json(nullptr) : nlohmann::json(host)}};
+}
+
+Outlook::Outlook(const Plan& plan, const RecipeOptions& recipe, const Store* store) {
+  if (plan.search) add(store, pointers_to(plan.runs));
+  const std::vector<const PlannedRun*> of_comparison = compared(plan, store);
+  simulated_ = simulated(plan, recipe, of_comparison, store);
+  if (simulated_) add(store, pointers_to(simulated_->plan.runs));
+  add(store, of_comparison);
+}
+
+void Outlook::add(const Store* store, const std::vector<const PlannedRun*>& runs) {
+  std::set<std::string> known;
+  for (const ExpectedRun& run : runs_) known.insert(run.plan->id);
+  const auto stored = stored_runs(store, runs);
+  for (const PlannedRun* run : runs) {
+    if (!known.insert(run->id).second) continue;
+    ExpectedRun expected{run, {}, {}};
+    if (const auto found = stored.find(run->id); found != stored.end())
+      expected.stored = found->second;
+    if (expected.state() == RunState::running)
+      if (const auto pace = newest_pace(*store, run->id)) expected.host = pace->host;
+    runs_.push_back(std::move(expected));
+  }
+}
+
+// Of the values that a search tries, only the chosen one has runs in the end: the one that the
+// store has most of, or else the first stands for it.
+std::vector<const PlannedRun*> Outlook::compared(const Plan& plan, const Store* store) const {
+  if (!plan.search) return pointers_to(plan.runs);
+  std::vector<const PlannedRun*> all = pointers_to(plan.search->finals);
+  std::map<std::string, int> stored;
+  for (const PlannedRun* run : all) stored[run->group];
+  for (const auto& [id, run] : stored_runs(store, all)) ++stored[run.group];
+  std::set<std::string> chosen;
+  for (const std::vector<std::string>& cell : plan.search->cells)
+    chosen.insert(*std::ranges::max_element(
+        cell, {}, [&](const std::string& group) { return stored[group]; }));
+  std::erase_if(all, [&](const PlannedRun* run) { return !chosen.contains(run->group); });
+  return all;
+}
+
+std::optional<SimulatedPlan> Outlook::simulated(const Plan& plan, const RecipeOptions& recipe,
+                                                const std::vector<const PlannedRun*>& runs,
+                                                const Store* store) const {
+  const auto stored = stored_runs(store, runs);
+  std::vector<std::string> groups;
+  for (const PlannedRun* run : runs) {
+    const ExecutionSettings execution = settings_from(run->settings).execution;
+    if (!execution.predict || execution.predict_runs == 0) continue;
+    const auto found = stored.find(run->id);
+    const bool has_begun = found != stored.end() && found->second.state != RunState::planned;
+    const bool has_prediction = found != stored.end() && prediction_of(*store, run->id);
+    if (!has_begun && !has_prediction && std::ranges::find(groups, run->group) == groups.end())
+      groups.push_back(run->group);
+  }
+  if (groups.empty()) return std::nullopt;
+  return simulated_plan(plan, groups, [&](const std::vector<std::string>& overrides) {
+    return recipe.compile_with(overrides);
+  });
+}
+
+const ExpectedRun& Outlook::of(const PlannedRun& run) const {
+  return *std::ranges::find_if(runs_,
+                               [&](const ExpectedRun& each) { return each.plan->id == run.id; });
+}
+
+bool Outlook::has_begun() const {
+  return std::ranges::any_of(
+      runs_, [](const ExpectedRun& run) { return run.state() != RunState::planned; });
+}
+
+std::string Outlook::words() const {
+  std::vector<RunState> states;
+  std::set<std::string> hosts;
+  for (const ExpectedRun& run : runs_) {
+    states.push_back(run.state());
+    if (run.state() == RunState::running) hosts.insert(run.host);
+  }
+  return fmt::format(
+      "{}: {}{}", counted(runs_.size(), "run"), counted_states(states),
+      hosts.empty() ? "" : fmt::format("; it runs on {}", together({hosts.begin(), hosts.end()})));
+}
+
+nlohmann::json Outlook::states() const {
+  nlohmann::json counts = nlohmann::json::object();
+  for (const ExpectedRun& run : runs_) {
+    nlohmann::json& count = counts[std::string(state_name(run.state()))];
+    count = count.is_null() ? 1 : count.get<int>() + 1;
+  }
+  return counts;
+}
+
+}  // namespace acid
