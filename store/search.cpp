@@ -16,6 +16,8 @@ using sqlite::Connection;
 using sqlite::Statement;
 using sqlite::Transaction;
 
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
 std::string_view column_of(PositionAxis axis) {
   switch (axis) {
     case PositionAxis::gradients:
@@ -99,25 +101,21 @@ std::optional<double> mean_between(const Store& store, const std::string& run_id
   const Connection& connection = store.impl().connection();
   const Transaction one_view(connection, Transaction::Kind::read);
   TickSearch ticks(connection, axis);
-  // Infinity stands for NULL (NaN), which avg() would leave out.
-  Statement average(connection,
-                    "SELECT avg(ifnull(value, 9e999)), count(*) FROM points"
-                    " WHERE series = ? AND tick BETWEEN ? AND ?");
+  Statement values(connection,
+                   "SELECT value FROM points WHERE series = ? AND tick BETWEEN ? AND ?"
+                   " ORDER BY tick");
+  // One sum over all attempts, so that an interruption does not change how it is rounded.
   double sum = 0;
   std::int64_t count = 0;
   for (const ValidAttempt& attempt : valid_attempts(connection, run_id)) {
     const auto series = series_id(connection, attempt, metric);
     if (!series) continue;
-    average.bind(*series, ticks.count_until(attempt, from, false) + 1,
-                 ticks.count_until(attempt, to, true));
-    average.step();
-    if (average.integer(1) == 0) continue;
-    sum += average.real(0) * static_cast<double>(average.integer(1));
-    count += average.integer(1);
+    values.bind(*series, ticks.count_until(attempt, from, false) + 1,
+                ticks.count_until(attempt, to, true));
+    for (; values.step(); ++count) sum += values.is_null(0) ? kNaN : values.real(0);
   }
   if (count == 0) return std::nullopt;
-  return std::isfinite(sum) ? sum / static_cast<double>(count)
-                            : std::numeric_limits<double>::quiet_NaN();
+  return std::isfinite(sum) ? sum / static_cast<double>(count) : kNaN;
 }
 
 std::optional<Reached> first_reaching(const Store& store, const std::string& run_id,
