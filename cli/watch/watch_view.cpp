@@ -21,6 +21,8 @@ namespace {
 
 constexpr std::size_t kBarColumns = 10;
 constexpr std::size_t kMostLost = 5;
+constexpr double kSecondsOfSilence = 20;  // signs of life come every two seconds
+constexpr const char* kYellow = "\x1b[33m";
 
 // A run that was planned or interrupted waits for a process that executes its experiment.
 std::string progress_of(const RunSummary& run) {
@@ -211,7 +213,7 @@ const char* colour_of(RunState state) {
     case RunState::diverged:
       return "\x1b[31m";
     case RunState::interrupted:
-      return "\x1b[33m";
+      return kYellow;
     case RunState::planned:
       return "\x1b[2m";
     case RunState::running:
@@ -266,6 +268,9 @@ std::vector<std::string> to_lines(const std::vector<WatchedHost>& hosts,
   const std::vector<WatchedHost> shown = most_telling(hosts, rows);
   std::vector<std::string> lines = fitting_lines(kHostColumns, shown, columns);
   if (colour) embolden(lines[0]);
+  for (std::size_t h = 0; colour && h < shown.size(); ++h)
+    if (!shown[h].work.running.empty() && shown[h].work.silent_seconds > kSecondsOfSilence)
+      lines[h + 1] = kYellow + lines[h + 1] + "\x1b[0m";
   std::string more;
   if (shown.size() < hosts.size())
     more = fmt::format("… and {} more {}", hosts.size() - shown.size(),
@@ -275,7 +280,7 @@ std::vector<std::string> to_lines(const std::vector<WatchedHost>& hosts,
                         lost.size() - losses, lost.size() - losses == 1 ? "run" : "runs");
   for (std::size_t k = 0; k < losses; ++k) {
     lines.push_back(shortened(lost[k].words(), columns));
-    if (colour && lost[k].next.empty()) lines.back() = "\x1b[33m" + lines.back() + "\x1b[0m";
+    if (colour && lost[k].next.empty()) lines.back() = kYellow + lines.back() + "\x1b[0m";
   }
   if (!more.empty()) lines.push_back(shortened(more, columns));
   return lines;

@@ -18,7 +18,7 @@ namespace {
 /// `acid watch` on a real terminal of this width.
 class OnTerminal {
  public:
-  OnTerminal(const Going& bench, int columns)
+  OnTerminal(const acid::test::Folder& bench, int columns)
       : bench_(bench),
         pipe_(popen(("cd " + bench.path() + " && NO_COLOR=1 script -qefc \"stty cols " +
                      std::to_string(columns) +
@@ -42,7 +42,7 @@ class OnTerminal {
   void interrupt() const { kill(std::stoi(bench_.read("pid")), SIGINT); }
 
  private:
-  const Going& bench_;
+  const acid::test::Folder& bench_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe_;
   std::string text_;
 };
@@ -171,6 +171,68 @@ TEST_CASE("a wide terminal shows every column, and ^C ends watching alone") {
   CHECK_THAT(text, ContainsSubstring("code 0"));
   CHECK_THAT(text, ContainsSubstring("exchanges"));
   CHECK_THAT(text, ContainsSubstring("the runs go on"));
+}
+
+TEST_CASE("watch of several hosts shows what each does, what it lost, and who took that over") {
+  const acid::test::Folder bench;
+  std::vector<acid::RunRecord> runs;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) runs.push_back(acid::test::make_run(seed));
+  acid::Store store = acid::test::make_store(bench.path("acid-store"), runs);
+  const auto begin = [&](std::size_t run, const std::string& host, std::int64_t gradients) {
+    acid::Lease lease = acid::test::lease_elsewhere();
+    lease.host = host;
+    const nlohmann::json environment{
+        {"batch", {{"system", "slurm"}, {"job", "7"}, {"task", host.back() - '0'}}}};
+    const std::int64_t attempt = store.begin_attempt(runs[run].id, lease, environment, {}, {});
+    acid::RunWriter writer(store.folder(), runs[run].id, attempt);
+    writer.progress({gradients, static_cast<double>(gradients) / 4, 1, 0});
+    writer.flush();
+    return attempt;
+  };
+  const auto fall_silent = [&](std::int64_t attempt) {
+    acid::test::raw_connection(store.folder())
+        .execute("UPDATE attempts SET heartbeat = '2026-01-01T00:00:00.000Z' WHERE id = " +
+                 std::to_string(attempt));
+  };
+  begin(0, "node1", 500);
+  CHECK(bench.told({"watch"})["hosts"].size() == 1);
+  CHECK_THAT(bench.call({"watch"}).out, !ContainsSubstring("taken over"));
+  fall_silent(begin(1, "node2", 440));
+  begin(1, "node10", 20);
+  fall_silent(begin(2, "node2", 30));
+  acid::AttemptResult finished;
+  store.end_attempt(begin(3, "node1", 1000), finished);
+
+  const auto told = bench.told({"watch"});
+  const auto& hosts = told["hosts"];
+  REQUIRE(hosts.size() == 3);
+  CHECK(
+      (hosts[0]["host"] == "node1" && hosts[1]["host"] == "node2" && hosts[2]["host"] == "node10"));
+  CHECK((hosts[0]["finished"] == 1 && hosts[0]["running"] == nlohmann::json{runs[0].id}));
+  CHECK(
+      (hosts[1]["lost"] == 2 && hosts[1]["running"].empty() && hosts[1]["silent_seconds"] > 1000));
+  CHECK((hosts[2]["taken_over"] == 1 && hosts[2]["task"] == "slurm 7, task 0"));
+  CHECK(told["lost"].size() == 2);
+  CHECK(told["lost"][0]["taken_over_by"].is_null());
+  CHECK((told["lost"][1]["run"] == runs[1].id && told["lost"][1]["gradients"] == 440));
+  const std::string out = bench.call({"watch", "--once"}).out;
+  INFO(out);
+  CHECK_THAT(out, ContainsSubstring("slurm 7, task 1") &&
+                      ContainsSubstring("run " + runs[2].id +
+                                        " was lost on node2 (slurm 7, task 2) "
+                                        "at gradient 30; it waits for a process") &&
+                      ContainsSubstring("node10 (slurm 7, task 0) took it over from gradient 0") &&
+                      ContainsSubstring("2 running, 57 waiting, 1 finished"));
+  // All fit a small screen, with the number of those that do not.
+  for (std::size_t k = 4; k < 60; ++k) begin(k, "host" + std::to_string(k), 100);
+  OnTerminal terminal(bench, 80);
+  terminal.await("59 running");
+  terminal.interrupt();
+  const std::string screen = terminal.to_the_end();
+  INFO(screen);
+  CHECK(widest_line(screen) <= 80);
+  CHECK_THAT(screen, ContainsSubstring(" more hosts") && ContainsSubstring("silent"));
+  CHECK(std::ranges::count(screen.substr(0, screen.find("59 running")), '\n') < 24);
 }
 
 TEST_CASE("watch shows runs of a sweep with what differs, and counts those that wait or ended") {

@@ -35,6 +35,27 @@ TEST_CASE("a live page shows the curves so far and how many runs have finished")
   CHECK(read_report(recorded.store, recorded.ids).curves[0].at(0).seeds.size() == 1);
 }
 
+TEST_CASE("a page of runs on several hosts has a table of them and of what was lost") {
+  RecordedRuns recorded(3);
+  recorded.record(0, "eval_loss", {{1, 0.5}});
+  recorded.finish(0, 10);
+  CHECK_FALSE(has(render_report(recorded.store, recorded.ids), "id=\"hosts\""));
+  Lease elsewhere = Lease::of_this_process();
+  elsewhere.host = "no<de>2";
+  elsewhere.boot_id = "another";
+  recorded.store.begin_attempt(recorded.ids[1], elsewhere, {}, {}, {});
+  Lease gone = Lease::of_this_process();
+  gone.process_start -= 1;
+  recorded.store.begin_attempt(recorded.ids[2], gone, {}, {}, {});
+  for (const bool live : {false, true}) {
+    const std::string page = render_report(recorded.store, recorded.ids, {.live = live});
+    CHECK(has(page, "<a href=\"#hosts\">Hosts</a>"));
+    CHECK(has(page, "no&lt;de&gt;2"));
+    CHECK(has(page, "Runs whose process was gone"));
+    CHECK(has(page, "it waits"));
+  }
+}
+
 TEST_CASE("a live page can be drawn before any run has begun, and of runs without a sample") {
   RecordedRuns recorded(2);
   CHECK(has(render_report(recorded.store, recorded.ids, {.live = true}), "0 of 2 runs finished."));

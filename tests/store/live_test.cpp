@@ -77,4 +77,42 @@ TEST_CASE("the moment of a store stays until something is written") {
 }
 
 }  // namespace
+TEST_CASE("attempts are listed with what became of them, and lost ones apart from stopped ones") {
+  acid::test::ScratchFolder temp;
+  const std::vector<RunRecord> runs{make_run(1), make_run(2), make_run(3)};
+  Store store = make_store(temp.store(), runs);
+  CHECK(list_attempts(store, {runs[0].id}).empty());
+  const nlohmann::json environment{{"batch", {{"system", "slurm"}, {"task", 4}}}};
+  store.begin_attempt(runs[0].id, lease_elsewhere(), environment, {}, {});
+  store.end_attempt(begin(store, runs[1].id), ended_as(RunState::interrupted));
+  const std::int64_t gone =
+      store.begin_attempt(runs[2].id, dead_lease(), nlohmann::json::array(), {}, {});
+  {
+    RunWriter writer(store.folder(), runs[2].id, gone);
+    CheckpointRecord record;
+    record.position = {40, 10, 1, 0};
+    record.path = "checkpoints/x";
+    writer.checkpoint(record, 2);
+    writer.progress({44, 11, 1.1, 0});
+    writer.flush();
+  }
+  const std::vector<std::string> ids{runs[0].id, runs[1].id, runs[2].id};
+  auto attempts = list_attempts(store, ids);
+  REQUIRE(attempts.size() == 3);
+  CHECK((attempts[0].state == RunState::running && attempts[0].host == "elsewhere"));
+  CHECK(attempts[0].batch == environment["batch"]);
+  CHECK((attempts[1].state == RunState::interrupted && !attempts[1].is_lost));
+  CHECK(attempts[1].batch.is_null());
+  CHECK((attempts[2].state == RunState::interrupted && attempts[2].is_lost));
+  CHECK((attempts[2].from.gradients == 0 && attempts[2].to.gradients == 44));
+  CHECK((attempts[2].silent_seconds >= 0 && attempts[2].silent_seconds < 60));
+
+  const Continuation from{checkpoints_of(store, runs[2].id).at(0).id, nullptr};
+  store.begin_attempt(runs[2].id, Lease::of_this_process(), {}, {}, {}, from);
+  attempts = list_attempts(store, {runs[2].id});
+  REQUIRE(attempts.size() == 2);
+  CHECK(attempts[0].is_lost);
+  CHECK((attempts[1].state == RunState::running && attempts[1].from.gradients == 40));
+}
+
 }  // namespace acid
