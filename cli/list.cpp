@@ -94,7 +94,9 @@ nlohmann::json to_json(const ListedExperiment& experiment) {
           {"seeds", experiment.seeds},
           {"drivers", experiment.drivers},
           {"swept", swept},
-          {"overrides", experiment.summary.overrides}};
+          {"overrides", experiment.summary.overrides},
+          {"tags", experiment.summary.tags},
+          {"notes", to_json(experiment.summary.notes)}};
 }
 
 std::vector<std::string> row_of(const ListedExperiment& experiment) {
@@ -137,12 +139,17 @@ Exit list_all_experiments(const Session& session, const Format& format) {
               {}};
   nlohmann::json listed = nlohmann::json::array();
   const std::vector<ExperimentSummary> experiments = list_experiments(store);
+  const bool tagged = std::ranges::any_of(
+      experiments, [](const ExperimentSummary& each) { return !each.tags.empty(); });
+  if (tagged) table.columns.push_back({"tags"});
   for (const ExperimentSummary& summary : experiments) {
     const ListedExperiment experiment(store, summary);
     if (format.json)
       listed.push_back(to_json(experiment));
     else
       table.rows.push_back(row_of(experiment));
+    if (tagged && !format.json)
+      table.rows.back().push_back(fmt::format("{}", fmt::join(summary.tags, " ")));
   }
   constexpr int kWidest = 60;
   if (format.json)
@@ -200,7 +207,8 @@ void add_list_command(CLI::App& app, Session& session) {
                         "Instead: experiments, newest first, with what each sweeps and how far its "
                         "runs are");
   experiments->excludes(names);
-  for (const char* other : {"--state", "--algorithm", "--where"}) experiments->excludes(other);
+  for (const char* other : {"--state", "--algorithm", "--where", "--tag"})
+    experiments->excludes(other);
   add_table_options(*command, options->format);
   add_store_option(*command, session);
   command->callback([&session, options] {
