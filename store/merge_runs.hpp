@@ -22,6 +22,16 @@ struct MergeSides {
 /// Row numbers of the tables with attempts, above all of the target's.
 std::map<std::string, std::int64_t> offsets_above(const sqlite::Connection& to);
 
+/// Copies the final models of an attempt of `from`, as far as they count. StoreError when one is
+/// missing or damaged.
+void copy_models(MergeSides& sides, const std::string& run_id, std::int64_t attempt);
+/// Copies the files of an attempt's checkpoints, after its rows. StoreError likewise; of a finished
+/// run none is needed.
+void copy_checkpoints(MergeSides& sides, const std::string& run_id, std::int64_t attempt,
+                      bool finished);
+
+/// The run's number in the target, with the newer of the two rows.
+std::int64_t merge_row(const MergeSides& sides, std::int64_t run, const std::string& digest);
 /// Brings a run of `from` with its attempts and prediction into `to`.
 void merge_run(MergeSides& sides, std::int64_t run);
 
