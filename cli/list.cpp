@@ -99,7 +99,9 @@ nlohmann::json to_json(const ListedExperiment& experiment) {
           {"seeds", experiment.seeds},
           {"drivers", experiment.drivers},
           {"swept", swept},
-          {"overrides", experiment.summary.overrides}};
+          {"overrides", experiment.summary.overrides},
+          {"tags", experiment.summary.tags},
+          {"notes", to_json(experiment.summary.notes)}};
 }
 
 std::vector<std::string> row_of(const ListedExperiment& experiment) {
@@ -142,12 +144,17 @@ Exit list_all_experiments(const Session& session, const Format& format) {
               {}};
   nlohmann::json listed = nlohmann::json::array();
   const std::vector<ExperimentSummary> experiments = list_experiments(store);
+  const bool tagged = std::ranges::any_of(
+      experiments, [](const ExperimentSummary& each) { return !each.tags.empty(); });
+  if (tagged) table.columns.push_back({"tags"});
   for (const ExperimentSummary& summary : experiments) {
     const ListedExperiment experiment(store, summary);
     if (format.json)
       listed.push_back(to_json(experiment));
     else
       table.rows.push_back(row_of(experiment));
+    if (tagged && !format.json)
+      table.rows.back().push_back(fmt::format("{}", fmt::join(summary.tags, " ")));
   }
   constexpr int kWidest = 60;
   if (format.json)
@@ -314,7 +321,8 @@ void add_list_command(CLI::App& app, Session& session) {
                         "Instead: experiments, newest first, with what each sweeps and how far its "
                         "runs are");
   experiments->excludes(names);
-  for (const char* other : {"--state", "--algorithm", "--where"}) experiments->excludes(other);
+  for (const char* other : {"--state", "--algorithm", "--where", "--tag"})
+    experiments->excludes(other);
   CLI::Option* const each = command->add_flag(
       "--runs", options->runs,
       "A row for every run, as is done where there is no terminal; there, more runs than lines are "

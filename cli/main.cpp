@@ -50,6 +50,9 @@ void add_commands(CLI::App& app, Session& session) {
   add_machines_command(app, session);
   add_doctor_command(app, session);
   add_gc_command(app, session);
+  add_tag_command(app, session);
+  add_merge_command(app, session);
+  add_remove_command(app, session);
 }
 
 // Adds the commands whose output the installation puts where shells and man look for it.

@@ -1,6 +1,7 @@
 #include "cli/show_text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -58,6 +59,8 @@ void add_outcome(std::string& text, const RunDetail& run) {
                       shown_name(summary.algorithm, summary.label), summary.seed,
                       state_name(summary.state));
   if (!summary.message.empty()) add_line(text, "message", summary.message);
+  if (!summary.tags.empty())
+    add_line(text, "tags", fmt::format("{}", fmt::join(summary.tags, " ")));
   add_line(text, "experiment", fmt::format("{} ({})", summary.experiment_name, summary.experiment));
   add_line(text, "workers",
            fmt::format("{}, {}, {} driver", summary.workers,
@@ -228,6 +231,11 @@ void add_log(std::string& text, const RunDetail& run) {
     add_line(text, shown_time(line->time), line->text);
 }
 
+void add_notes(std::string& text, const RunDetail& run) {
+  if (!run.notes.empty()) text += "\nnotes\n";
+  for (const NoteRow& note : run.notes) add_line(text, shown_time(note.time), note.text);
+}
+
 }  // namespace
 
 std::string to_text(const RunDetail& run, bool changed) {
@@ -245,6 +253,7 @@ std::string to_text(const RunDetail& run, bool changed) {
   add_environment(text, run);
   add_digests(text, run);
   add_log(text, run);
+  add_notes(text, run);
   return text;
 }
 
@@ -264,6 +273,11 @@ Table run_table(const std::vector<RunSummary>& runs) {
                           shown_name(run.algorithm, run.label), fmt::format("{}", run.seed),
                           fmt::format("{}", run.workers), run.topology, run.driver, key_result(run),
                           shown_time(run.started)});
+  if (std::ranges::none_of(runs, [](const RunSummary& run) { return !run.tags.empty(); }))
+    return table;
+  table.columns.push_back({"tags"});
+  for (std::size_t r = 0; r < runs.size(); ++r)
+    table.rows[r].push_back(fmt::format("{}", fmt::join(runs[r].tags, " ")));
   return table;
 }
 

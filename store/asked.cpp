@@ -70,7 +70,8 @@ std::vector<ExperimentSummary> list_experiments(const Store& store) {
                    "SELECT e.id, e.name, e.created, r.id, r.algorithm, m.label, r.seed,"
                    " r.group_digest, r.driver, r.topology, r.workers,"
                    " CASE WHEN a.id IS NULL THEN 'planned' ELSE coalesce(a.outcome, 'running')"
-                   " END, e.overrides"
+                   " END, e.overrides, (SELECT group_concat(t.tag, ' ') FROM tags t"
+                   "  WHERE t.kind = 'experiment' AND t.id = e.id)"
                    " FROM experiments e JOIN experiment_runs m ON m.experiment = e.number"
                    " JOIN runs r ON r.number = m.run"
                    " LEFT JOIN attempts a ON a.run = r.number"
@@ -83,7 +84,9 @@ std::vector<ExperimentSummary> list_experiments(const Store& store) {
                              select.text(1),
                              select.text(2),
                              stored_texts(select, 12, "experiment " + select.text(0)),
-                             {}});
+                             {},
+                             words_of(select.text(13)),
+                             notes_of(connection, "experiment", select.text(0))});
     RunSummary run;
     run.id = stored_run_id(select, 3);
     run.experiment = experiments.back().id;

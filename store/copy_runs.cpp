@@ -7,6 +7,7 @@
 #include "store/impl.hpp"
 #include "store/proof.hpp"
 #include "store/queries.hpp"
+#include "store/rows.hpp"
 
 namespace acid {
 namespace fs = std::filesystem;
@@ -31,38 +32,14 @@ std::string rows_of_runs(const Connection& connection, const std::string& table)
   if (table == "experiment_runs")
     return "run IN (" + runs + ") AND experiment IN (SELECT number FROM experiments WHERE " +
            is_named + ")";
-  const auto has = [&](const char* column) {
-    Statement find(connection, "SELECT 1 FROM pragma_table_info(?) WHERE name = ?");
-    return find.bind(table, column).step();
-  };
-  if (has("run")) return "run IN (" + runs + ")";
-  if (has("attempt")) return "attempt IN (" + attempts + ")";
-  if (has("series")) return "series IN (SELECT id FROM series WHERE attempt IN (" + attempts + "))";
-  ACID_ASSERT(has("checkpoint"), "nothing leads from the table {} to a run", table);
-  return "checkpoint IN (SELECT id FROM checkpoints WHERE attempt IN (" + attempts + "))";
-}
-
-void copy_rows(const Connection& from, const Connection& to, const std::string& table,
-               const std::string& runs, const std::string& experiments) {
-  Statement columns(from, "SELECT group_concat(name), group_concat('?') FROM pragma_table_info(?)");
-  columns.bind(table).step();
-  Statement select(from, fmt::format("SELECT {} FROM {} WHERE ?2 NOTNULL AND {}", columns.text(0),
-                                     table, rows_of_runs(from, table)));
-  Statement insert(
-      to, fmt::format("INSERT INTO {} ({}) VALUES ({})", table, columns.text(0), columns.text(1)));
-  select.bind(runs, experiments);
-  while (select.step()) insert.bind_row(select).run();
-}
-
-std::vector<std::string> tables_of(const Connection& connection) {
-  // All tables but SQLite's own, whose names are reserved, and the seal of the lists.
-  Statement select(connection,
-                   "SELECT name FROM sqlite_schema WHERE type = 'table'"
-                   " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> 'store_seal'"
-                   " ORDER BY name");
-  std::vector<std::string> tables;
-  while (select.step()) tables.push_back(select.text(0));
-  return tables;
+  if (table == "tags" || table == "notes")
+    return fmt::format(
+        "((kind = 'run' AND id IN (SELECT id FROM runs WHERE {})) OR (kind = 'experiment' AND id"
+        " IN (SELECT id FROM experiments WHERE {})))",
+        rows_of_runs(connection, "runs"), rows_of_runs(connection, "experiments"));
+  if (!way_to_attempt(connection, table).empty())
+    return rows_of_attempts(connection, table, attempts);
+  return "run IN (" + runs + ")";
 }
 
 /// The copy may have fewer experiments and runs, so it gets new seals of which ones it has. It gets
@@ -74,6 +51,7 @@ void seal_copies(const Connection& from, const Connection& to) {
   for (const std::int64_t experiment : experiments)
     if (broken_experiment(from, experiment).empty()) seal_experiment(to, experiment);
   if (lists_are_sealed(from)) seal_lists(to);
+  if (tags_are_sealed(from)) seal_tags(to);
 }
 
 std::string numbers_of(const Connection& connection, const std::vector<std::string>& run_ids) {
@@ -119,7 +97,9 @@ void copy_runs(const Store& store, const AskedRuns& asked, const std::string& fo
     to.execute("PRAGMA defer_foreign_keys = ON");
     const std::string runs = numbers_of(from, asked.ids);
     const std::string experiments = json_text(asked.experiments);
-    for (const std::string& table : tables_of(from)) copy_rows(from, to, table, runs, experiments);
+    for (const std::string& table : tables_of(from))
+      copy_rows(from, to, table, "?2 NOTNULL AND " + rows_of_runs(from, table), as_it_is, runs,
+                experiments);
     to.execute("UPDATE checkpoints SET removed = created WHERE removed IS NULL");
     seal_copies(from, to);
     copying.commit();

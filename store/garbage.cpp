@@ -149,10 +149,12 @@ std::string set_journal(const Connection& connection, const char* mode) {
   return statement.text(0);
 }
 
-/// Rewrites the database without its free pages, if there are enough of them and no other process
-/// uses it. To find out, it gives up the write-ahead log for a while, which works for the only user
-/// alone; the folder's lock keeps others from setting the log up again meanwhile.
-void shrink(const std::string& folder, Connection& connection) {
+}  // namespace
+
+// To find out whether another process uses the store, it gives up the write-ahead log for a while,
+// which works for the only user alone; the folder's lock keeps others from setting the log up again
+// meanwhile.
+void give_space_back(const std::string& folder, Connection& connection) {
   constexpr std::int64_t kManyBytes = 64 << 20;
   const std::int64_t free = connection.pragma("freelist_count");
   const bool much = free * 10 >= connection.pragma("page_count") ||
@@ -174,8 +176,6 @@ void shrink(const std::string& folder, Connection& connection) {
     // A reader has come. The next process that opens the store for writing sets the log up.
   }
 }
-
-}  // namespace
 
 Garbage find_garbage(const Store& store, bool keep_checkpoints) {
   const Connection& connection = store.impl().connection();
@@ -221,7 +221,7 @@ void collect_garbage(Store& store, const Garbage& garbage) {
   forget_unneeded(store.folder(), connection, named);
   remove(named);
   delete_superseded(connection);
-  shrink(store.folder(), connection);
+  give_space_back(store.folder(), connection);
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "store/open.hpp"
+#include "store/queries.hpp"
 #include "store/store.hpp"
 
 namespace acid {
@@ -101,6 +102,12 @@ std::vector<std::int64_t> stored_counts(const sqlite::Statement& row, int column
                                         std::string_view whose);
 std::vector<std::string> stored_texts(const sqlite::Statement& row, int column,
                                       std::string_view whose);
+
+/// Tags as the view run_list has them.
+std::vector<std::string> words_of(const std::string& text);
+/// Oldest first. `kind`: "run" or "experiment".
+std::vector<NoteRow> notes_of(const sqlite::Connection& connection, const std::string& kind,
+                              const std::string& id);
 
 /// A state by its name. Throws as stored_object() does.
 RunState stored_state(const sqlite::Statement& row, int column, std::string_view whose);

@@ -209,6 +209,7 @@ void look_at_seals(const Connection& connection, Findings& findings) {
   {
     const Transaction one_view(connection, Transaction::Kind::read);
     if (!lists_are_sealed(connection)) found(kBrokenLists);
+    if (!tags_are_sealed(connection)) found(kBrokenTags);
     for (const auto& [number, id] : rows("SELECT number, id FROM experiments ORDER BY number"))
       for (std::string& broken : broken_experiment(connection, number)) found(std::move(broken));
   }

@@ -32,6 +32,12 @@ std::vector<StoreFinding> inspect_store(const Store& store);
 /// for writing.
 std::vector<std::string> repair_store(Store& store);
 
+/// SHA-256 of what the store holds: runs with their attempts, values, events, checkpoints, results
+/// and verifications, experiments, tags and notes, and whether their seals hold. Equal for stores
+/// with the same content, whatever was merged in which order, and whatever `acid gc` has freed
+/// (store/SCHEMA.md). Takes as long as reading the store.
+std::string contents_digest(const Store& store);
+
 /// What `acid gc` would free.
 struct Garbage {
   struct File {

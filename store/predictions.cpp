@@ -68,7 +68,7 @@ std::optional<RunPrediction> prediction_of(const Store& store, const std::string
   const Transaction one_view(connection, Transaction::Kind::read);
   Statement find(connection,
                  "SELECT p.run, p.made, coalesce(p.experiment, ''),"
-                 " p.made > (SELECT started FROM attempts WHERE run = p.run ORDER BY number)"
+                 " p.made > (SELECT min(started) FROM attempts WHERE run = p.run)"
                  " FROM predictions p JOIN runs r ON r.number = p.run WHERE r.id = ?");
   if (!find.bind(run_id).step()) return std::nullopt;
   RunPrediction prediction{.run = run_id,

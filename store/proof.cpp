@@ -22,14 +22,11 @@ struct LeftPart {
 };
 
 // The digest leaves out what acid itself changes later without executing anything: the date of a
-// file that was let go of, and the last sign of life of a process. The end of an attempt whose
-// process vanished is digested in the form that `acid doctor --repair` and the next attempt write.
+// file that was let go of, and the last sign of life of a process.
 constexpr const char* kAttempts =
     "SELECT a.number, (SELECT digest FROM runs WHERE number = a.run), a.host, a.boot_id, a.pid, "
-    "a.process_start, a.started,"
-    " iif(a.outcome IS NULL, a.heartbeat, a.ended), coalesce(a.outcome, 'interrupted'),"
-    " iif(a.outcome IS NULL, 'process ' || a.pid || ' on host ' || a.host || ' was gone',"
-    " a.message), a.valid_until_tick, a.valid_until_chunk, a.gradients, a.normalised_time,"
+    "a.process_start, a.started, " ACID_HOW_IT_ENDED
+    ", a.valid_until_tick, a.valid_until_chunk, a.gradients, a.normalised_time,"
     " a.seconds, a.bytes, a.environment, a.seeds, a.resumed_from, c.number, a.changed"
     " FROM attempts a LEFT JOIN checkpoints c ON c.id = a.resumed_from WHERE a.run = ?1"
     " ORDER BY a.number";

@@ -14,6 +14,13 @@ namespace acid {
 // Digests that tell what acid wrote from what was changed since. A person who knows how can compute
 // all of them anew: they find accidents and careless changes, not forgeries. For this folder only.
 
+/// How attempt a ended. The end of an attempt whose process vanished is digested in the form that
+/// `acid doctor --repair` and the next attempt write. A macro, so that it joins literals.
+#define ACID_HOW_IT_ENDED                                                                \
+  "iif(a.outcome IS NULL, a.heartbeat, a.ended), coalesce(a.outcome, 'interrupted'),"    \
+  " iif(a.outcome IS NULL, 'process ' || a.pid || ' on host ' || a.host || ' was gone'," \
+  " a.message)"
+
 /// SHA-256 of each part of what a run's attempts left (values, events, log, and so on), without
 /// what is superseded, and of its prediction, if it has one.
 using Left = std::map<std::string, std::string>;
@@ -57,9 +64,40 @@ class ChangeOfLeft {
   bool killed_ = false, sound_ = false;
 };
 
+/// What a run left in one place, and which parts of it are as they were written: to seal the same
+/// in another place, or among more attempts.
+class SealedLeft {
+ public:
+  SealedLeft(const sqlite::Connection& connection, std::int64_t run);
+  /// The run has not ended, so it has no seal yet.
+  bool is_open() const { return is_open_; }
+  bool holds(const std::string& part) const;
+  /// Whether everything holds but the prediction, which is older than what the attempts left.
+  bool is_sound() const;
+  std::string proof() const { return proof_of(left_); }
+  /// Seals a run that has the same counting attempts, except for what did not hold here. Its
+  /// verifications with the proof `kProven` are of what is there. A run that was killed gets its
+  /// first seal if it has been verified.
+  void seal_there(const sqlite::Connection& connection, std::int64_t run,
+                  bool prediction_holds) const;
+  static constexpr const char* kProven = "proven";
+
+ private:
+  Left left_;
+  std::map<std::string, std::string> seal_;
+  bool is_open_ = false;
+};
+
 /// Whether a part of what the run left is as it was written. A run that has not ended has no seal,
 /// and then it is.
 bool part_holds(const sqlite::Connection& connection, std::int64_t run, const std::string& part);
+
+std::string digest_of_tags(const sqlite::Connection& connection);
+/// Seals all tags and notes.
+void seal_tags(const sqlite::Connection& connection);
+/// Whether they are as they were written. A missing seal holds only where there are none.
+bool tags_are_sealed(const sqlite::Connection& connection);
+inline constexpr const char* kBrokenTags = "the tags or notes are not as they were written";
 
 /// Whether the lists of experiments and runs are as they were written. A missing seal does not
 /// hold.
@@ -76,6 +114,7 @@ std::vector<std::string> broken_experiment(const sqlite::Connection& connection,
 /// Checks the run's own row and what its attempts left.
 std::vector<std::string> broken_run(const sqlite::Connection& connection, std::int64_t run,
                                     const Left& left);
+bool run_row_is_sealed(const sqlite::Connection& connection, std::int64_t run);
 /// As broken_run(), and also checks the experiments that asked for the run, and the lists.
 std::vector<std::string> broken_seals(const Store& store, std::int64_t run, const Left& left);
 

@@ -25,6 +25,7 @@ struct RunSummary {
   std::int64_t budget_gradients = 0;
   std::optional<double> budget_time;  // normalised; only for a run without a budget of gradients
   Position progress;                  // of the newest attempt
+  std::vector<std::string> tags;      // its own, by name
   std::map<std::string, double> metrics;  // whole-run series: last value
 };
 
@@ -83,6 +84,12 @@ struct VerificationRow {
   std::string unreadable;
 };
 
+/// What somebody wrote about a run or an experiment.
+struct NoteRow {
+  std::string time;  // UTC
+  std::string text;
+};
+
 /// Everything `acid show` knows.
 struct RunDetail {
   RunSummary summary;
@@ -94,6 +101,7 @@ struct RunDetail {
   std::vector<LogLine> log;
   std::vector<CheckpointRow> checkpoints;      // oldest first
   std::vector<VerificationRow> verifications;  // of the newest attempt, oldest first
+  std::vector<NoteRow> notes;                  // oldest first
 };
 
 /// What Store::begin_attempt() needs to know of the run.
@@ -127,6 +135,8 @@ struct ExperimentSummary {
   std::vector<std::string> overrides;  // "workers.count=32", as they were given
   /// The runs in the recipe's order; message, times, budget, progress and metrics are not filled.
   std::vector<RunSummary> runs;
+  std::vector<std::string> tags = {};  // by name
+  std::vector<NoteRow> notes = {};     // oldest first
 };
 /// The experiments that have runs, newest first.
 std::vector<ExperimentSummary> list_experiments(const Store& store);
@@ -147,9 +157,15 @@ struct AskedRuns {
 /// run of the newest experiment. UsageError when nothing matches (with the nearest ids) or a prefix
 /// is not unique (with the candidates). OfSearches::without leaves out the runs that an
 /// experiment's search tried; UsageError when no run is left.
+/// "tag:TAG" names all runs and experiments with that tag.
 enum class OfSearches { with, without };
 AskedRuns resolve_runs(const Store& store, const std::vector<std::string>& names,
                        OfSearches searches = OfSearches::with);
+/// What names name, before experiments stand for their runs. UsageError as resolve_runs().
+struct Named {
+  std::vector<std::string> runs, experiments;  // ids, in the order of the names
+};
+Named resolve_named(const Store& store, const std::vector<std::string>& names);
 /// Keeps the runs for which all conditions hold (store/condition.hpp), in order. UsageError if none
 /// is left, or if a condition is invalid.
 AskedRuns runs_where(const Store& store, AskedRuns runs,

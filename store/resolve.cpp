@@ -86,44 +86,84 @@ AskedRuns runs_of(const Connection& connection, const std::string& experiment,
   return asked;
 }
 
-AskedRuns runs_of_newest(const Store& store, OfSearches searches) {
-  const Connection& connection = store.impl().connection();
-  const auto newest = newest_experiment(connection);
-  if (newest.empty())
-    throw UsageError(fmt::format(
-        "the store {} holds no experiment yet; 'acid run RECIPE' makes one", store.folder()));
-  return runs_of(connection, newest.front(), searches);
-}
-
-AskedRuns resolve_one(const Store& store, const std::string& name, OfSearches searches) {
-  const Connection& connection = store.impl().connection();
-  if (name == "@latest") return runs_of_newest(store, searches);
-  if (const auto named = newest_experiment_named(connection, name); !named.empty())
-    return runs_of(connection, named.front(), searches);
-  const auto runs = with_prefix(connection, "runs", name);
-  const auto experiments = with_prefix(connection, "experiments", name);
-  if (runs.empty() && experiments.empty()) nothing_matches(store, name, "run or experiment");
-  if (runs.size() + experiments.size() > 1) {
-    std::vector<std::string> candidates = runs;
-    candidates.insert(candidates.end(), experiments.begin(), experiments.end());
-    not_unique(name, std::move(candidates));
-  }
-  return runs.empty() ? runs_of(connection, experiments.front(), searches) : AskedRuns(runs);
-}
-
 void add_once(std::vector<std::string>& all, const std::vector<std::string>& more) {
   for (const std::string& one : more)
     if (std::ranges::find(all, one) == all.end()) all.push_back(one);
 }
 
+std::string newest_of(const Store& store) {
+  const auto newest = newest_experiment(store.impl().connection());
+  if (newest.empty())
+    throw UsageError(fmt::format(
+        "the store {} holds no experiment yet; 'acid run RECIPE' makes one", store.folder()));
+  return newest.front();
+}
+
+constexpr std::string_view kTagged = "tag:";
+
+Named tagged(const Store& store, const std::string& tag) {
+  const auto with = [&](const char* table, const char* kind) {
+    return texts(store.impl().connection(),
+                 fmt::format("SELECT o.id FROM {} o JOIN tags t ON t.kind = ?1 AND t.id = o.id"
+                             " WHERE t.tag = ?2 ORDER BY o.number",
+                             table),
+                 kind, tag);
+  };
+  Named named{with("runs", "run"), with("experiments", "experiment")};
+  if (named.runs.empty() && named.experiments.empty())
+    throw UsageError(
+        fmt::format("nothing in the store {} has the tag '{}'; 'acid list' shows the "
+                    "tags of runs, 'acid list --experiments' those of experiments",
+                    store.folder(), tag));
+  return named;
+}
+
+Named resolve_one(const Store& store, const std::string& name) {
+  const Connection& connection = store.impl().connection();
+  if (name == "@latest") return {{}, {newest_of(store)}};
+  if (name.starts_with(kTagged)) return tagged(store, name.substr(kTagged.size()));
+  if (const auto named = newest_experiment_named(connection, name); !named.empty())
+    return {{}, named};
+  Named found{with_prefix(connection, "runs", name), with_prefix(connection, "experiments", name)};
+  if (found.runs.empty() && found.experiments.empty())
+    nothing_matches(store, name, "run or experiment");
+  if (found.runs.size() + found.experiments.size() > 1) {
+    std::vector<std::string> candidates = found.runs;
+    add_once(candidates, found.experiments);
+    not_unique(name, std::move(candidates));
+  }
+  return found;
+}
+
+AskedRuns runs_of(const Connection& connection, const Named& named, OfSearches searches) {
+  AskedRuns all(named.runs);
+  for (const std::string& experiment : named.experiments) {
+    const AskedRuns one = runs_of(connection, experiment, searches);
+    add_once(all.ids, one.ids);
+    add_once(all.experiments, one.experiments);
+  }
+  return all;
+}
+
 }  // namespace
+
+Named resolve_named(const Store& store, const std::vector<std::string>& names) {
+  Named all;
+  for (const std::string& name : names) {
+    const Named one = resolve_one(store, name);
+    add_once(all.runs, one.runs);
+    add_once(all.experiments, one.experiments);
+  }
+  return all;
+}
 
 AskedRuns resolve_runs(const Store& store, const std::vector<std::string>& names,
                        OfSearches searches) {
-  if (names.empty()) return runs_of_newest(store, searches);
+  const Connection& connection = store.impl().connection();
+  if (names.empty()) return runs_of(connection, newest_of(store), searches);
   AskedRuns all;
   for (const std::string& name : names) {
-    const AskedRuns one = resolve_one(store, name, searches);
+    const AskedRuns one = runs_of(connection, resolve_one(store, name), searches);
     add_once(all.ids, one.ids);
     add_once(all.experiments, one.experiments);
   }
@@ -142,7 +182,8 @@ AskedRuns resolve_shown(const Store& store, const std::string& name) {
   auto runs = with_prefix(store.impl().connection(), "runs", name);
   if (runs.size() > 1) not_unique(name, std::move(runs));
   if (!runs.empty()) return AskedRuns(runs);
-  AskedRuns of_experiment = resolve_one(store, name, OfSearches::with);
+  AskedRuns of_experiment =
+      runs_of(store.impl().connection(), resolve_one(store, name), OfSearches::with);
   if (of_experiment.ids.empty()) nothing_matches(store, name, "run");
   return of_experiment;
 }

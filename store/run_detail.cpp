@@ -248,6 +248,7 @@ RunDetail run_detail(const Store& store, const std::string& run_id) {
   detail.attempts = attempts_of(connection, detail.summary);
   detail.result = newest_result(connection, run_id);
   detail.log = log_of(connection, run_id);
+  detail.notes = notes_of(connection, "run", run_id);
   detail.checkpoints = read_checkpoints(connection, run_id);
 
   Statement newest(connection,

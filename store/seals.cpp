@@ -142,7 +142,9 @@ void seal_members(const Connection& connection, std::int64_t experiment) {
 }
 
 void seal_lists(const Connection& connection) {
-  Statement(connection, "INSERT OR REPLACE INTO store_seal VALUES (1, ?)")
+  Statement(connection,
+            "INSERT INTO store_seal (one, seal) VALUES (1, ?)"
+            " ON CONFLICT (one) DO UPDATE SET seal = excluded.seal")
       .bind(digest_of_lists(connection))
       .run();
 }
@@ -164,6 +166,68 @@ void ChangeOfLeft::made() const {
   json parts = parsed(seal_of_left(connection_, run_));
   parts[part_] = part_of(connection_, run_, part_);
   store_seal_of_left(connection_, run_, parts.dump());
+}
+
+SealedLeft::SealedLeft(const Connection& connection, std::int64_t run)
+    : left_(left_of(connection, run)) {
+  const std::string seal = seal_of_left(connection, run);
+  is_open_ =
+      seal.empty() && (may_lack_seal(connection, run) ||
+                       stored(connection, fmt::format("SELECT 1 {}", kNewestAttempt), run).empty());
+  const json parts = parsed(seal);
+  for (const auto& [part, digest] : parts.items())
+    if (digest.is_string()) seal_[part] = digest.get<std::string>();
+}
+
+bool SealedLeft::holds(const std::string& part) const {
+  if (is_open_) return true;
+  const auto sealed = seal_.find(part);
+  const auto found = left_.find(part);
+  if (found == left_.end()) return sealed == seal_.end();
+  return sealed != seal_.end() && sealed->second == found->second;
+}
+
+bool SealedLeft::is_sound() const {
+  for (const auto& [part, digest] : left_)
+    if (part != kPredictionPart && !holds(part)) return false;
+  return true;
+}
+
+void SealedLeft::seal_there(const Connection& connection, std::int64_t run,
+                            bool prediction_holds) const {
+  Left now = left_of(connection, run);
+  Statement(connection, "UPDATE verifications SET proof = ?1 WHERE proof = ?2")
+      .bind(proof_of(now), kProven)
+      .run();
+  if (is_open_ && !may_lack_seal(connection, run)) return seal_left(connection, run);
+  if (seal_.empty()) return;
+  now[kVerificationsPart] = part_of(connection, run, kVerificationsPart);
+  json parts = json::object();
+  for (const auto& [part, digest] : now) {
+    const auto sealed = seal_.find(part);
+    if (part == kPredictionPart ? prediction_holds : holds(part))
+      parts[part] = digest;
+    else
+      parts[part] = sealed == seal_.end() ? "" : sealed->second;
+  }
+  if (!prediction_holds && !now.contains(kPredictionPart)) parts[kPredictionPart] = "";
+  store_seal_of_left(connection, run, parts.dump());
+}
+
+std::string digest_of_tags(const Connection& connection) {
+  return digest_of(connection, {"SELECT kind, id, tag, added FROM tags ORDER BY kind, id, tag",
+                                "SELECT kind, id, time, text FROM notes"
+                                " ORDER BY kind, id, time, text"});
+}
+
+void seal_tags(const Connection& connection) {
+  Statement(connection, "UPDATE store_seal SET tags = ?").bind(digest_of_tags(connection)).run();
+}
+
+bool tags_are_sealed(const Connection& connection) {
+  const std::string seal = stored(connection, "SELECT tags FROM store_seal");
+  if (!seal.empty()) return seal == digest_of_tags(connection);
+  return stored(connection, "SELECT 1 FROM tags UNION ALL SELECT 1 FROM notes LIMIT 1").empty();
 }
 
 bool part_holds(const Connection& connection, std::int64_t run, const std::string& part) {
@@ -205,11 +269,15 @@ std::vector<std::string> broken_experiment(const Connection& connection, std::in
   return broken;
 }
 
+bool run_row_is_sealed(const Connection& connection, std::int64_t run) {
+  return stored(connection, "SELECT seal FROM runs WHERE number = ?", run) ==
+         digest_of_run(connection, run);
+}
+
 std::vector<std::string> broken_run(const Connection& connection, std::int64_t run,
                                     const Left& left) {
   std::vector<std::string> broken = broken_parts(connection, run, left);
-  if (stored(connection, "SELECT seal FROM runs WHERE number = ?", run) !=
-      digest_of_run(connection, run))
+  if (!run_row_is_sealed(connection, run))
     broken.insert(broken.begin(), not_as_written("what was asked for (settings, plan, identity)"));
   return broken;
 }

@@ -69,6 +69,10 @@ std::vector<std::string> remove_unnamed(const std::string& folder,
                                         const sqlite::Connection& connection,
                                         const std::vector<std::string>& paths);
 
+/// Rewrites the database without its free pages, if there are enough of them and no other process
+/// uses it.
+void give_space_back(const std::string& folder, sqlite::Connection& connection);
+
 /// What the given check (integrity_check or quick_check) says, a line each; empty: the database is
 /// sound.
 std::vector<std::string> damage(const sqlite::Connection& connection, const char* check);

@@ -16,7 +16,7 @@ using nlohmann::json;
 constexpr int kLineColumns = 100;
 
 void print_text(const std::string& folder, const std::vector<StoreFinding>& findings,
-                const std::vector<std::string>& repaired) {
+                const std::vector<std::string>& repaired, const std::string& contents) {
   for (const std::string& line : repaired)
     print_data(fmt::format("repaired  {}\n", wrapped(line, kLineColumns - 10, "          ")));
   bool repairable = false;
@@ -29,7 +29,7 @@ void print_text(const std::string& folder, const std::vector<StoreFinding>& find
     repairable = repairable || finding.repairable;
   }
   if (findings.empty())
-    print_data(fmt::format("the store {} is sound\n", folder));
+    print_data(fmt::format("the store {} is sound\ncontents  {}\n", folder, contents));
   else if (repairable)
     say("'acid doctor --store --repair' mends what can be mended");
 }
@@ -53,14 +53,16 @@ Exit examine_store(const Session& session, bool repair, const Format& format) {
     repaired = repair_store(store);
     findings = inspect_store(store);
   }
+  const std::string contents = findings.empty() ? contents_digest(store) : "";
   if (format.json)
     print_json({{"schema_version", kJsonSchemaVersion},
                 {"store", session.store_folder},
                 {"sound", findings.empty()},
                 {"findings", to_json(findings)},
-                {"repaired", repaired}});
+                {"repaired", repaired},
+                {"contents", contents.empty() ? json(nullptr) : json(contents)}});
   else
-    print_text(session.store_folder, findings, repaired);
+    print_text(session.store_folder, findings, repaired, contents);
   return findings.empty() ? Exit::ok : Exit::store;
 }
 

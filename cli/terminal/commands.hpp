@@ -30,5 +30,8 @@ void add_topology_command(CLI::App& app, Session& session);
 void add_machines_command(CLI::App& app, Session& session);
 void add_doctor_command(CLI::App& app, Session& session);
 void add_gc_command(CLI::App& app, Session& session);
+void add_tag_command(CLI::App& app, Session& session);
+void add_merge_command(CLI::App& app, Session& session);
+void add_remove_command(CLI::App& app, Session& session);
 
 }  // namespace acid

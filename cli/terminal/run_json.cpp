@@ -140,7 +140,14 @@ json to_json(const RunSummary& run) {
             {"normalised_time", run.progress.normalised_time},
             {"seconds", run.progress.seconds},
             {"bytes", run.progress.bytes}}},
-          {"metrics", run.metrics}};
+          {"metrics", run.metrics},
+          {"tags", run.tags}};
+}
+
+json to_json(const std::vector<NoteRow>& notes) {
+  json listed = json::array();
+  for (const NoteRow& note : notes) listed.push_back({{"time", note.time}, {"text", note.text}});
+  return listed;
 }
 
 json to_json(const RunDetail& run) {
@@ -160,6 +167,7 @@ json to_json(const RunDetail& run) {
   document["files"] = files;
   document["holdings"] = run.holdings;
   document["log"] = log_of(run);
+  document["notes"] = to_json(run.notes);
   const AttemptResult result = run.result.value_or(AttemptResult{});
   document["digests"] = {{"workers", result.worker_digests},
                          {"mean", null_if_empty(result.mean_digest)}};

@@ -18,6 +18,7 @@ nlohmann::json to_json(const RunSummary& run);
 /// digests, realised, worker_gradients, worker_idle_seconds, staleness
 /// (gradients by staleness 0, 1, 2, …), files, log.
 nlohmann::json to_json(const RunDetail& run);
+nlohmann::json to_json(const std::vector<NoteRow>& notes);
 
 inline nlohmann::json or_null(std::optional<double> value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);

@@ -15,6 +15,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "store/tags.hpp"
+
 namespace acid {
 namespace {
 
@@ -72,6 +74,17 @@ void add_where_option(CLI::App& command, std::vector<std::string>& where) {
                   "columns of the view run_list, as in \"topology.kind = ring AND workers > 8\";\n"
                   "may be given several times")
       ->type_name("CONDITION")
+      ->take_all()
+      ->allow_extra_args(false);
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--tag",
+          [&where](const std::vector<std::string>& tags) {
+            for (const std::string& tag : tags) where.push_back(has_tag(tag));
+          },
+          "Only runs with this tag, their own or of an experiment that asks for them; may be\n"
+          "given several times")
+      ->type_name("TAG")
       ->take_all()
       ->allow_extra_args(false);
 }

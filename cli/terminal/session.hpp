@@ -43,7 +43,7 @@ struct Format {
 };
 
 void add_store_option(CLI::App& command, Session& session);
-/// --where, conditions of store/condition.hpp.
+/// --where, conditions of store/condition.hpp, and --tag, which adds such conditions.
 void add_where_option(CLI::App& command, std::vector<std::string>& where);
 /// A check for an option that names a file: what is wrong with it, or "" when it is right.
 std::string wrong_if_empty(const std::string& name);

@@ -81,7 +81,8 @@ TEST_CASE("every command explains itself on standard output") {
   const auto overview = folder.done({"--help"});
   for (const std::string command :
        {"run", "resume", "plan", "predict", "list", "show", "compare", "report", "figure", "export",
-        "verify", "topology", "machines", "doctor", "gc", "watch", "submit"}) {
+        "verify", "topology", "machines", "doctor", "gc", "tag", "merge",
+        "remove", "watch", "submit"}) {
     INFO(command);
     CHECK_THAT(overview.out, ContainsSubstring("  " + command));
     const auto help = folder.done({command, "--help"});
@@ -124,6 +125,8 @@ TEST_CASE("a reading command without a store exits with 3, says where it looked,
                                                     {"verify", "@latest"},
                                                     {"gc"},
                                                     {"gc", "--dry-run"},
+                                                    {"tag", "a", "--add", "b"},
+                                                    {"remove", "a", "--yes"},
                                                     {"doctor", "--store"},
                                                     {"doctor", "--repair"},
                                                     {"list", "--json"}})

@@ -1,5 +1,6 @@
 #include "store/maintenance.hpp"
 #include "store/open.hpp"
+#include "store/rows.hpp"
 #include "tests/catch.hpp"
 #include "tests/store/fixture.hpp"
 
@@ -68,11 +69,20 @@ TEST_CASE("a store of version 9 gets a place for predictions, and its seals stay
     const OneRun one;
     Store store(one.temp.store(), Store::Access::write);
     store.end_attempt(begin(store, one.run.id), ended_as(RunState::finished));
-    one.execute(
-        "DROP VIEW prediction_list; DROP TABLE predicted_values; DROP TABLE predictions;"
-        "PRAGMA user_version = 9;" +
-        alteration);
-    const Store migrated(one.temp.store(), Store::Access::write);
+    const std::string folder = one.temp.path() + "/old";
+    std::filesystem::create_directories(folder + "/checkpoints");
+    {
+      const sqlite::Connection old = raw_connection(folder);
+      migrate(old, migrations().first(9));
+      old.execute("PRAGMA foreign_keys = OFF");
+      const sqlite::Connection& now = store.impl().connection();
+      for (const std::string& table : tables_of(old)) copy_rows(now, old, table, "1", as_it_is);
+      sqlite::Statement seal(now, "SELECT one, seal FROM store_seal");
+      seal.step();
+      sqlite::Statement(old, "INSERT INTO store_seal VALUES (?, ?)").bind_row(seal).run();
+      old.execute(alteration);
+    }
+    const Store migrated(folder, Store::Access::write);
     CHECK(migrated.impl().connection().pragma("user_version") == std::ssize(migrations()));
     return inspect_store(migrated).size();
   };

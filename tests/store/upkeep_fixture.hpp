@@ -64,8 +64,8 @@ class Execution {
     }
     writer_.flush();
   }
-  /// Writes a file and records its checkpoint; keeps all older ones.
-  void checkpoint(const std::string& name) {
+  /// Writes a file and records its checkpoint; keeps all older ones. Returns the files to delete.
+  std::vector<std::string> checkpoint(const std::string& name) {
     CheckpointRecord record;
     record.position.gradients = gradients_;
     record.path = path_of(run_, name);
@@ -75,7 +75,7 @@ class Execution {
     record.bytes = static_cast<std::int64_t>(content.size());
     record.worker_digests = {sha256_hex(name)};
     record.tensor_digests = {{1, 2}};
-    writer_.checkpoint(record, 1000);
+    return writer_.checkpoint(record, 1000);
   }
   void end(RunState state) {
     AttemptResult result = ended_as(state);

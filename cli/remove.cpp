@@ -1,0 +1,141 @@
+#include "store/remove.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/terminal/commands.hpp"
+#include "engine/base/names.hpp"
+#include "reports/numbers.hpp"
+#include "store/existing_store.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+struct RemoveOptions {
+  std::vector<std::string> names;
+  bool dry_run = false, yes = false;
+  Format format;
+};
+
+json to_json(const std::vector<Removal::Shared>& runs) {
+  json listed = json::array();
+  for (const Removal::Shared& run : runs)
+    listed.push_back({{"run", run.id}, {"experiments", run.experiments}});
+  return listed;
+}
+
+json to_json(const Removal& removal, bool removed) {
+  return {{"schema_version", kJsonSchemaVersion},
+          {"removed", removed},
+          {"experiments", removal.experiments},
+          {"emptied", removal.emptied},
+          {"runs", removal.runs},
+          {"attempts", removal.attempts},
+          {"values", removal.values},
+          {"events", removal.events},
+          {"files", removal.files},
+          {"bytes", removal.file_bytes},
+          {"kept", to_json(removal.kept)},
+          {"taken_out", to_json(removal.taken_out)},
+          {"predictions_kept", removal.predictions}};
+}
+
+std::string some_of(const std::vector<std::string>& ids) {
+  constexpr std::size_t kShown = 8;
+  const std::size_t shown = std::min(kShown, ids.size());
+  return fmt::format("{}{}", fmt::join(ids.begin(), ids.begin() + static_cast<int>(shown), ", "),
+                     shown < ids.size() ? fmt::format(" and {} more", ids.size() - shown) : "");
+}
+
+void add_list(std::string& text, const char* title, const std::vector<std::string>& ids,
+              const char* what) {
+  if (!ids.empty())
+    text += fmt::format("{:<10}{}: {}\n", title, counted(ids.size(), what), some_of(ids));
+}
+
+void add_shared(std::string& text, const char* title, const std::vector<Removal::Shared>& runs,
+                const char* why) {
+  std::vector<std::string> each;
+  for (const Removal::Shared& run : runs)
+    each.push_back(fmt::format("{} ({})", run.id, fmt::join(run.experiments, ", ")));
+  if (!each.empty())
+    text +=
+        fmt::format("{:<10}{} {}: {}\n", title, counted(each.size(), "run"), why, some_of(each));
+}
+
+std::string removal_text(const Removal& removal) {
+  std::string text;
+  add_list(text, "goes", removal.experiments, "experiment");
+  add_list(text, "goes", removal.emptied, "experiment without any other run");
+  add_list(text, "goes", removal.runs, "run");
+  text += fmt::format("goes      {}, {} of {}, {} values, {} events\n",
+                      counted(removal.attempts, "attempt"), counted(removal.files.size(), "file"),
+                      format_bytes(static_cast<double>(removal.file_bytes)),
+                      format_count(static_cast<double>(removal.values)),
+                      format_count(static_cast<double>(removal.events)));
+  add_shared(text, "taken out", removal.taken_out, "of experiments that stay");
+  add_shared(text, "stays", removal.kept, "that other experiments share");
+  add_list(text, "stays", removal.predictions, "prediction made from what goes");
+  return text;
+}
+
+/// Asks on a terminal. Elsewhere only --yes will do.
+bool is_meant(const RemoveOptions& options) {
+  if (options.yes) return true;
+  if (isatty(STDIN_FILENO) != 1 || !standard_error_is_terminal())
+    throw UsageError("nothing was removed: where nobody can be asked, --yes says that it is meant");
+  say_raw("remove this? [y/N] ");
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+Exit remove(const Session& session, const RemoveOptions& options) {
+  Store store = options.dry_run ? Store(session.store_folder, Store::Access::read)
+                                : open_existing_store(session.store_folder);
+  const Named named = resolve_named(store, options.names);
+  const Removal removal = find_removal(store, named);
+  if (!options.format.json) {
+    print_data(removal_text(removal));
+    flush_data();
+  }
+  const bool wanted = !options.dry_run && is_meant(options);
+  if (wanted) remove_from(store, named, removal);
+  if (options.format.json)
+    print_json(to_json(removal, wanted));
+  else
+    print_data(options.dry_run ? "" : wanted ? "removed\n" : "nothing was removed\n");
+  return Exit::ok;
+}
+
+}  // namespace
+
+void add_remove_command(CLI::App& app, Session& session) {
+  auto options = std::make_shared<RemoveOptions>();
+  CLI::App* command = app.add_subcommand("remove", "Remove runs and experiments from the store");
+  command
+      ->add_option(
+          "NAMES", options->names,
+          "Ids, prefixes, an experiment's name, tag:TAG, @latest; an experiment goes with\n"
+          "the runs that no other one has")
+      ->required()
+      ->type_name(" ");
+  command->add_flag("--dry-run", options->dry_run, "Only say what would go and what would stay");
+  command->add_flag("-y,--yes", options->yes, "Do not ask");
+  add_json_option(*command, options->format);
+  add_store_option(*command, session);
+  command->callback([&session, options] {
+    session.action = [&session, options] { return remove(session, *options); };
+  });
+}
+
+}  // namespace acid

@@ -1,0 +1,205 @@
+#include "store/remove.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "store/at_work.hpp"
+#include "store/impl.hpp"
+#include "store/proof.hpp"
+#include "store/rows.hpp"
+#include "store/upkeep.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+using sqlite::Connection;
+using sqlite::Statement;
+using sqlite::Transaction;
+
+template <class... Values>
+std::vector<std::string> ids_of(const Connection& connection, std::string_view query,
+                                const Values&... values) {
+  std::vector<std::string> ids;
+  Statement select(connection, query);
+  for (select.bind(values...); select.step();) ids.push_back(select.text(0));
+  return ids;
+}
+
+// ?1: the ids of the runs that go, ?2: of the experiments, as JSON lists.
+constexpr const char* kGoingRuns =
+    "SELECT r.id FROM runs r WHERE r.id IN (SELECT value FROM json_each(?1))"
+    " OR (EXISTS (SELECT 1 FROM experiment_runs m JOIN experiments e ON e.number = m.experiment"
+    "   WHERE m.run = r.number AND e.id IN (SELECT value FROM json_each(?2)))"
+    "  AND NOT EXISTS (SELECT 1 FROM experiment_runs m JOIN experiments e"
+    "   ON e.number = m.experiment"
+    "   WHERE m.run = r.number AND e.id NOT IN (SELECT value FROM json_each(?2))))"
+    " ORDER BY r.number";
+constexpr const char* kEmptied =
+    "SELECT e.id FROM experiments e WHERE e.id NOT IN (SELECT value FROM json_each(?2))"
+    " AND EXISTS (SELECT 1 FROM experiment_runs WHERE experiment = e.number)"
+    " AND NOT EXISTS (SELECT 1 FROM experiment_runs m JOIN runs r ON r.number = m.run"
+    "  WHERE m.experiment = e.number AND r.id NOT IN (SELECT value FROM json_each(?1)))"
+    " ORDER BY e.number";
+
+std::string attempts_of_going() {
+  return "SELECT a.id FROM attempts a JOIN runs r ON r.number = a.run"
+         " WHERE r.id IN (SELECT value FROM json_each(?1))";
+}
+
+std::int64_t sum_of(const Connection& connection, const std::string& query,
+                    const std::string& runs) {
+  Statement sum(connection, query);
+  sum.bind(runs).step();
+  return sum.integer(0);
+}
+
+void count(const Store& store, Removal& removal) {
+  const Connection& connection = store.impl().connection();
+  const std::string runs = json(removal.runs).dump(), attempts = attempts_of_going();
+  removal.attempts = static_cast<std::size_t>(
+      sum_of(connection, fmt::format("SELECT count(*) FROM ({})", attempts), runs));
+  removal.values = sum_of(connection,
+                          fmt::format("SELECT count(*) FROM points WHERE {}",
+                                      rows_of_attempts(connection, "points", attempts)),
+                          runs);
+  removal.events = sum_of(connection,
+                          fmt::format("SELECT coalesce(sum(count), 0) FROM event_chunks WHERE {}",
+                                      rows_of_attempts(connection, "event_chunks", attempts)),
+                          runs);
+  const std::set<std::string> going(removal.runs.begin(), removal.runs.end());
+  // Files that were let go of lie there, too, until they are collected.
+  for (const auto& [path, look] : list_checkpoint_folder(store.folder())) {
+    if (look.is != FileLook::Is::plain || !going.contains(run_folder_of(path))) continue;
+    removal.files.push_back(path);
+    removal.file_bytes += look.bytes;
+  }
+}
+
+/// The runs for which `runs` holds, each with its experiments that stay.
+std::vector<Removal::Shared> shared(const Connection& connection, const Removal& removal,
+                                    const char* condition) {
+  std::vector<std::string> gone = removal.experiments;
+  gone.insert(gone.end(), removal.emptied.begin(), removal.emptied.end());
+  Statement select(
+      connection,
+      fmt::format("SELECT r.id, e.id FROM runs r JOIN experiment_runs m ON m.run = r.number"
+                  " JOIN experiments e ON e.number = m.experiment WHERE e.id NOT IN"
+                  " (SELECT value FROM json_each(?2)) AND {} ORDER BY r.number, e.number",
+                  condition));
+  std::vector<Removal::Shared> all;
+  for (select.bind(json(removal.runs).dump(), json(gone).dump()); select.step();) {
+    if (all.empty() || all.back().id != select.text(0)) all.push_back({select.text(0), {}});
+    all.back().experiments.push_back(select.text(1));
+  }
+  return all;
+}
+
+void refuse_while_executed(const Store& store, const Removal& removal) {
+  const std::set<std::string> going(removal.runs.begin(), removal.runs.end());
+  for (const OpenAttempt& attempt : open_attempts(store.impl().connection()))
+    if (attempt.goes_on && going.contains(attempt.run))
+      throw StoreError(fmt::format(
+          "process {} on host {} executes run {} since {}: nothing was removed. Wait for it, or "
+          "stop it with 'kill {}' there, and try again",
+          attempt.lease.pid, attempt.lease.host, attempt.run, attempt.started, attempt.lease.pid));
+  for (const std::string& run : runs_at_work(store.folder()))
+    if (going.contains(run))
+      throw StoreError(fmt::format(
+          "a process goes on with run {}: nothing was removed. Wait for it, or stop it, and try "
+          "again",
+          run));
+}
+
+Removal found_in(const Store& store, const Named& named) {
+  const Connection& connection = store.impl().connection();
+  const std::string experiments = json(named.experiments).dump();
+  Removal removal;
+  removal.experiments = named.experiments;
+  removal.runs = ids_of(connection, kGoingRuns, json(named.runs).dump(), experiments);
+  const std::string runs = json(removal.runs).dump();
+  removal.emptied = ids_of(connection, kEmptied, runs, experiments);
+  removal.kept = shared(connection, removal,
+                        "r.id NOT IN (SELECT value FROM json_each(?1)) AND EXISTS (SELECT 1 FROM"
+                        " experiment_runs o JOIN experiments x ON x.number = o.experiment WHERE"
+                        " o.run = r.number AND x.id IN (SELECT value FROM json_each(?2)))");
+  removal.taken_out = shared(connection, removal, "r.id IN (SELECT value FROM json_each(?1))");
+  removal.predictions =
+      ids_of(connection,
+             "SELECT r.id FROM predictions p JOIN runs r ON r.number = p.run WHERE p.experiment IN"
+             " (SELECT value FROM json_each(?2)) AND r.id NOT IN (SELECT value FROM json_each(?1))"
+             " ORDER BY r.number",
+             runs, experiments);
+  refuse_while_executed(store, removal);
+  count(store, removal);
+  return removal;
+}
+
+void remove_rows(const Connection& connection, const Removal& removal) {
+  const std::string runs = json(removal.runs).dump();
+  std::vector<std::string> experiments = removal.experiments;
+  experiments.insert(experiments.end(), removal.emptied.begin(), removal.emptied.end());
+  const auto remove = [&](const std::string& from_where, const std::string& list) {
+    Statement(connection, "DELETE FROM " + from_where).bind(list).run();
+  };
+  remove("experiments WHERE id IN (SELECT value FROM json_each(?))", json(experiments).dump());
+  delete_attempts(connection, attempts_of_going(), runs);
+  for (const std::string& table : tables_of(connection)) {
+    const std::vector<std::string> columns = columns_of(connection, table);
+    if (std::ranges::find(columns, "run") != columns.end())
+      remove(table +
+                 " WHERE run IN (SELECT number FROM runs WHERE id IN"
+                 " (SELECT value FROM json_each(?)))",
+             runs);
+  }
+  remove("runs WHERE id IN (SELECT value FROM json_each(?))", runs);
+  for (const char* const table : {"tags", "notes"}) {
+    remove(fmt::format("{} WHERE kind = 'run' AND id IN (SELECT value FROM json_each(?))", table),
+           runs);
+    remove(fmt::format("{} WHERE kind = 'experiment' AND id IN (SELECT value FROM json_each(?))",
+                       table),
+           json(experiments).dump());
+  }
+}
+
+/// The numbers of the experiments that lose runs and stay, if their seals hold.
+std::vector<std::int64_t> sound_experiments(const Connection& connection, const Removal& removal) {
+  std::set<std::string> ids;
+  for (const Removal::Shared& run : removal.taken_out)
+    ids.insert(run.experiments.begin(), run.experiments.end());
+  std::vector<std::int64_t> sound;
+  Statement number(connection, "SELECT number FROM experiments WHERE id = ?");
+  for (const std::string& id : ids)
+    if (number.bind(id).step() && broken_experiment(connection, number.integer(0)).empty())
+      sound.push_back(number.integer(0));
+  return sound;
+}
+
+}  // namespace
+
+Removal find_removal(const Store& store, const Named& named) {
+  const Transaction one_view(store.impl().connection(), Transaction::Kind::read);
+  return found_in(store, named);
+}
+
+void remove_from(Store& store, const Named& named, const Removal& expected) {
+  Connection& connection = store.impl().connection();
+  refuse_if_damaged(connection, "quick_check");
+  {
+    Transaction transaction(connection, Transaction::Kind::write);
+    connection.execute("PRAGMA defer_foreign_keys = ON");
+    if (found_in(store, named) != expected)
+      throw StoreError("the store has changed meanwhile: nothing was removed; look again");
+    const bool lists = lists_are_sealed(connection), tags = tags_are_sealed(connection);
+    const std::vector<std::int64_t> sound = sound_experiments(connection, expected);
+    remove_rows(connection, expected);
+    for (const std::int64_t experiment : sound) seal_experiment(connection, experiment);
+    if (lists) seal_lists(connection);
+    if (tags) seal_tags(connection);
+    transaction.commit();
+  }
+  remove_unnamed(store.folder(), connection, expected.files);
+  give_space_back(store.folder(), connection);
+}
+
+}  // namespace acid

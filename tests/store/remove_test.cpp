@@ -1,0 +1,138 @@
+// Runs and experiments that are removed, and tags and notes on them.
+#include "store/remove.hpp"
+
+#include "store/proof.hpp"
+#include "tests/catch.hpp"
+#include "tests/store/histories.hpp"
+
+namespace acid {
+namespace {
+
+using namespace test;
+using Ids = std::vector<std::string>;
+
+/// Two experiments that share a run. All runs have finished.
+struct Shared {
+  Shared() {
+    store.add_experiment(make_experiment("one"), {a, b});
+    store.add_experiment(make_experiment("two"), {b, c});
+    for (const RunRecord* run : {&a, &b, &c}) {
+      Execution execution(store, run->id, 0);
+      execution.work(3);
+      execution.checkpoint("cut");
+      execution.end(RunState::finished);
+    }
+  }
+  Removal remove(const Named& named) {
+    const Removal removal = find_removal(store, named);
+    remove_from(store, named, removal);
+    CHECK(unsound(store) == "");
+    return removal;
+  }
+  ScratchFolder temp;
+  RunRecord a = make_run(1), b = make_run(2), c = make_run(3);
+  Store store = Store(temp.store(), Store::Access::write);
+};
+
+TEST_CASE("an experiment goes with its runs, but those that another one has stay") {
+  Shared f;
+  const Removal removal = f.remove(resolve_named(f.store, {"one"}));
+  CHECK(removal.runs == Ids{f.a.id});
+  CHECK(removal.attempts == 1);
+  CHECK(removal.values == 6);
+  CHECK(removal.events == 3);
+  CHECK(removal.files.size() == 2);
+  REQUIRE(removal.kept.size() == 1);
+  CHECK(removal.kept[0].id == f.b.id);
+  CHECK(removal.kept[0].experiments == Ids{make_experiment("two").id});
+  CHECK(list_experiments(f.store).size() == 1);
+  CHECK(list_runs(f.store).size() == 2);
+  CHECK_FALSE(exists(f.temp.store(), "checkpoints/" + f.a.id));
+  CHECK(exists(f.temp.store(), "checkpoints/" + f.b.id));
+}
+
+TEST_CASE("a run that is named goes out of all experiments, and one without runs goes, too") {
+  Shared f;
+  const Removal one = f.remove({{f.b.id}, {}});
+  CHECK(one.experiments.empty());
+  REQUIRE(one.taken_out.size() == 1);
+  CHECK(one.taken_out[0].experiments.size() == 2);
+  const Removal two = f.remove({{f.a.id}, {}});
+  CHECK(two.emptied == Ids{make_experiment("one").id});
+  CHECK(list_experiments(f.store).size() == 1);
+  // The same again is a run as if it had never been.
+  f.store.add_experiment(make_experiment("one"), {f.a});
+  CHECK(run_summaries(f.store, {f.a.id})[0].state == RunState::planned);
+  CHECK(unsound(f.store) == "");
+}
+
+TEST_CASE("what is altered stays altered beside what is removed") {
+  Shared f;
+  f.store.impl().connection().execute(
+      "UPDATE experiments SET command_line = 'x' WHERE name = 'two'");
+  const Named named{{f.b.id}, {}};
+  remove_from(f.store, named, find_removal(f.store, named));
+  CHECK_THAT(unsound(f.store), ContainsSubstring("the recipe of experiment"));
+}
+
+TEST_CASE("a run that is being executed is not removed, nor is anything after a change") {
+  Shared f;
+  const Named named{{f.a.id}, {}};
+  const Removal before = find_removal(f.store, named);
+  f.store.add_experiment(make_experiment("three"), {f.a});
+  CHECK_THROWS_WITH(remove_from(f.store, named, before),
+                    ContainsSubstring("has changed meanwhile"));
+  begin(f.store, f.a.id);
+  CHECK_THROWS_WITH(find_removal(f.store, named), ContainsSubstring("executes run " + f.a.id));
+  CHECK(list_runs(f.store).size() == 3);
+}
+
+TEST_CASE("predictions stay when the experiment that they were made from goes") {
+  ScratchFolder temp;
+  Store store(temp.store(), Store::Access::write);
+  store.add_experiment(make_experiment("simulated"), {make_run(1)});
+  store.add_experiment(make_experiment("real"), {make_run(2)});
+  const std::string simulated = make_experiment("simulated").id;
+  store.add_predictions({{make_run(2).id, simulated, {{"seconds", {}, 2, 1, 3, {1.5}}}}});
+  const Removal removal = find_removal(store, {{}, {simulated}});
+  CHECK(removal.predictions == Ids{make_run(2).id});
+  remove_from(store, {{}, {simulated}}, removal);
+  CHECK(prediction_of(store, make_run(2).id)->experiment == simulated);
+  const Named real{{}, {make_experiment("real").id}};
+  remove_from(store, real, find_removal(store, real));
+  CHECK(number(store, "SELECT count(*) FROM predicted_values") == 0);
+  CHECK(unsound(store) == "");
+}
+
+TEST_CASE("tags and notes name runs and experiments, and belong to no run's proof") {
+  Shared f;
+  f.store.add_verification(f.a.id, verified("all"));
+  const std::string one = make_experiment("one").id;
+  change_tags(f.store, {{f.a.id}, {one}}, {{"final", "paper-2"}, {}, "look at its end"});
+  CHECK(run_detail(f.store, f.a.id).verifications[0].altered == "");
+  CHECK(unsound(f.store) == "");
+  CHECK(run_summaries(f.store, {f.a.id})[0].tags == Ids{"final", "paper-2"});
+  CHECK(run_detail(f.store, f.a.id).notes.at(0).text == "look at its end");
+  CHECK(list_experiments(f.store)[1].tags == Ids{"final", "paper-2"});
+  // By name, by condition, and after the experiment was asked for again.
+  CHECK(resolve_runs(f.store, {"tag:final"}).ids == Ids{f.a.id, f.b.id});
+  CHECK(list_runs(f.store, {{}, "", {has_tag("final")}, {}}).size() == 2);
+  CHECK(list_runs(f.store, {{}, "", {"tags LIKE '%final%'"}, {}}).size() == 1);
+  CHECK(list_runs(f.store, {{}, "", {has_tag("fina")}, {}}).empty());
+  f.store.add_experiment(make_experiment("one"), {f.a, f.b});
+  CHECK(list_experiments(f.store)[0].tags == Ids{"final", "paper-2"});
+  CHECK(change_tags(f.store, {{f.a.id}, {}}, {{}, {"final", "none"}, ""}).removed == 1);
+  CHECK(run_summaries(f.store, {f.a.id})[0].tags == Ids{"paper-2"});
+  CHECK_THROWS_AS(resolve_named(f.store, {"tag:nonesuch"}), UsageError);
+  for (const std::string& bad : Ids{"", "two words", "ü", "a*", std::string(41, 'a')})
+    CHECK_THROWS_AS(change_tags(f.store, {{f.a.id}, {}}, {{bad}, {}, ""}), UsageError);
+  // They are sealed for themselves, and go with what they are on.
+  f.store.impl().connection().execute("UPDATE tags SET tag = 'other' WHERE kind = 'run'");
+  CHECK(unsound(f.store) == std::string(kBrokenTags) + "\n");
+  CHECK(run_detail(f.store, f.a.id).verifications[0].altered == "");
+  remove_from(f.store, {{f.a.id}, {one}}, find_removal(f.store, {{f.a.id}, {one}}));
+  CHECK(number(f.store, "SELECT (SELECT count(*) FROM tags) + (SELECT count(*) FROM notes)") == 0);
+}
+
+}  // namespace
+}  // namespace acid
