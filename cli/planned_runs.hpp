@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/processes/executor.hpp"
+#include "store/queries.hpp"
+
+namespace acid {
+
+// What `acid run` does with the runs of a plan once they are in the store.
+
+/// The ids of the runs, each once: a recipe may ask for the same run twice.
+std::vector<std::string> ids_of(const std::vector<RunRecord>& runs);
+
+/// Whether the run has ended and would end the same way again.
+bool is_over(const RunSummary& run);
+
+struct Ended {
+  Executed executed;
+  std::size_t diverged = 0;  // before this command
+};
+
+/// Executes those of the runs that are not over, or all with executor.fresh, in the order and with
+/// the parts of executor.share. `awaited`: other processes of this command, on other hosts, wait
+/// for all of them.
+Ended execute_runs(const ExecutorOptions& executor, const Store& store,
+                   const std::vector<std::string>& ids, bool awaited);
+
+}  // namespace acid
