@@ -41,7 +41,7 @@ class KeptStores : public Folder {
     for (int round = 0; round < rounds_; ++round) {
       restore();
       Running running(*this, command);
-      sleep_seconds(std::uniform_real_distribution<>(0, 1.05 * seconds)(random_));
+      sleep_seconds(1.05 * seconds * static_cast<double>(random_() >> 11) * 0x1p-53);
       kill(running.pid(), SIGKILL);
       killed += running.wait().signal == SIGKILL ? 1 : 0;
       INFO("round " << round);

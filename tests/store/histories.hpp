@@ -47,9 +47,7 @@ class Histories {
     for (std::uint64_t run = 1; run <= 4; ++run) runs_.push_back(make_run(run));
   }
 
-  std::size_t below(std::size_t end) {
-    return std::uniform_int_distribution<std::size_t>(0, end - 1)(random_);
-  }
+  std::size_t below(std::size_t end) { return static_cast<std::size_t>(random_() % end); }
 
   /// Asks for some of the runs as an experiment of one of two names.
   void ask(Store& store) {

@@ -82,7 +82,7 @@ Lease gone_lease(int number) {
 }
 
 TEST_CASE("three stores with shared runs give equal stores in every order of merging") {
-  const std::uint64_t count = asked_number("ACID_SEQUENCES", 12);
+  const std::uint64_t count = asked_number("ACID_SEQUENCES", 3);
   for (std::uint64_t seed = first_seed(); seed < first_seed() + count; ++seed) {
     INFO("ACID_SEQUENCES=1 ACID_SEQUENCES_SEED=" << seed);
     ThreeStores three(seed);
@@ -106,7 +106,7 @@ TEST_CASE("three stores with shared runs give equal stores in every order of mer
 }
 
 TEST_CASE("runs, merges, removals and tags in any order leave stores consistent") {
-  const std::uint64_t count = asked_number("ACID_SEQUENCES", 12);
+  const std::uint64_t count = asked_number("ACID_SEQUENCES", 8);
   for (std::uint64_t seed = first_seed(); seed < first_seed() + count; ++seed) {
     INFO("ACID_SEQUENCES=1 ACID_SEQUENCES_SEED=" << seed);
     ThreeStores three(seed);
