@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -60,8 +61,14 @@ nlohmann::json ExpectedRun::to_json() const {
 }
 
 Outlook::Outlook(const Plan& plan, const RecipeOptions& recipe, const Store* store) {
-  if (plan.search) add(store, pointers_to(plan.runs));
-  const std::vector<const PlannedRun*> of_comparison = compared(plan, store);
+  if (plan.search) {
+    add(store, pointers_to(plan.runs));  // of the first rung
+    for (const PlannedSearch::Rung& rung : plan.search->rungs)
+      add(store, going_on(rung.runs, rung.cells, rung.values, store));
+  }
+  const std::vector<const PlannedRun*> of_comparison =
+      plan.search ? going_on(plan.search->finals, plan.search->cells, 1, store)
+                  : pointers_to(plan.runs);
   simulated_ = simulated(plan, recipe, of_comparison, store);
   if (simulated_) add(store, pointers_to(simulated_->plan.runs));
   add(store, of_comparison);
@@ -82,19 +89,22 @@ void Outlook::add(const Store* store, const std::vector<const PlannedRun*>& runs
   }
 }
 
-// Of the values that a search tries, only the chosen one has runs in the end: the one that the
-// store has most of, or else the first stands for it.
-std::vector<const PlannedRun*> Outlook::compared(const Plan& plan, const Store* store) const {
-  if (!plan.search) return pointers_to(plan.runs);
-  std::vector<const PlannedRun*> all = pointers_to(plan.search->finals);
+// Of the values in a cell only so many go on: those that the store has most runs of, or else the
+// first, stand for them.
+std::vector<const PlannedRun*> Outlook::going_on(const std::vector<PlannedRun>& runs,
+                                                 const std::vector<std::vector<std::string>>& cells,
+                                                 std::size_t values, const Store* store) const {
+  std::vector<const PlannedRun*> all = pointers_to(runs);
   std::map<std::string, int> stored;
-  for (const PlannedRun* run : all) stored[run->group];
   for (const auto& [id, run] : stored_runs(store, all)) ++stored[run.group];
-  std::set<std::string> chosen;
-  for (const std::vector<std::string>& cell : plan.search->cells)
-    chosen.insert(*std::ranges::max_element(
-        cell, {}, [&](const std::string& group) { return stored[group]; }));
-  std::erase_if(all, [&](const PlannedRun* run) { return !chosen.contains(run->group); });
+  std::set<std::string> left;
+  for (std::vector<std::string> cell : cells) {
+    std::ranges::stable_sort(cell, std::greater(),
+                             [&](const std::string& group) { return stored[group]; });
+    cell.resize(std::min(values, cell.size()));
+    left.insert(cell.begin(), cell.end());
+  }
+  std::erase_if(all, [&](const PlannedRun* run) { return !left.contains(run->group); });
   return all;
 }
 

@@ -47,8 +47,10 @@ class Outlook {
 
  private:
   void add(const Store* store, const std::vector<const PlannedRun*>& runs);
-  /// The runs that will be compared, as far as it is known which.
-  std::vector<const PlannedRun*> compared(const Plan& plan, const Store* store) const;
+  /// Those of the runs whose values will go on, as far as it is known which.
+  std::vector<const PlannedRun*> going_on(const std::vector<PlannedRun>& runs,
+                                          const std::vector<std::vector<std::string>>& cells,
+                                          std::size_t values, const Store* store) const;
   std::optional<SimulatedPlan> simulated(const Plan& plan, const RecipeOptions& recipe,
                                          const std::vector<const PlannedRun*>& runs,
                                          const Store* store) const;

@@ -9,6 +9,7 @@
 #include "cli/planned_runs.hpp"
 #include "cli/terminal/session.hpp"
 #include "engine/base/names.hpp"
+#include "settings/run_settings.hpp"
 
 namespace acid {
 
