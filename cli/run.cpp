@@ -9,7 +9,7 @@
 #include "cli/execution_options.hpp"
 #include "cli/plan_records.hpp"
 #include "cli/planned_runs.hpp"
-#include "cli/predict/predicting.hpp"
+#include "cli/predicting.hpp"
 #include "cli/processes/launcher.hpp"
 #include "cli/recipe_options.hpp"
 #include "cli/requirements.hpp"

@@ -1,4 +1,4 @@
-#include "cli/predict/predicting.hpp"
+#include "cli/predicting.hpp"
 
 #include <fmt/format.h>
 
