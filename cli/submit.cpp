@@ -30,6 +30,7 @@ struct SubmitOptions {
   std::string prologue;  // file
   int jobs = 1;          // runs at a time in each task
   int cores = 0;         // of a task; 0: as many as its runs use
+  bool own_stores = false;
   bool allow_changed = false;
   bool dry_run = false;
 };
@@ -153,6 +154,7 @@ SlurmJob job_of(const SubmitOptions& options, const Plan& plan, const JobFiles& 
     job.command.push_back("--jobs");
     job.command.push_back(std::to_string(options.jobs));
   }
+  if (options.own_stores) job.command.push_back("--own-stores");
   if (options.allow_changed) job.command.push_back("--allow-changed");
   return job;
 }
@@ -240,11 +242,19 @@ void add_job_options(CLI::App& command, SubmitOptions& options) {
   command.add_option("--nodes", job.nodes, "Number of nodes (default: as few as hold the workers)")
       ->type_name("N")
       ->check(CLI::Range(1, 100'000).description(""));
+  auto* array =
+      command
+          .add_option(
+              "--array", job.array,
+              "Submit an array of N tasks that share the runs: each takes what no other has")
+          ->type_name("N")
+          ->check(CLI::Range(1, 100'000).description(""));
   command
-      .add_option("--array", job.array,
-                  "Submit an array of N tasks that share the runs: each takes what no other has")
-      ->type_name("N")
-      ->check(CLI::Range(1, 100'000).description(""));
+      .add_flag(
+          "--own-stores", options.own_stores,
+          "Let each task of the array write a store of its own; the one that ends last merges "
+          "them. Chosen by itself where file locks stay within one host")
+      ->needs(array);
   command
       .add_option("--jobs", options.jobs,
                   "Runs at a time in each task, each with cores of its own; not for driver mpi")

@@ -98,7 +98,10 @@ TEST_CASE("the tasks of an array share the runs, and wait for no job of the same
   CHECK_THAT(result.err,
              ContainsSubstring("1 run, shared by 4 tasks") && ContainsSubstring(".4711_*.log"));
   CHECK(login.has("acid-store/shared-among-hosts"));  // several nodes may write to it
+  CHECK_THAT(login.script({"--array", "4", "--own-stores"}),
+             ContainsSubstring(" --own-stores --share "));
   check_refused(login.submit({"--array", "0"}), {"--array"});
+  check_refused(login.submit({"--own-stores"}), {"--array"});
 }
 
 TEST_CASE("a job asks for the cores and GPUs that its runs use") {
