@@ -22,8 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A merging that has not been touched for so long was killed.
-constexpr std::chrono::minutes kLongestMerging(10);
+// A merge touches its mark at every run that it looks at. One that has not for so long was killed.
+constexpr std::chrono::minutes kLongestForARun(3);
 
 // The number at the front of the text, which it takes away; 0: there is none, or it is not
 // positive.
@@ -122,7 +122,7 @@ void PartStore::end() {
   // Only one of those that find all parts ended may merge.
   const std::string merging = base_ + "/merging";
   const auto touched = fs::last_write_time(merging, ignored);
-  if (!ignored && touched + kLongestMerging < fs::file_time_type::clock::now())
+  if (!ignored && touched + kLongestForARun < fs::file_time_type::clock::now())
     fs::remove(merging, ignored);
   const int descriptor = open(merging.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
   if (descriptor < 0)
@@ -131,8 +131,16 @@ void PartStore::end() {
                     "{} does it",
                     share_.parts, by_hand));
   close(descriptor);
-  Store target(store_, Store::Access::write);
-  merge_stores(target, folders, {});
+  try {
+    Store target(store_, Store::Access::write);
+    merge_stores(target, folders, [&](std::size_t, std::size_t) {
+      std::error_code gone;
+      fs::last_write_time(merging, fs::file_time_type::clock::now(), gone);
+    });
+  } catch (...) {
+    fs::remove(merging, ignored);  // what is wrong may be put right
+    throw;
+  }
   say(fmt::format("all {} parts have ended and are merged into {}", share_.parts, store_));
   fs::remove_all(base_, ignored);
 }
