@@ -121,8 +121,14 @@ Exit execute_apart(const Plan& plan, const Session& session, const RunOptions& o
     return execute_plan(plan, session, options, executor, awaited);
   }
   executor.share.others = false;
-  executor.share.done = finished_in(executor.store_folder, ids_of(run_records(plan.runs)));
+  const std::vector<std::string> ids = ids_of(run_records(plan.runs));
+  const auto finished = [&] { return finished_in(session.store_folder, ids); };
+  if (finished().size() == ids.size()) {
+    say(fmt::format("{} have ended in {}", counted(ids.size(), "run"), session.store_folder));
+    return Exit::ok;
+  }
   PartStore part(executor.store_folder, plan.recipe_digest.substr(0, 12), executor.share);
+  executor.share.done = finished();
   executor.store_folder = part.folder();
   const Exit exit = execute_plan(plan, session, options, executor, awaited);
   if (exit != Exit::interrupted) part.end();

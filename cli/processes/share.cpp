@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "cli/terminal/session.hpp"
@@ -22,8 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A merge touches its mark at every run that it looks at. One that has not for so long was killed.
-constexpr std::chrono::minutes kLongestForARun(3);
+// A merging that has said nothing for so long was killed. Each run that it has looked at counts.
+constexpr std::chrono::minutes kLongestMerging(3);
 
 // The number at the front of the text, which it takes away; 0: there is none, or it is not
 // positive.
@@ -47,6 +49,31 @@ std::optional<Share> read_share(std::string_view text) {
   share.part = (part - 1) % parts + 1;
   share.parts = parts;
   return share;
+}
+
+bool is_merging(const std::string& file) {
+  std::error_code failed;
+  const auto touched = fs::last_write_time(file, failed);
+  return !failed && touched + kLongestMerging > fs::file_time_type::clock::now();
+}
+
+bool has_store(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "store.db", ignored);
+}
+
+// Processes of one host may share the store, where file locks stay within it.
+void refuse_while_executed(const Store& store) {
+  RunFilter under_way;
+  under_way.state = RunState::running;
+  for (const RunSummary& run : list_runs(store, under_way)) {
+    const auto pace = newest_pace(store, run.id);
+    if (pace && pace->host != Lease::of_this_process().host)
+      throw StoreError(
+          fmt::format("process {} on host {} executes this part already, and two hosts must not "
+                      "write to its store {}. Wait for it, or stop it, and try again",
+                      pace->pid, pace->host, store.folder()));
+  }
 }
 
 }  // namespace
@@ -85,15 +112,22 @@ void ShareOptions::add_to(CLI::App& command) {
 
 Share ShareOptions::share() const { return read_share(asked).value_or(Share{}); }
 
+// A part that begins takes its marker away and then looks whether parts are being merged; who
+// merges says so and then looks whether all have ended. So one of both sees the other.
 PartStore::PartStore(const std::string& store_folder, const std::string& experiment,
                      const Share& share)
     : store_(store_folder),
       base_(fmt::format("{}/parts/{}", store_folder, experiment)),
       share_(share),
       folder_(part_folder(share.part)) {
-  create_folders(folder_);
   std::error_code ignored;
   fs::remove(marker(share_.part), ignored);
+  for (bool said = false; is_merging(merging()); said = true) {
+    if (!said) say("waiting while another task merges what parts have left");
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+  create_folders(folder_);
+  if (has_store(folder_)) refuse_while_executed(Store(folder_, Store::Access::read));
 }
 
 std::string PartStore::part_folder(std::size_t part) const {
@@ -102,47 +136,60 @@ std::string PartStore::part_folder(std::size_t part) const {
 
 std::string PartStore::marker(std::size_t part) const { return part_folder(part) + ".ended"; }
 
+bool PartStore::all_have_ended() const {
+  std::error_code ignored;
+  for (std::size_t part = 1; part <= share_.parts; ++part)
+    if (!fs::exists(marker(part), ignored)) return false;
+  return true;
+}
+
+// The folder goes by its name first, so that a part that begins meanwhile has a new one.
+void PartStore::merge() const {
+  std::vector<std::string> folders;
+  for (const auto& entry : fs::directory_iterator(base_))
+    if (has_store(entry.path())) folders.push_back(entry.path());
+  std::ranges::sort(folders);
+  std::error_code ignored;
+  Store target(store_, Store::Access::write);
+  merge_stores(target, folders, [&](std::size_t, std::size_t) {
+    fs::last_write_time(merging(), fs::file_time_type::clock::now(), ignored);
+  });
+  const std::string merged = fmt::format("{}.merged-{}", base_, getpid());
+  fs::rename(base_, merged);
+  fs::remove_all(merged, ignored);
+}
+
 void PartStore::end() {
   std::ofstream(marker(share_.part)).flush();
-  std::size_t ended = 0;
-  std::error_code ignored;
-  std::vector<std::string> folders;
-  for (std::size_t part = 1; part <= share_.parts; ++part) {
-    ended += fs::exists(marker(part), ignored) ? 1 : 0;
-    folders.push_back(part_folder(part));
-  }
-  const std::string by_hand =
-      fmt::format("'acid merge {}/*-of-{} --store {}'", quoted_for_shell(base_), share_.parts,
-                  quoted_for_shell(store_));
-  if (ended < share_.parts)
-    return say(
+  const std::string by_hand = fmt::format("'acid merge {}/*/ --store {}'", quoted_for_shell(base_),
+                                          quoted_for_shell(store_));
+  const auto some_go_on = [&] {
+    say(
         fmt::format("part {} of {} has ended; the part that ends last merges all of them. "
                     "{} merges what there is",
                     share_.part, share_.parts, by_hand));
+  };
+  if (!all_have_ended()) return some_go_on();
   // Only one of those that find all parts ended may merge.
-  const std::string merging = base_ + "/merging";
-  const auto touched = fs::last_write_time(merging, ignored);
-  if (!ignored && touched + kLongestForARun < fs::file_time_type::clock::now())
-    fs::remove(merging, ignored);
-  const int descriptor = open(merging.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+  std::error_code ignored;
+  if (!is_merging(merging())) fs::remove(merging(), ignored);
+  const int descriptor = open(merging().c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
   if (descriptor < 0)
     return say(
         fmt::format("all {} parts have ended, and another merges them; if that was killed, "
                     "{} does it",
                     share_.parts, by_hand));
   close(descriptor);
+  const bool all = all_have_ended();
   try {
-    Store target(store_, Store::Access::write);
-    merge_stores(target, folders, [&](std::size_t, std::size_t) {
-      std::error_code gone;
-      fs::last_write_time(merging, fs::file_time_type::clock::now(), gone);
-    });
+    if (all) merge();
   } catch (...) {
-    fs::remove(merging, ignored);  // what is wrong may be put right
+    fs::remove(merging(), ignored);
     throw;
   }
+  fs::remove(merging(), ignored);
+  if (!all) return some_go_on();
   say(fmt::format("all {} parts have ended and are merged into {}", share_.parts, store_));
-  fs::remove_all(base_, ignored);
 }
 
 }  // namespace acid

@@ -37,20 +37,26 @@ struct ShareOptions {
 
 /// The store of one part, where parts cannot write to one store because its file system does not
 /// keep file locks among hosts. It is in the store's folder, which all parts see. The part that
-/// ends last merges all of them into the store. Use from one thread.
+/// ends last merges all of them into the store, with what an earlier division of the same runs has
+/// left. Use from one thread.
 class PartStore {
  public:
-  /// Makes the folder; the part counts as going on from now.
+  /// Waits while earlier parts are merged, and makes the folder; the part counts as going on from
+  /// now. StoreError when a process on another host executes the same part.
   PartStore(const std::string& store_folder, const std::string& experiment, const Share& share);
 
   const std::string& folder() const { return folder_; }
   /// This part has come to its end. If all have, and no other merges them already, merges them into
-  /// the store and removes them. Says what it did, or for what it waits.
+  /// the store and removes them. Says what it did, or for what it waits. StoreError when they
+  /// cannot be merged: then they stay.
   void end();
 
  private:
   std::string part_folder(std::size_t part) const;
   std::string marker(std::size_t part) const;
+  std::string merging() const { return base_ + ".merging"; }
+  bool all_have_ended() const;
+  void merge() const;
 
   const std::string store_, base_;
   const Share share_;

@@ -124,6 +124,30 @@ TEST_CASE("four acids share one recipe's runs while they and their workers are k
   WARN(kills << " kills in " << rounds << " rounds");
 }
 
+TEST_CASE("parts with stores of their own end in one store, also what an earlier division left") {
+  const std::string recipe = "seeds = [1, 2]\n" + short_recipe();
+  const Bench bench(recipe);
+  const auto part = [&](const std::string& share) {
+    return bench.run({"--share", share, "--own-stores"});
+  };
+  CHECK_THAT(part("1/3").err, ContainsSubstring("part 1 of 3 has ended"));  // never continued
+  CHECK_THAT(part("1/2").err, ContainsSubstring("part 1 of 2 has ended"));
+  CHECK_FALSE(fs::exists(bench.path("acid-store/store.db")));
+  const fs::path parts = bench.path("acid-store/parts"),
+                 one = fs::directory_iterator(parts)->path() / "1-of-2";
+  fs::rename(one / "store.db", one / "away");
+  fs::create_directory(one / "store.db");
+  CHECK(part("2/2").code == 3);  // what cannot be merged stays
+  fs::remove(one / "store.db");
+  fs::rename(one / "away", one / "store.db");
+  CHECK_THAT(part("2/2").err, ContainsSubstring("all 2 parts have ended and are merged"));
+  CHECK(fs::is_empty(parts));
+  bench.check_sound();
+  CHECK(difference(uninterrupted(recipe), bench.kept()) == "");
+  CHECK_THAT(part("1/2").err, ContainsSubstring("have ended in"));
+  CHECK(fs::is_empty(parts));
+}
+
 TEST_CASE("a store that was copied elsewhere goes on there, and the original here") {
   const auto killed = killed_run();
   const Bench& bench = *killed;
