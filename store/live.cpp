@@ -22,10 +22,10 @@ struct Part {
 std::vector<Part> parts_of(const Connection& connection, const std::string& run_id,
                            const std::string& metric) {
   Statement select(connection,
-                   "SELECT s.id, min(s.last_tick, coalesce(a.valid_until_tick, ?3)) AS last"
+                   "SELECT s.id, min(s.last_tick, coalesce(a.valid_until_tick, ?3)) AS counting"
                    " FROM runs r JOIN attempts a ON a.run = r.number"
                    " JOIN series s ON s.attempt = a.id AND s.worker = -1 AND s.metric = ?2"
-                   " WHERE r.id = ?1 AND s.count > 0 AND last > 0 ORDER BY a.number");
+                   " WHERE r.id = ?1 AND s.count > 0 AND counting > 0 ORDER BY a.number");
   select.bind(run_id, metric, std::numeric_limits<std::int64_t>::max());
   std::vector<Part> parts;
   while (select.step())
