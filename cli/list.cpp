@@ -222,10 +222,10 @@ Table folded_runs(const std::vector<RunSummary>& runs,
     return folded_result(runs, rows);
   };
   const auto newest = [&](const std::vector<std::size_t>& rows) {
-    std::string last = kDash;
+    std::string last;
     for (const std::size_t row : rows)
       if (!runs[row].started.empty()) last = std::max(last, table.rows[row].back());
-    return last;
+    return last.empty() ? kDash : last;
   };
   return folded(
       table, keys,

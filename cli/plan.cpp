@@ -25,6 +25,7 @@
 #include "reports/heading.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
+#include "reports/text_table.hpp"
 #include "settings/run_settings.hpp"
 
 namespace acid {
@@ -172,28 +173,39 @@ std::vector<std::string> leaving_columns(const Plan& plan, const Table& table) {
   return leaving;
 }
 
-// All but the time, folded as far as it takes to fit a screen.
+// All but the time, folded and shortened as far as it takes to fit a screen.
 std::string text_of(const Plan& plan, const Outlook& outlook, const PlannedVerdict& verdict,
                     bool all_runs) {
-  const std::string head = fmt::format(
-      "{}: {}, recipe {}\n{}\n", plan.name, text_of_count(plan), plan.recipe_digest.substr(0, 12),
-      outlook.has_begun() ? fmt::format("{}\n", outlook.words()) : "");
+  const std::string what = fmt::format("{}: {}, recipe {}", plan.name, text_of_count(plan),
+                                       plan.recipe_digest.substr(0, 12)),
+                    begun = outlook.has_begun() ? outlook.words() : "";
   if (all_runs || plan.runs.size() <= kMostRows)
-    return head + to_text(table_of(plan, outlook, false), lines_of_standard_output()) +
+    return fmt::format("{}\n{}{}\n", what, begun, begun.empty() ? "" : "\n") +
+           to_text(table_of(plan, outlook, false), lines_of_standard_output()) +
            text_of_sections(plan, verdict) +
            "\nAn id is the first 12 digits of the run's SHA-256 digest (--json has all 64).\n";
-  constexpr std::size_t kLinesBelow = 3;  // the time, and the next prompt
-  std::string text;
-  for (const auto& [by_algorithm, of_section] :
-       {std::pair{false, kLinesOfSection}, {true, kLinesOfSection}, {true, kFewLinesOfSection}}) {
+  const TextLines lines = lines_of_standard_output();
+  const auto line = [&](const std::string& words) {
+    return (lines.cut ? wrapped(words, lines.prose(), "  ") : words) + "\n";
+  };
+  const std::string head = line(what) + (begun.empty() ? "" : line(begun)) + "\n";
+  const auto text_with = [&](bool by_algorithm, const SectionLimits& limits) {
     const Table table = folded_table(plan, outlook, by_algorithm);
-    text = head + narrowed_text(table, leaving_columns(plan, table)) +
-           text_of_sections(plan, verdict, of_section) +
-           fmt::format("\nOne row per algorithm{}; --runs lists every run.\n",
-                       by_algorithm ? "" : " and setting");
-    const auto height = static_cast<std::size_t>(std::ranges::count(text, '\n'));
-    if (height + kLinesBelow <= lines_of_screen()) break;
-  }
+    return head + narrowed_text(table, leaving_columns(plan, table)) +
+           text_of_sections(plan, verdict, limits) +
+           fmt::format("\nOne row per algorithm{}; --runs lists every run{}.\n",
+                       by_algorithm ? "" : " and setting",
+                       limits.sections < kSections ? " and says more" : "");
+  };
+  const auto fits = [](const std::string& text) {
+    constexpr std::size_t kLinesBelow = 4;  // the time, and the next prompt
+    return static_cast<std::size_t>(std::ranges::count(text, '\n')) + kLinesBelow <=
+           lines_of_screen();
+  };
+  std::string text = text_with(false, {kSections, kLinesOfSection});
+  if (!fits(text)) text = text_with(true, {kSections, kLinesOfSection});
+  for (std::size_t more = kSections + 1; more > 0 && !fits(text); --more)
+    text = text_with(true, {more - 1, kFewLinesOfSection});
   return text;
 }
 

@@ -75,11 +75,9 @@ Outlook::Outlook(const Plan& plan, const RecipeOptions& recipe, const Store* sto
 }
 
 void Outlook::add(const Store* store, const std::vector<const PlannedRun*>& runs) {
-  std::set<std::string> known;
-  for (const ExpectedRun& run : runs_) known.insert(run.plan->id);
   const auto stored = stored_runs(store, runs);
   for (const PlannedRun* run : runs) {
-    if (!known.insert(run->id).second) continue;
+    if (!places_.emplace(run->id, runs_.size()).second) continue;
     ExpectedRun expected{run, {}, {}};
     if (const auto found = stored.find(run->id); found != stored.end())
       expected.stored = found->second;
@@ -128,10 +126,7 @@ std::optional<SimulatedPlan> Outlook::simulated(const Plan& plan, const RecipeOp
   });
 }
 
-const ExpectedRun& Outlook::of(const PlannedRun& run) const {
-  return *std::ranges::find_if(runs_,
-                               [&](const ExpectedRun& each) { return each.plan->id == run.id; });
-}
+const ExpectedRun& Outlook::of(const PlannedRun& run) const { return runs_[places_.at(run.id)]; }
 
 bool Outlook::has_begun() const {
   return std::ranges::any_of(

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -57,6 +59,7 @@ class Outlook {
 
   std::optional<SimulatedPlan> simulated_;
   std::vector<ExpectedRun> runs_;
+  std::map<std::string, std::size_t> places_;  // of each run's id
 };
 
 }  // namespace acid

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -22,8 +23,6 @@
 
 namespace acid {
 namespace {
-
-constexpr std::size_t kMostLines = 1'000;
 
 // How long runs train and with which steps, as far as this is the same for all, and if `changed`
 // no default.
@@ -250,19 +249,19 @@ std::string text_of_count(const Plan& plan) {
 }
 
 std::string text_of_sections(const Plan& plan, const PlannedVerdict& verdict,
-                             std::optional<std::size_t> most) {
+                             std::optional<SectionLimits> limits) {
   const TextLines lines = lines_of_standard_output();
   const int columns = lines.cut ? lines.prose() : TextLines::kLongestProse;
+  const std::array<std::string, kSections> sections{
+      text_of_rungs(plan),      text_of_training(plan, limits.has_value()),
+      text_of_samples(plan),    text_of_shared(plan),
+      text_of_left_out(plan),   text_of_examples(plan),
+      text_of_schedules(plan),  text_of_groups(plan),
+      text_of_saturation(plan), text_of_agreement(plan)};
   std::string text;
-  for (const std::string& section :
-       {text_of_rungs(plan), text_of_training(plan, most.has_value()), text_of_samples(plan),
-        text_of_shared(plan), text_of_left_out(plan), text_of_examples(plan),
-        text_of_schedules(plan), text_of_groups(plan), text_of_saturation(plan),
-        text_of_agreement(plan)})
-    text += most ? shortened_section(section, *most, columns) : section;
-  if (verdict.comparisons.most == 0) return text;
-  return text + (most ? shortened_section(words_of(verdict), kMostLines, columns)
-                      : "\n" + words_of(verdict));
+  for (std::size_t k = 0; k < (limits ? limits->sections : kSections); ++k)
+    text += limits ? shortened_section(sections[k], limits->lines, columns) : sections[k];
+  return verdict.comparisons.most == 0 ? text : text + "\n" + words_of(verdict, columns);
 }
 
 }  // namespace acid

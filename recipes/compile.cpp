@@ -266,6 +266,7 @@ bool Compiler::has_equal_points(const std::vector<SweepPoint>& points, const Nod
     search.rungs = rungs_of(*search_, search.values, out_);
   }
   if (search.values == points.size()) return !search.rungs.empty();
+  if (out_.has_errors()) return false;  // the points may be those that are left after a mistake
   out_.error(place,
              fmt::format("one algorithm would try {} values, another {}: more values are an "
                          "advantage",

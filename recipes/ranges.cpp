@@ -48,6 +48,8 @@ bool are_ends(const Node& ends, const std::string& key, bool is_log, Diagnostics
   if (is_log && low <= 0)
     return refuse(ends.children[0].place,
                   fmt::format("has equal ratios, and begins at {}, which is not above 0", low));
+  if (!std::isfinite(is_log ? high / low : high - low))
+    return refuse(ends.place, fmt::format("is too wide: from {} to {}", low, high));
   if (low >= high) return refuse(ends.place, fmt::format("begins at {} and ends at {}", low, high));
   return true;
 }

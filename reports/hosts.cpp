@@ -77,7 +77,8 @@ HostsAtWork hosts_at_work(const std::vector<AttemptSummary>& attempts) {
   };
   for (const AttemptSummary& attempt : attempts) {
     const std::string task = task_of(attempt.batch);
-    HostWork& row = rows[sortable(attempt.host) + '\n' + sortable(task)];
+    // node1 and node01 sort alike and are two.
+    HostWork& row = rows[sortable(attempt.host) + '\n' + attempt.host + '\n' + sortable(task)];
     row.host = attempt.host;
     row.task = task;
     add_attempt(attempt, row);

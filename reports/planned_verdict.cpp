@@ -178,13 +178,12 @@ std::string family_words(const PlannedVerdict& verdict) {
                              equal_words(verdict.equal));
 }
 
-std::string words_of(const PlannedVerdict& verdict) {
+std::string words_of(const PlannedVerdict& verdict, int columns) {
   if (verdict.comparisons.most == 0) return "";
-  constexpr int kWidth = 100;
   std::string text =
       wrapped(fmt::format("The verdict is by {} (set by {}), over {}.", words_of(verdict.primary),
                           verdict.decided_by, family_words(verdict)),
-              kWidth) +
+              columns) +
       "\n";
   std::string seeds = fmt::format("A difference takes {}; there are {}.",
                                   seeds_words(verdict.comparisons, &seeds_needed), verdict.seeds);
@@ -193,12 +192,12 @@ std::string words_of(const PlannedVerdict& verdict) {
         " With these, 4 of 5 studies show a difference that is {} times as large as its "
         "standard deviation from seed to seed.",
         format_number(*verdict.effect_shown, 3));
-  text += wrapped(seeds, kWidth) + "\n";
+  text += wrapped(seeds, columns) + "\n";
   for (const PlannedMargin& one : verdict.margins)
     text +=
         wrapped(fmt::format("To be equivalent within {} in {} takes {}.", one.margin.words(),
                             words_of(one.metric), seeds_words(one.family, &seeds_needed_within)),
-                kWidth) +
+                columns) +
         "\n";
   return text;
 }

@@ -62,9 +62,9 @@ PlannedVerdict planned_verdict(const std::vector<PlannedOutcome>& runs,
 /// "6 seeds, but 11 are needed for any difference to be shown: 2/2^11 × 40 comparisons (Holm's
 /// correction) = 0.039", "8 seeds may not suffice: …"; empty where the seeds are enough.
 std::string too_few_words(const PlannedVerdict& verdict);
-/// The deciding metric, its comparisons, and the seeds they need: lines of text. Empty if nothing
-/// will be compared.
-std::string words_of(const PlannedVerdict& verdict);
+/// The deciding metric, its comparisons, and the seeds they need: lines of at most `columns`. Empty
+/// if nothing will be compared.
+std::string words_of(const PlannedVerdict& verdict, int columns = 100);
 /// "36 comparisons to AR-SGD at 4 settings: 12 where each run ends, 24 at equal time and bytes".
 std::string family_words(const PlannedVerdict& verdict);
 /// {"primary", "decided_by", "baseline", "comparisons", "comparisons_at_least", "at_ends",

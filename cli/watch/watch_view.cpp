@@ -263,8 +263,19 @@ std::vector<std::string> to_lines(const std::vector<WatchedRun>& runs, int colum
 std::vector<std::string> to_lines(const std::vector<WatchedHost>& hosts,
                                   const std::vector<LostAttempt>& lost, std::size_t most,
                                   int columns, bool colour) {
-  const std::size_t losses = std::min({lost.size(), std::max<std::size_t>(1, most / 3), kMostLost});
-  const std::size_t rows = std::max<std::size_t>(1, most - std::min(most, losses + 1));
+  // Who took a run over is at the end of its words, so they are broken and not cut.
+  std::vector<std::string> told;
+  std::size_t losses = 0;
+  for (; losses < std::min(lost.size(), kMostLost); ++losses) {
+    std::vector<std::string> words = split_lines(wrapped(lost[losses].words(), columns, "  "));
+    if (losses > 0 && told.size() + words.size() > most / 3) break;
+    for (std::string& line : words) {
+      line = shortened(line, columns);
+      if (colour && lost[losses].next.empty()) line = kYellow + line + "\x1b[0m";
+      told.push_back(std::move(line));
+    }
+  }
+  const std::size_t rows = std::max<std::size_t>(1, most - std::min(most, told.size() + 1));
   const std::vector<WatchedHost> shown = most_telling(hosts, rows);
   std::vector<std::string> lines = fitting_lines(kHostColumns, shown, columns);
   if (colour) embolden(lines[0]);
@@ -276,12 +287,9 @@ std::vector<std::string> to_lines(const std::vector<WatchedHost>& hosts,
     more = fmt::format("… and {} more {}", hosts.size() - shown.size(),
                        hosts.size() - shown.size() == 1 ? "host" : "hosts");
   if (losses < lost.size())
-    more += fmt::format("{}{} more {} lost before", more.empty() ? "… and " : ", ",
-                        lost.size() - losses, lost.size() - losses == 1 ? "run" : "runs");
-  for (std::size_t k = 0; k < losses; ++k) {
-    lines.push_back(shortened(lost[k].words(), columns));
-    if (colour && lost[k].next.empty()) lines.back() = kYellow + lines.back() + "\x1b[0m";
-  }
+    more += fmt::format("{}{} more lost {}", more.empty() ? "… and " : ", ", lost.size() - losses,
+                        lost.size() - losses == 1 ? "run" : "runs");
+  lines.insert(lines.end(), told.begin(), told.end());
   if (!more.empty()) lines.push_back(shortened(more, columns));
   return lines;
 }

@@ -1,5 +1,6 @@
 // `acid plan`, and `acid run` up to the point where a worker would start.
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -159,6 +160,20 @@ TEST_CASE("a plan of hundreds of runs fits a screen, and --runs lists each") {
                          ContainsSubstring("4 … 16") &&
                          ContainsSubstring("One row per algorithm; --runs lists every run."));
   CHECK(folder.told(many)["runs"].size() == 210);
+  // The smallest usual terminal has 80 columns and 24 lines; two are the time's, and one the
+  // prompt's.
+  std::string program = "#!/bin/sh\nstty cols 80 rows 24\nexec " BINARY_ROOT "/acid";
+  for (const std::string& word : many) program += " '" + word + "'";
+  const std::string narrow = folder.write_program("narrow", program + " --no-probe\n");
+  REQUIRE(std::system(("cd " + folder.path() + " && script -qefc " + narrow +
+                       " /dev/null </dev/null >screen")
+                          .c_str()) == 0);
+  const std::string screen = folder.read("screen");
+  INFO(screen);
+  CHECK(lines_of(screen).size() <= 23);
+  for (const std::string& line : lines_of(screen)) CHECK(acid::terminal_columns(line) <= 81);
+  CHECK_THAT(screen, ContainsSubstring("The verdict is by") &&
+                         ContainsSubstring("--runs lists every run and says more."));
   many.emplace_back("--runs");
   CHECK(lines_of(folder.done(many).out).size() > 210);
   // Fewer rows need no second fold.

@@ -124,7 +124,8 @@ TEST_CASE("list folds runs into a row per algorithm and setting, per algorithm, 
                          ContainsSubstring("eval_loss 0.25 … 0.5") &&
                          ContainsSubstring("120 runs, a row per algorithm and setting; --runs"));
   CHECK_THAT(bench.done({"list", "--fold", "--state", "finished"}).out,
-             ContainsSubstring("2 runs, a row per"));
+             ContainsSubstring("2 runs, a row per") && ContainsSubstring("last began (UTC)") &&
+                 !ContainsSubstring("–"));
   CHECK(rows({"list", "--fold", "--csv"}) == 121);
   CHECK(bench.told({"list", "--fold"})["runs"].size() == 120);
   CHECK(bench.call({"list", "--fold", "--runs"}).code == 2);

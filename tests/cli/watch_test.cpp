@@ -231,7 +231,8 @@ TEST_CASE("watch of several hosts shows what each does, what it lost, and who to
   const std::string screen = terminal.to_the_end();
   INFO(screen);
   CHECK(widest_line(screen) <= 80);
-  CHECK_THAT(screen, ContainsSubstring(" more hosts") && ContainsSubstring("silent"));
+  CHECK_THAT(screen, ContainsSubstring(" more hosts, 1 more lost run") &&
+                         ContainsSubstring("silent") && ContainsSubstring("  process"));
   CHECK(std::ranges::count(screen.substr(0, screen.find("59 running")), '\n') < 24);
 }
 

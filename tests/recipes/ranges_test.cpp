@@ -91,6 +91,7 @@ TEST_CASE("a range that gives no numbers is an error at its place") {
   refused("{ log = [-1.0, 1], count = 3 }", "begins at -1, which is not above 0");
   refused("{ linear = [1, 0], count = 3 }", "begins at 1 and ends at 0");
   refused("{ linear = [1, 1.0], count = 3 }", "begins at 1 and ends at 1");
+  refused("{ linear = [-1e308, 1e308], count = 3 }", "is too wide");
   refused("{ linear = [1], count = 3 }", "needs two ends, not 1");
   refused("{ linear = [1, 2, 3], count = 3 }", "needs two ends, not 3");
   refused("{ linear = 1, count = 3 }", "must be a list of numbers, not the whole number 1");

@@ -48,6 +48,9 @@ TEST_CASE("hosts are told apart, and tasks of a batch job on them, in the order 
   CHECK(all.hosts[2].running == std::vector<std::string>{"a"});
   CHECK((all.hosts[2].gradients == 100 && all.hosts[2].seconds == 10));
   CHECK(all.lost.empty());
+  CHECK(acid::hosts_at_work({attempt("a", "node1", RunState::running, 0, 1),
+                             attempt("b", "node01", RunState::running, 0, 1)})
+            .hosts.size() == 2);
   // What the batch system said may be in another form.
   for (const nlohmann::json& batch : {nlohmann::json(), nlohmann::json(3), nlohmann::json::object(),
                                       nlohmann::json{{"task", 1}}}) {
