@@ -267,7 +267,8 @@ std::vector<std::string> to_lines(const std::vector<WatchedHost>& hosts,
   std::vector<std::string> told;
   std::size_t losses = 0;
   for (; losses < std::min(lost.size(), kMostLost); ++losses) {
-    std::vector<std::string> words = split_lines(wrapped(lost[losses].words(), columns, "  "));
+    std::vector<std::string> words =
+        split_lines(wrapped(lost[losses].words(), columns, "  ") + "\n");
     if (losses > 0 && told.size() + words.size() > most / 3) break;
     for (std::string& line : words) {
       line = shortened(line, columns);
