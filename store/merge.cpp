@@ -179,8 +179,8 @@ class Merge {
       std::set<std::string> sound = sound_experiments(to);
       count_runs();
       for (const Store& store : stores_) {
-        refuse_while_written(store);
         const Transaction one_view(store.impl().connection(), Transaction::Kind::read);
+        refuse_while_written(store);  // a process that begins later is not in this view
         merge_one(store, sound, done);
         lists = hold(store, lists_are_sealed(store.impl().connection()), kBrokenLists) && lists;
         tags = hold(store, tags_are_sealed(store.impl().connection()), kBrokenTags) && tags;

@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <numeric>
 #include <stdexcept>
 
 #include "engine/base/digest.hpp"
+#include "engine/data/dataset.hpp"
 #include "recipes/path_fields.hpp"
 
 namespace acid {
@@ -27,15 +29,31 @@ std::string stamp_of(const std::string& path) {
                      facts.st_mtim.tv_nsec);
 }
 
+constexpr auto kThroughLinks = fs::directory_options::follow_directory_symlink;
+
 // The file, or the folder with all in it, as it is now. What it holds is digested when it is read,
 // as without a copy.
 std::string version_of(const std::string& path) {
   if (!fs::is_directory(path)) return stamp_of(path);
   std::vector<std::string> stamps;
-  for (const auto& entry : fs::recursive_directory_iterator(path))
+  for (const auto& entry : fs::recursive_directory_iterator(path, kThroughLinks))
     stamps.push_back(stamp_of(entry.path()));
   std::ranges::sort(stamps);
   return path + "\n" + std::accumulate(stamps.begin(), stamps.end(), std::string());
+}
+
+// Each file with its size, by its path from the one that is given.
+std::map<std::string, std::uintmax_t> sizes_of(const fs::path& path) {
+  if (!fs::is_directory(path)) return {{"", fs::file_size(path)}};
+  std::map<std::string, std::uintmax_t> sizes;
+  for (const auto& entry : fs::recursive_directory_iterator(path, kThroughLinks))
+    if (entry.is_regular_file()) sizes[entry.path().lexically_relative(path)] = entry.file_size();
+  return sizes;
+}
+
+// False also when a power cut or a cleaner of temporary files has left a part of it.
+bool is_whole(const fs::path& copy, const fs::path& original) {
+  return fs::exists(copy) && sizes_of(copy) == sizes_of(original);
 }
 
 /// A lock among the processes of this host; goes when its holder dies.
@@ -61,6 +79,11 @@ void copy_whole(const std::string& from, const std::string& to) {
   fs::create_directories(unfinished);
   fs::copy(from, fs::path(unfinished) / fs::path(from).filename(),
            fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+  const int descriptor = open(unfinished.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool synced = descriptor >= 0 && syncfs(descriptor) == 0;
+  if (descriptor >= 0) close(descriptor);
+  if (!synced) throw std::runtime_error(fmt::format("{} cannot be synced", unfinished));
+  fs::remove_all(to);
   fs::rename(unfinished, to);
 }
 
@@ -72,7 +95,9 @@ ScratchCopies ScratchCopies::of_this_process() {
 }
 
 nlohmann::json ScratchCopies::local(const nlohmann::json& dataset) {
-  if (folder_.empty()) return dataset;
+  // A program finds what it needs beside itself.
+  const DatasetEntry* entry = find_dataset(dataset.at("kind").get<std::string>());
+  if (folder_.empty() || (entry != nullptr && entry->in_process)) return dataset;
   nlohmann::json local = dataset;
   for_each_data_path(local, [&](nlohmann::json& path) {
     const auto original = fs::absolute(path.get<std::string>()).lexically_normal().string();
@@ -83,7 +108,7 @@ nlohmann::json ScratchCopies::local(const nlohmann::json& dataset) {
       const std::string copy = fs::path(folder) / fs::path(original).filename();
       fs::create_directories(folder_);
       const HostLock alone(folder + ".lock");
-      if (!fs::exists(folder)) copy_whole(original, folder);
+      if (!is_whole(copy, original)) copy_whole(original, folder);
       copies_.emplace_back(copy, path.get<std::string>());
       path = copy;
     } catch (const std::exception& error) {

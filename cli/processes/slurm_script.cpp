@@ -80,7 +80,8 @@ void add_recipe(Lines& script, const SlurmJob& job) {
   script.add(fmt::format("recipe={}", quoted_for_shell(job.recipe)));
   script.add("mkdir -p \"$(dirname \"$recipe\")\"");
   script.add(
-      fmt::format("head -c {} >\"$recipe.$SLURM_JOB_ID\" <<'{}'", job.recipe_text.size(), end));
+      fmt::format("head -c {} >\"$recipe.$SLURM_JOB_ID\" <<'{}' || exit", job.recipe_text.size(),
+                  end));
   script.add(job.recipe_text + (job.recipe_text.ends_with('\n') ? "" : "\n") + end);
   script.add("mv -f \"$recipe.$SLURM_JOB_ID\" \"$recipe\"");
 }
