@@ -158,7 +158,8 @@ std::vector<Variant> virtual_variants() {
                                         .dataset = kLogistic,
                                         .rest = kSearch,
                                         .gradients = 15'000,
-                                        .batch = "batch_size = 8\nvalidation = 0.25"})});
+                                        .batch = "batch_size = 8\nvalidation = 0.25"}),
+       kCheckpoints / 4});  // runs of the first rung have a quarter of the budget
   if (there_is_numpy())
     variants.push_back(
         {"a program in Python", several + recipe({.algorithms = algorithm("a2cid2", 1),
