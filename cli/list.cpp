@@ -65,15 +65,13 @@ struct ListedExperiment {
 
   ListedExperiment(const Store& store, const ExperimentSummary& experiment)
       : summary(experiment), sweep(sweep_of(store, experiment)) {
-    for (const RunState state : {RunState::finished, RunState::diverged, RunState::failed,
-                                 RunState::running, RunState::interrupted, RunState::planned})
-      if (const auto count = std::ranges::count(experiment.runs, state, &RunSummary::state);
-          count > 0)
-        states.emplace_back(state, static_cast<int>(count));
+    std::vector<RunState> all;
     for (const RunSummary& run : experiment.runs) {
+      all.push_back(run.state);
       seeds.insert(run.seed);
       drivers.insert(run.driver);
     }
+    states = count_states(all);
     if (!experiment.runs.empty())
       left_out = comparison_plan_from(experiment_of(store, experiment.runs.front()).comparison)
                      .left_out.size();

@@ -27,6 +27,7 @@
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
 #include "settings/run_settings.hpp"
+#include "store/existing_store.hpp"
 
 namespace acid {
 namespace {
@@ -211,8 +212,7 @@ std::string text_of(const Plan& plan, const Outlook& outlook, const PlannedVerdi
 
 // A plan can be made without a store: what nothing is known of is to do.
 std::optional<Store> store_if_there(const std::string& folder) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(folder + "/store.db", ignored)) return std::nullopt;
+  if (!store_exists(folder)) return std::nullopt;
   try {
     return Store(folder, Store::Access::read);
   } catch (const StoreError& error) {

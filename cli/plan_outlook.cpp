@@ -107,19 +107,12 @@ std::vector<const PlannedRun*> Outlook::going_on(const std::vector<PlannedRun>& 
 }
 
 std::optional<SimulatedPlan> Outlook::simulated(const Plan& plan, const RecipeOptions& recipe,
-                                                const std::vector<const PlannedRun*>& runs,
+                                                std::vector<const PlannedRun*> runs,
                                                 const Store* store) const {
-  const auto stored = stored_runs(store, runs);
-  std::vector<std::string> groups;
-  for (const PlannedRun* run : runs) {
-    const ExecutionSettings execution = settings_from(run->settings).execution;
-    if (!execution.predict || execution.predict_runs == 0) continue;
-    const auto found = stored.find(run->id);
-    const bool has_begun = found != stored.end() && found->second.state != RunState::planned;
-    const bool has_prediction = found != stored.end() && prediction_of(*store, run->id);
-    if (!has_begun && !has_prediction && std::ranges::find(groups, run->group) == groups.end())
-      groups.push_back(run->group);
-  }
+  std::erase_if(runs, [](const PlannedRun* run) {  // the clock alone takes no time
+    return settings_from(run->settings).execution.predict_runs == 0;
+  });
+  const std::vector<std::string> groups = unpredicted(store, runs).groups;
   if (groups.empty()) return std::nullopt;
   return simulated_plan(plan, groups, [&](const std::vector<std::string>& overrides) {
     return recipe.compile_with(overrides);
@@ -146,11 +139,11 @@ std::string Outlook::words() const {
 }
 
 nlohmann::json Outlook::states() const {
+  std::vector<RunState> states;
+  for (const ExpectedRun& run : runs_) states.push_back(run.state());
   nlohmann::json counts = nlohmann::json::object();
-  for (const ExpectedRun& run : runs_) {
-    nlohmann::json& count = counts[std::string(state_name(run.state()))];
-    count = count.is_null() ? 1 : count.get<int>() + 1;
-  }
+  for (const auto& [state, count] : count_states(states))
+    counts[std::string(state_name(state))] = count;
   return counts;
 }
 

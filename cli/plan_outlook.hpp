@@ -54,7 +54,7 @@ class Outlook {
                                           const std::vector<std::vector<std::string>>& cells,
                                           std::size_t values, const Store* store) const;
   std::optional<SimulatedPlan> simulated(const Plan& plan, const RecipeOptions& recipe,
-                                         const std::vector<const PlannedRun*>& runs,
+                                         std::vector<const PlannedRun*> runs,
                                          const Store* store) const;
 
   std::optional<SimulatedPlan> simulated_;

@@ -40,13 +40,6 @@ void say_what_is_done(const Work& work, std::size_t runs) {
 
 }  // namespace
 
-std::vector<std::string> ids_of(const std::vector<RunRecord>& runs) {
-  std::vector<std::string> ids;
-  for (const RunRecord& run : runs)  // a recipe may ask for the same run twice
-    if (std::find(ids.begin(), ids.end(), run.id) == ids.end()) ids.push_back(run.id);
-  return ids;
-}
-
 bool is_over(const RunSummary& run) {
   return run.state == RunState::finished || run.state == RunState::diverged;
 }

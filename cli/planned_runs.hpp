@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "cli/processes/executor.hpp"
@@ -10,8 +12,15 @@ namespace acid {
 
 // What `acid run` does with the runs of a plan once they are in the store.
 
-/// The ids of the runs, each once: a recipe may ask for the same run twice.
-std::vector<std::string> ids_of(const std::vector<RunRecord>& runs);
+/// The ids of the runs, planned or recorded, each once: a recipe may ask for the same run twice.
+template <class Run>
+std::vector<std::string> ids_of(const std::vector<Run>& runs) {
+  std::vector<std::string> ids;
+  std::unordered_set<std::string_view> known;
+  for (const Run& run : runs)
+    if (known.insert(run.id).second) ids.push_back(run.id);
+  return ids;
+}
 
 /// Whether the run has ended and would end the same way again.
 bool is_over(const RunSummary& run);

@@ -54,20 +54,12 @@ void Predicting::warn_of_default_machine(const std::vector<PlannedRun>& simulate
 
 std::vector<std::string> Predicting::wanted(const std::vector<RunRecord>& runs) const {
   const Store store(executor_.store_folder, Store::Access::write);
-  RunFilter known;
-  known.ids = ids_of(runs);
-  std::set<std::string> begun;
-  for (const RunSummary& run : list_runs(store, known))
-    if (run.state != RunState::planned) begun.insert(run.id);
-  std::vector<std::string> groups;
-  std::size_t late = 0;
-  for (const RunRecord& run : runs) {
-    if (!settings_from(run.settings).execution.predict || prediction_of(store, run.id)) continue;
-    if (begun.contains(run.id))
-      ++late;
-    else if (std::ranges::find(groups, run.group) == groups.end())
-      groups.push_back(run.group);
-  }
+  std::set<std::string> asked;
+  for (const RunRecord& run : runs) asked.insert(run.id);
+  std::vector<const PlannedRun*> planned;
+  for (const PlannedRun& run : plan_.compared())
+    if (asked.contains(run.id)) planned.push_back(&run);
+  const auto [groups, late] = unpredicted(&store, planned);
   if (late > 0)
     say(fmt::format("acid: warning: {} cannot be predicted any more, since {} begun before",
                     counted(late, "run"), late == 1 ? "it has" : "they have"));

@@ -92,7 +92,8 @@ std::string removal_text(const Removal& removal) {
 bool is_meant(const RemoveOptions& options) {
   if (options.yes) return true;
   if (isatty(STDIN_FILENO) != 1 || !standard_error_is_terminal())
-    throw UsageError("nothing was removed: where nobody can be asked, --yes says that it is meant");
+    throw UsageError(
+        "nothing was removed: there is no terminal on which to ask; --yes removes without asking");
   say_raw("remove this? [y/N] ");
   std::string answer;
   std::getline(std::cin, answer);

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <set>
 
@@ -20,6 +19,7 @@
 #include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
 #include "store/at_work.hpp"
+#include "store/existing_store.hpp"
 #include "store/hosts.hpp"
 
 namespace acid {
@@ -55,8 +55,7 @@ std::vector<PlannedRun> chosen_runs(const PlannedSearch& search, const Selection
 // The runs of a plan that a store has finished, where there is a store.
 std::set<std::string> finished_in(const std::string& store_folder,
                                   const std::vector<std::string>& ids) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(store_folder + "/store.db", ignored)) return {};
+  if (!store_exists(store_folder)) return {};
   RunFilter of_plan;
   of_plan.ids = ids;
   std::set<std::string> finished;
@@ -65,9 +64,15 @@ std::set<std::string> finished_in(const std::string& store_folder,
   return finished;
 }
 
+/// What is known of a plan's runs before any of them begins.
+struct Needs {
+  bool awaited = false;   // other processes of this command wait for every run
+  bool predicts = false;  // some say execution.predict
+};
+
 /// Executes a plan in the executor's store.
 Exit execute_plan(const Plan& plan, const Session& session, const RunOptions& options,
-                  const ExecutorOptions& executor, bool awaited) {
+                  const ExecutorOptions& executor, Needs needs) {
   ExperimentRecord experiment = experiment_record(plan, session.command_line);
   std::vector<RunRecord> records = run_records(plan.runs, plan.search.has_value());
   std::vector<std::string> ids = ids_of(records);
@@ -83,9 +88,7 @@ Exit execute_plan(const Plan& plan, const Session& session, const RunOptions& op
     records.insert(records.end(), finals.begin(), finals.end());
   }
   Predicting predicting(plan, options.recipe, executor);
-  if (std::ranges::any_of(plan.runs, [](const PlannedRun& run) {
-        return settings_from(run.settings).execution.predict;
-      })) {
+  if (needs.predicts) {
     std::vector<RunRecord> compared = records;
     std::erase_if(compared, [](const RunRecord& run) { return run.is_search; });
     if (const Exit exit = predicting.before(compared, session.command_line, at_work);
@@ -97,7 +100,7 @@ Exit execute_plan(const Plan& plan, const Session& session, const RunOptions& op
   predicting.store();
 
   const Store store(executor.store_folder, Store::Access::read);
-  const Ended ended = execute_runs(executor, store, ids, awaited);
+  const Ended ended = execute_runs(executor, store, ids, needs.awaited);
   if (ended.executed.interrupted) return ended.executed.exit;
   AskedRuns asked(ids);
   asked.experiments.push_back(experiment.id);
@@ -110,7 +113,7 @@ Exit execute_plan(const Plan& plan, const Session& session, const RunOptions& op
 
 /// Executes one part of a plan in a store of its own.
 Exit execute_apart(const Plan& plan, const Session& session, const RunOptions& options,
-                   ExecutorOptions executor, bool awaited, const std::string& why) {
+                   ExecutorOptions executor, Needs needs, const std::string& why) {
   say(fmt::format("this part of the runs gets a store of its own, because {}", why));
   if (plan.search) {  // what it chooses depends on all of its runs
     if (executor.share.part > 1) {
@@ -118,10 +121,10 @@ Exit execute_apart(const Plan& plan, const Session& session, const RunOptions& o
       return Exit::ok;
     }
     executor.share = {};
-    return execute_plan(plan, session, options, executor, awaited);
+    return execute_plan(plan, session, options, executor, needs);
   }
   executor.share.others = false;
-  const std::vector<std::string> ids = ids_of(run_records(plan.runs));
+  const std::vector<std::string> ids = ids_of(plan.runs);
   const auto finished = [&] { return finished_in(session.store_folder, ids); };
   if (finished().size() == ids.size()) {
     say(fmt::format("{} have ended in {}", counted(ids.size(), "run"), session.store_folder));
@@ -130,7 +133,7 @@ Exit execute_apart(const Plan& plan, const Session& session, const RunOptions& o
   PartStore part(executor.store_folder, plan.recipe_digest.substr(0, 12), executor.share);
   executor.share.done = finished();
   executor.store_folder = part.folder();
-  const Exit exit = execute_plan(plan, session, options, executor, awaited);
+  const Exit exit = execute_plan(plan, session, options, executor, needs);
   if (exit != Exit::interrupted) part.end();
   return exit;
 }
@@ -145,17 +148,19 @@ Exit run(const Session& session, RunOptions options) {
   std::vector<RunSettings> runs;
   for (const PlannedRun& planned : plan.runs) runs.push_back(settings_from(planned.settings));
   require_what_runs_need(runs, plan.recipe_path, executor.worker);
-  const bool awaited = is_awaited(runs, executor.worker);
+  const Needs needs{
+      is_awaited(runs, executor.worker),
+      std::ranges::any_of(runs, [](const RunSettings& run) { return run.execution.predict; })};
   executor.store_folder = session.store_folder;
   executor.fresh = options.force;
   executor.share = options.share.share();
   if (!options.share.asked.empty()) {
     const std::string why = options.share.own_stores ? "--own-stores asks for it"
                                                      : why_locks_fail(executor.store_folder);
-    if (!why.empty()) return execute_apart(plan, session, options, executor, awaited, why);
+    if (!why.empty()) return execute_apart(plan, session, options, executor, needs, why);
     share_among_hosts(executor.store_folder);
   }
-  return execute_plan(plan, session, options, executor, awaited);
+  return execute_plan(plan, session, options, executor, needs);
 }
 
 }  // namespace

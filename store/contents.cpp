@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 
 #include "store/impl.hpp"
 #include "store/maintenance.hpp"
@@ -143,13 +142,6 @@ std::string lines_of_run(const Connection& connection, std::int64_t run) {
                      SealedLeft(connection, run).is_sound());
 }
 
-void visit(const Connection& connection, const char* query,
-           const std::function<void(std::int64_t)>& each) {
-  std::vector<std::int64_t> numbers;
-  for (Statement select(connection, query); select.step();) numbers.push_back(select.integer(0));
-  for (const std::int64_t number : numbers) each(number);
-}
-
 }  // namespace
 
 std::string content_of_rows(const Connection& connection, const std::string& table,
@@ -201,12 +193,12 @@ std::string contents_digest(const Store& store) {
   const Connection& connection = store.impl().connection();
   const Transaction one_view(connection, Transaction::Kind::read);
   Sha256 digest;
-  visit(connection, "SELECT number FROM runs ORDER BY id",
-        [&](std::int64_t run) { digest.update(lines_of_run(connection, run)); });
-  visit(connection, "SELECT number FROM experiments ORDER BY created, id", [&](std::int64_t each) {
+  for (const std::int64_t run : numbers(connection, "SELECT number FROM runs ORDER BY id"))
+    digest.update(lines_of_run(connection, run));
+  for (const std::int64_t each :
+       numbers(connection, "SELECT number FROM experiments ORDER BY created, id"))
     digest.update(fmt::format("experiment {} {}\n", content_of_experiment(connection, each),
                               broken_experiment(connection, each).empty()));
-  });
   digest.update(
       fmt::format("tags {} {}\n", digest_of_tags(connection), tags_are_sealed(connection)));
   return digest.hex();

@@ -45,10 +45,7 @@ std::string rows_of_runs(const Connection& connection, const std::string& table)
 /// The copy may have fewer experiments and runs, so it gets new seals of which ones it has. It gets
 /// them only where the seals of the original hold.
 void seal_copies(const Connection& from, const Connection& to) {
-  Statement select(to, "SELECT number FROM experiments");
-  std::vector<std::int64_t> experiments;
-  while (select.step()) experiments.push_back(select.integer(0));
-  for (const std::int64_t experiment : experiments)
+  for (const std::int64_t experiment : numbers(to, "SELECT number FROM experiments"))
     if (broken_experiment(from, experiment).empty()) seal_experiment(to, experiment);
   if (lists_are_sealed(from)) seal_lists(to);
   if (tags_are_sealed(from)) seal_tags(to);

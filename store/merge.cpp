@@ -38,12 +38,6 @@ void refuse_while_written(const Store& store) {
         *runs.begin(), store.folder()));
 }
 
-std::vector<std::int64_t> numbers_in(const Connection& connection, const char* query) {
-  std::vector<std::int64_t> numbers;
-  for (Statement select(connection, query); select.step();) numbers.push_back(select.integer(0));
-  return numbers;
-}
-
 /// A definition of an experiment in a store.
 struct Definition {
   std::int64_t number = 0;
@@ -90,11 +84,8 @@ void insert_experiment(const Connection& from, const Connection& to, const Defin
 /// Returns the ids of experiments whose seals have to hold at the end: `sound` with those that
 /// came.
 void merge_experiments(const MergeSides& sides, std::set<std::string>& sound) {
-  std::vector<std::string> ids;
-  for (Statement select(sides.from, "SELECT id FROM experiments ORDER BY created, id");
-       select.step();)
-    ids.push_back(select.text(0));
-  for (const std::string& id : ids) {
+  for (const std::string& id :
+       texts(sides.from, "SELECT id FROM experiments ORDER BY created, id")) {
     const std::optional<Definition> theirs = definition_of(sides.from, id);
     const std::optional<Definition> ours = definition_of(sides.to, id);
     if (ours && !is_newer(*theirs, *ours)) continue;
@@ -126,7 +117,7 @@ void merge_tags(const MergeSides& sides) {
 /// The largest number is the newest experiment: by when it was asked for, then by id.
 void number_by_age(const Connection& to) {
   const std::vector<std::int64_t> by_age =
-      numbers_in(to, "SELECT number FROM experiments ORDER BY created, id");
+      numbers(to, "SELECT number FROM experiments ORDER BY created, id");
   if (std::ranges::is_sorted(by_age)) return;
   std::int64_t next = *std::ranges::max_element(by_age);
   Statement experiment(to, "UPDATE experiments SET number = ? WHERE number = ?");
@@ -142,7 +133,7 @@ void number_by_age(const Connection& to) {
 
 std::set<std::string> sound_experiments(const Connection& connection) {
   std::set<std::string> sound;
-  for (const std::int64_t number : numbers_in(connection, "SELECT number FROM experiments")) {
+  for (const std::int64_t number : numbers(connection, "SELECT number FROM experiments")) {
     Statement id(connection, "SELECT id FROM experiments WHERE number = ?");
     id.bind(number).step();
     if (broken_experiment(connection, number).empty()) sound.insert(id.text(0));
@@ -202,11 +193,11 @@ class Merge {
 
  private:
   std::int64_t number_of(const char* query) const {
-    return numbers_in(target_.impl().connection(), query).front();
+    return numbers(target_.impl().connection(), query).front();
   }
   void count_runs() {
     for (const Store& store : stores_)
-      runs_ += numbers_in(store.impl().connection(), "SELECT number FROM runs").size();
+      runs_ += numbers(store.impl().connection(), "SELECT number FROM runs").size();
   }
   bool hold(const Store& store, bool holds, const char* broken) {
     if (!holds) report_.broken.push_back(fmt::format("{}: {}", store.folder(), broken));
@@ -217,7 +208,7 @@ class Merge {
     MergeSides sides{store.impl().connection(), to,      store.folder(), target_.folder(),
                      offsets_above(to),         report_, written_,       unnamed_};
     for (const std::int64_t run :
-         numbers_in(sides.from, "SELECT number FROM runs ORDER BY created, id")) {
+         numbers(sides.from, "SELECT number FROM runs ORDER BY created, id")) {
       merge_run(sides, run);
       done(++done_, runs_);
     }

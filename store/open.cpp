@@ -107,13 +107,14 @@ Connection open_and_set_up(const std::string& folder) {
   const FolderLock lock(folder, FolderLock::Wait::yes);
   Connection connection(database_file(folder), folder, Connection::Mode::write);
   checked_version(connection, kMigrations.size());
-  if (is_on_network(folder)) share_among_hosts(folder);
-  const std::string journal = is_shared_among_hosts(folder) ? "delete" : "wal";
+  const bool network = is_on_network(folder);
+  if (network) share_among_hosts(folder);
+  const std::string journal = network || is_shared_among_hosts(folder) ? "delete" : "wal";
   Statement current(connection, "PRAGMA journal_mode");
   current.step();
   const bool change = current.text(0) != journal;
   current.reset();
-  if (change) set_journal_mode(connection, journal, is_on_network(folder));
+  if (change) set_journal_mode(connection, journal, network);
   migrate(connection, kMigrations);
   return connection;
 }

@@ -17,15 +17,6 @@ using sqlite::Connection;
 using sqlite::Statement;
 using sqlite::Transaction;
 
-template <class... Values>
-std::vector<std::string> ids_of(const Connection& connection, std::string_view query,
-                                const Values&... values) {
-  std::vector<std::string> ids;
-  Statement select(connection, query);
-  for (select.bind(values...); select.step();) ids.push_back(select.text(0));
-  return ids;
-}
-
 // ?1: the ids of the runs that go, ?2: of the experiments, as JSON lists.
 constexpr const char* kGoingRuns =
     "SELECT r.id FROM runs r WHERE r.id IN (SELECT value FROM json_each(?1))"
@@ -116,20 +107,20 @@ Removal found_in(const Store& store, const Named& named) {
   const std::string experiments = json(named.experiments).dump();
   Removal removal;
   removal.experiments = named.experiments;
-  removal.runs = ids_of(connection, kGoingRuns, json(named.runs).dump(), experiments);
+  removal.runs = texts(connection, kGoingRuns, json(named.runs).dump(), experiments);
   const std::string runs = json(removal.runs).dump();
-  removal.emptied = ids_of(connection, kEmptied, runs, experiments);
+  removal.emptied = texts(connection, kEmptied, runs, experiments);
   removal.kept = shared(connection, removal,
                         "r.id NOT IN (SELECT value FROM json_each(?1)) AND EXISTS (SELECT 1 FROM"
                         " experiment_runs o JOIN experiments x ON x.number = o.experiment WHERE"
                         " o.run = r.number AND x.id IN (SELECT value FROM json_each(?2)))");
   removal.taken_out = shared(connection, removal, "r.id IN (SELECT value FROM json_each(?1))");
   removal.predictions =
-      ids_of(connection,
-             "SELECT r.id FROM predictions p JOIN runs r ON r.number = p.run WHERE p.experiment IN"
-             " (SELECT value FROM json_each(?2)) AND r.id NOT IN (SELECT value FROM json_each(?1))"
-             " ORDER BY r.number",
-             runs, experiments);
+      texts(connection,
+            "SELECT r.id FROM predictions p JOIN runs r ON r.number = p.run WHERE p.experiment IN"
+            " (SELECT value FROM json_each(?2)) AND r.id NOT IN (SELECT value FROM json_each(?1))"
+            " ORDER BY r.number",
+            runs, experiments);
   refuse_while_executed(store, removal);
   count(store, removal);
   return removal;

@@ -5,6 +5,7 @@
 #include "engine/base/names.hpp"
 #include "store/impl.hpp"
 #include "store/queries.hpp"
+#include "store/rows.hpp"
 
 namespace acid {
 namespace {
@@ -13,16 +14,6 @@ using sqlite::Connection;
 using sqlite::Statement;
 
 constexpr std::size_t kShownCandidates = 8;
-
-template <class... Values>
-std::vector<std::string> texts(const Connection& connection, std::string_view sql,
-                               const Values&... values) {
-  Statement statement(connection, sql);
-  statement.bind(values...);
-  std::vector<std::string> found;
-  while (statement.step()) found.push_back(statement.text(0));
-  return found;
-}
 
 std::string shortened_list(std::vector<std::string> names) {
   const std::size_t total = names.size();

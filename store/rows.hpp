@@ -1,12 +1,31 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "store/sqlite.hpp"
 
 namespace acid {
+
+/// The first column of a query's rows. For this folder only.
+template <class... Values>
+std::vector<std::string> texts(const sqlite::Connection& connection, std::string_view query,
+                               const Values&... values) {
+  std::vector<std::string> found;
+  sqlite::Statement select(connection, query);
+  for (select.bind(values...); select.step();) found.push_back(select.text(0));
+  return found;
+}
+inline std::vector<std::int64_t> numbers(const sqlite::Connection& connection,
+                                         std::string_view query) {
+  std::vector<std::int64_t> found;
+  for (sqlite::Statement select(connection, query); select.step();)
+    found.push_back(select.integer(0));
+  return found;
+}
 
 // Rows of all tables alike, so that what copies, merges or removes runs names no table. For this
 // folder only.

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "engine/base/digest.hpp"
 #include "engine/data/dataset.hpp"
 #include "recipes/path_fields.hpp"
+#include "store/folder_lock.hpp"
 
 namespace acid {
 namespace {
@@ -56,22 +56,6 @@ bool is_whole(const fs::path& copy, const fs::path& original) {
   return fs::exists(copy) && sizes_of(copy) == sizes_of(original);
 }
 
-/// A lock among the processes of this host; goes when its holder dies.
-class HostLock {
- public:
-  explicit HostLock(const std::string& file)
-      : descriptor_(open(file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
-    if (descriptor_ < 0 || flock(descriptor_, LOCK_EX) != 0)
-      throw std::runtime_error(fmt::format("no lock in {}", file));
-  }
-  ~HostLock() { close(descriptor_); }
-  HostLock(const HostLock&) = delete;
-  HostLock& operator=(const HostLock&) = delete;
-
- private:
-  const int descriptor_;
-};
-
 // The copy appears as a whole or not at all.
 void copy_whole(const std::string& from, const std::string& to) {
   const std::string unfinished = to + ".new";
@@ -107,7 +91,7 @@ nlohmann::json ScratchCopies::local(const nlohmann::json& dataset) {
           fmt::format("{}/acid-{}", folder_, sha256_hex(version_of(original)).substr(0, 16));
       const std::string copy = fs::path(folder) / fs::path(original).filename();
       fs::create_directories(folder_);
-      const HostLock alone(folder + ".lock");
+      const FolderLock alone(folder_, FolderLock::Wait::yes);
       if (!is_whole(copy, original)) copy_whole(original, folder);
       copies_.emplace_back(copy, path.get<std::string>());
       path = copy;

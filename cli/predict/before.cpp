@@ -133,6 +133,25 @@ std::vector<PredictedValue> values_from(const std::vector<Simulation>& draws) {
 
 }  // namespace
 
+Unpredicted unpredicted(const Store* store, const std::vector<const PlannedRun*>& runs) {
+  RunFilter known;
+  for (const PlannedRun* run : runs) known.ids.push_back(run->id);
+  std::set<std::string> begun;
+  if (store != nullptr && !known.ids.empty())
+    for (const RunSummary& run : list_runs(*store, known))
+      if (run.state != RunState::planned) begun.insert(run.id);
+  Unpredicted found;
+  for (const PlannedRun* run : runs) {
+    if (!settings_from(run->settings).execution.predict) continue;
+    if (store != nullptr && prediction_of(*store, run->id)) continue;
+    if (begun.contains(run->id))
+      ++found.late;
+    else if (std::ranges::find(found.groups, run->group) == found.groups.end())
+      found.groups.push_back(run->group);
+  }
+  return found;
+}
+
 SimulatedPlan simulated_plan(const Plan& plan, const std::vector<std::string>& groups,
                              const CompileWith& compile) {
   std::size_t runs = 0;

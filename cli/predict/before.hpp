@@ -18,6 +18,14 @@ struct SimulatedPlan {
   bool is_executed = true;                   // false: only its clock runs
 };
 
+/// Runs that say execution.predict and have no prediction yet.
+struct Unpredicted {
+  std::vector<std::string> groups;  // of those that have not begun
+  std::size_t late = 0;             // how many have, so that they get none
+};
+/// `store` may be nullptr: nothing has begun.
+Unpredicted unpredicted(const Store* store, const std::vector<const PlannedRun*>& runs);
+
 /// The recipe with these overrides after its own.
 using CompileWith = std::function<Plan(const std::vector<std::string>& overrides)>;
 

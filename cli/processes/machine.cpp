@@ -15,22 +15,21 @@
 #include <memory>
 #include <set>
 
+#include "store/hosts.hpp"
+
 namespace acid {
 namespace {
 
 struct Magic {
   std::int64_t number;
   const char* name;
-  bool network;
 };
-constexpr std::array kMagic{Magic{0xEF53, "ext4", false},        Magic{0x58465342, "xfs", false},
-                            Magic{0x9123683E, "btrfs", false},   Magic{0x01021994, "tmpfs", false},
-                            Magic{0x794C7630, "overlay", false}, Magic{0x2FC12FC1, "zfs", false},
-                            Magic{0x6969, "nfs", true},          Magic{0xFF534D42, "cifs", true},
-                            Magic{0xFE534D42, "smb2", true},     Magic{0x0BD00BD0, "lustre", true},
-                            Magic{0x47504653, "gpfs", true},     Magic{0x00C36400, "ceph", true},
-                            Magic{0x01021997, "9p", true},       Magic{0x65735546, "fuse", true},
-                            Magic{0x19830326, "beegfs", true}};
+constexpr std::array kMagic{
+    Magic{0xEF53, "ext4"},       Magic{0x58465342, "xfs"},     Magic{0x9123683E, "btrfs"},
+    Magic{0x01021994, "tmpfs"},  Magic{0x794C7630, "overlay"}, Magic{0x2FC12FC1, "zfs"},
+    Magic{0x6969, "nfs"},        Magic{0xFF534D42, "cifs"},    Magic{0xFE534D42, "smb2"},
+    Magic{0x0BD00BD0, "lustre"}, Magic{0x47504653, "gpfs"},    Magic{0x00C36400, "ceph"},
+    Magic{0x01021997, "9p"},     Magic{0x65735546, "fuse"},    Magic{0x19830326, "beegfs"}};
 
 struct FreeAddresses {
   void operator()(addrinfo* list) const { freeaddrinfo(list); }
@@ -110,7 +109,7 @@ FileSystem file_system_of(const std::string& folder) {
   const auto* known = std::find_if(kMagic.begin(), kMagic.end(),
                                    [&](const Magic& magic) { return magic.number == number; });
   const bool found = known != kMagic.end();
-  return {found ? known->name : fmt::format("{:#x}", number), found && known->network,
+  return {found ? known->name : fmt::format("{:#x}", number), is_network_file_system(status.f_type),
           static_cast<std::int64_t>(status.f_bavail) * static_cast<std::int64_t>(status.f_bsize)};
 }
 

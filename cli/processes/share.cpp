@@ -17,6 +17,7 @@
 
 #include "cli/terminal/session.hpp"
 #include "engine/base/folders.hpp"
+#include "store/existing_store.hpp"
 #include "store/merge.hpp"
 
 namespace acid {
@@ -55,11 +56,6 @@ bool is_merging(const std::string& file) {
   std::error_code failed;
   const auto touched = fs::last_write_time(file, failed);
   return !failed && touched + kLongestMerging > fs::file_time_type::clock::now();
-}
-
-bool has_store(const fs::path& folder) {
-  std::error_code ignored;
-  return fs::exists(folder / "store.db", ignored);
 }
 
 // Processes of one host may share the store, where file locks stay within it.
@@ -112,8 +108,8 @@ void ShareOptions::add_to(CLI::App& command) {
 
 Share ShareOptions::share() const { return read_share(asked).value_or(Share{}); }
 
-// A part that begins takes its marker away and then looks whether parts are being merged; who
-// merges says so and then looks whether all have ended. So one of both sees the other.
+// A part that begins takes its marker away, and then looks whether parts are being merged. The part
+// that merges makes its file, and then looks whether all have ended. So one of both sees the other.
 PartStore::PartStore(const std::string& store_folder, const std::string& experiment,
                      const Share& share)
     : store_(store_folder),
@@ -127,7 +123,7 @@ PartStore::PartStore(const std::string& store_folder, const std::string& experim
     std::this_thread::sleep_for(std::chrono::seconds(1));
   }
   create_folders(folder_);
-  if (has_store(folder_)) refuse_while_executed(Store(folder_, Store::Access::read));
+  if (store_exists(folder_)) refuse_while_executed(Store(folder_, Store::Access::read));
 }
 
 std::string PartStore::part_folder(std::size_t part) const {
@@ -147,7 +143,7 @@ bool PartStore::all_have_ended() const {
 void PartStore::merge() const {
   std::vector<std::string> folders;
   for (const auto& entry : fs::directory_iterator(base_))
-    if (has_store(entry.path())) folders.push_back(entry.path());
+    if (store_exists(entry.path())) folders.push_back(entry.path());
   std::ranges::sort(folders);
   std::error_code ignored;
   Store target(store_, Store::Access::write);

@@ -47,13 +47,20 @@ std::string together(const std::vector<std::string>& cells) {
   return fmt::format("{} … {}", least.second, most.second);
 }
 
-std::string counted_states(const std::vector<RunState>& states) {
-  std::vector<std::string> words;
+std::vector<std::pair<RunState, int>> count_states(const std::vector<RunState>& states) {
+  std::vector<std::pair<RunState, int>> counts;
   for (const RunState state : {RunState::finished, RunState::diverged, RunState::failed,
                                RunState::running, RunState::interrupted, RunState::planned})
     if (const auto count = std::ranges::count(states, state); count > 0)
-      words.push_back(
-          fmt::format("{} {}", count, state == RunState::planned ? "to do" : state_name(state)));
+      counts.emplace_back(state, static_cast<int>(count));
+  return counts;
+}
+
+std::string counted_states(const std::vector<RunState>& states) {
+  std::vector<std::string> words;
+  for (const auto& [state, count] : count_states(states))
+    words.push_back(
+        fmt::format("{} {}", count, state == RunState::planned ? "to do" : state_name(state)));
   return fmt::format("{}", fmt::join(words, ", "));
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/terminal/table.hpp"
@@ -18,6 +19,8 @@ std::size_t lines_of_screen();
 /// Cells of several rows as one: the value that all share, a few values ("4, 8, 16"), the ends of
 /// more numbers ("0.1 … 30"), else how many there are ("12 values").
 std::string together(const std::vector<std::string>& cells);
+/// The states that occur, each with how often, from what has ended to what has not begun.
+std::vector<std::pair<RunState, int>> count_states(const std::vector<RunState>& states);
 /// "8 finished, 1 running, 3 to do": the states that occur. A run that is planned is to do.
 std::string counted_states(const std::vector<RunState>& states);
 
