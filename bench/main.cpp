@@ -1,6 +1,7 @@
 // acid-bench measures how fast the program is, as ratios to the speed of the machine. It does not
 // judge: its exit code says only whether it could measure.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

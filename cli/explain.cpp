@@ -1,5 +1,6 @@
 // acid explain: the keys of a recipe, from the declarations that check it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

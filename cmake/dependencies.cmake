@@ -29,6 +29,25 @@ macro(acid_find_module target module debian spack)
   endif()
 endmacro()
 
+# acid_link_torch(TARGET): links a target to LibTorch, Debian's or an official one.
+function(acid_link_torch target)
+  # LibTorch looks for its parts by name alone, and would take those of another LibTorch.
+  foreach(folder IN ITEMS "${Torch_DIR}" "$ENV{Torch_DIR}")
+    if(EXISTS ${folder}/../Caffe2/Caffe2Config.cmake)
+      list(PREPEND CMAKE_PREFIX_PATH ${folder}/../../..)
+    endif()
+  endforeach()
+  acid_find(Torch libtorch-dev py-torch)
+  if(TORCH_CXX_FLAGS MATCHES "_GLIBCXX_USE_CXX11_ABI=0")
+    message(FATAL_ERROR "This LibTorch has the C++ ABI of before GCC 5: take the build for the "
+      "\"cxx11 ABI\", or a release from 2.7 on.")
+  endif()
+  target_link_libraries(${target} PRIVATE ${TORCH_LIBRARIES})
+  # PyTorch brings headers of a fmt of its own, which the library of the system does not fit.
+  target_compile_definitions(${target} PRIVATE FMT_HEADER_ONLY)
+  set_target_properties(${target} PROPERTIES JOB_POOL_COMPILE torch)
+endfunction()
+
 # acid_find_header(FOLDER HEADER DEBIAN SPACK): as acid_find for a header without a package; FOLDER
 # is set to the header's folder.
 function(acid_find_header folder header debian spack)

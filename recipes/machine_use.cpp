@@ -1,6 +1,7 @@
 #include "recipes/machine_use.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>

@@ -1,6 +1,7 @@
 #include "store/sqlite.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 

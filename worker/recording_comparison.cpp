@@ -1,6 +1,7 @@
 #include "worker/recording_comparison.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>

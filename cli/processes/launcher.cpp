@@ -1,6 +1,7 @@
 #include "cli/processes/launcher.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>

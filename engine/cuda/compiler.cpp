@@ -140,6 +140,7 @@ class Compiler final : public KernelCompiler {
         "run a method's kernel");
   }
   void wait() const override { wait_for_stream("run a method's kernel"); }
+  bool reaches(const void* address) const override { return !is_plain_host_memory(address); }
   void* scratch() const override { return bounce_buffer(); }
 };
 

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 
@@ -100,8 +101,7 @@ struct Mean {
     Pack<T, width> mean;
     for (int e = 0; e < width; ++e) {
       double sum = 0;
-      for (std::size_t i = 0; i < count; ++i)
-        sum += static_cast<double>(vectors[i][first + k + e]);
+      for (std::size_t i = 0; i < count; ++i) sum += static_cast<double>(vectors[i][first + k + e]);
       mean.values[e] = static_cast<T>(sum / static_cast<double>(count));
     }
     store(out + k, mean);
@@ -156,8 +156,7 @@ void weighted_mean(const kernels::Weighted<T>* vectors, std::size_t count, std::
 }
 
 template <class T>
-void mean(const T* const* vectors, std::size_t count, std::size_t first, T* out,
-          std::size_t size) {
+void mean(const T* const* vectors, std::size_t count, std::size_t first, T* out, std::size_t size) {
   if (count == 1) return copy(vectors[0] + first, out, size);
   use_device();
   if (count * sizeof(T*) > kBounceBytes)
@@ -175,12 +174,110 @@ __global__ void pick(const float* x, Positions positions, std::size_t count, flo
   if (threadIdx.x < count) out[threadIdx.x] = x[positions.of[threadIdx.x]];
 }
 
+// As many blocks on every device, so that all devices add in one order.
+constexpr unsigned kNormBlocks = 1024;
+
+template <class T>
+__global__ void __launch_bounds__(kThreadsPerBlock)
+    add_squares(const T* x, std::size_t size, double* sums) {
+  __shared__ double parts[kThreadsPerBlock];
+  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
+  double sum = 0;
+  for (std::size_t k = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; k < size; k += stride)
+    sum += static_cast<double>(x[k]) * static_cast<double>(x[k]);
+  parts[threadIdx.x] = sum;
+  for (unsigned half = kThreadsPerBlock / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
+  }
+  if (threadIdx.x == 0) sums[blockIdx.x] = parts[0];
+}
+
+template <class T>
+double norm(const T* x, std::size_t size) {
+  constexpr const char* what = "take the norm of a vector";
+  static_assert(kNormBlocks * sizeof(double) <= kBounceBytes);
+  if (size == 0) return 0;
+  use_device();
+  (void)cudaGetLastError();
+  auto* const sums = static_cast<double*>(bounce_buffer());
+  add_squares<T><<<kNormBlocks, kThreadsPerBlock, 0, cudaStreamPerThread>>>(x, size, sums);
+  check(cudaGetLastError(), what);
+  wait_for_stream(what);
+  double sum = 0;
+  for (unsigned k = 0; k < kNormBlocks; ++k) sum += sums[k];
+  return std::sqrt(sum);
+}
+
+// A block of threads for each part. All threads compute the squares of one element each; then a
+// warp for each sum adds them lane by lane, in the host's order.
+constexpr unsigned kSpreadThreads = 1024;
+
+template <class T>
+__global__ void __launch_bounds__(kSpreadThreads)
+    spread_parts(const T* const* rows, std::size_t count, std::size_t size,
+                 kernels::SpreadSums* sums) {
+  constexpr unsigned lanes = kernels::kSpreadLanes, tiles = kSpreadThreads / lanes;
+  static_assert(lanes == 32 && kernels::kSpreadPart % kSpreadThreads == 0);
+  __shared__ double squares[2][tiles][lanes];
+  const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
+  const std::size_t begin = blockIdx.x * kernels::kSpreadPart;
+  double added = 0;
+  for (std::size_t first = begin; first < begin + kernels::kSpreadPart && first < size;
+       first += kSpreadThreads) {
+    const std::size_t k = first + threadIdx.x;
+    double middle = 0, distance = 0;
+    if (k < size) {
+      for (std::size_t i = 0; i < count; ++i) middle += static_cast<double>(rows[i][k]);
+      middle /= static_cast<double>(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        const double difference = static_cast<double>(rows[i][k]) - middle;
+        distance += difference * difference;
+      }
+    }
+    squares[0][warp][lane] = distance;
+    squares[1][warp][lane] = middle * middle;
+    __syncthreads();
+    if (warp < 2)
+      for (unsigned tile = 0; tile < tiles; ++tile) added += squares[warp][tile][lane];
+    __syncthreads();
+  }
+  if (warp < 2) squares[warp][0][lane] = added;
+  __syncthreads();
+  if (threadIdx.x > 1) return;
+  const double* const of = squares[threadIdx.x][0];
+  double sum = 0;
+  for (unsigned k = 0; k < 8; ++k) sum += (of[k] + of[k + 8]) + (of[k + 16] + of[k + 24]);
+  (threadIdx.x == 0 ? sums[blockIdx.x].distance : sums[blockIdx.x].length) = sum;
+}
+
+template <class T>
+void spread(const T* const* rows, std::size_t count, std::size_t size, kernels::SpreadSums* sums) {
+  constexpr const char* what = "take the distance of vectors";
+  if (size == 0) return;
+  use_device();
+  (void)cudaGetLastError();
+  const std::size_t parts = (size + kernels::kSpreadPart - 1) / kernels::kSpreadPart;
+  auto* const found = static_cast<kernels::SpreadSums*>(bounce_buffer());
+  auto* const listed = reinterpret_cast<const T**>(found + parts);
+  if (parts * sizeof *found + count * sizeof *listed > kBounceBytes)
+    throw std::length_error("a distance on a GPU is of at most 65,536 vectors");
+  for (std::size_t i = 0; i < count; ++i) listed[i] = rows[i];
+  spread_parts<T><<<static_cast<unsigned>(parts), kSpreadThreads, 0, cudaStreamPerThread>>>(
+      listed, count, size, found);
+  check(cudaGetLastError(), what);
+  wait_for_stream(what);
+  std::memcpy(sums, found, parts * sizeof *found);
+}
+
 template <class T>
 constexpr kernels::Table<T> table() {
   return {.copy = copy<T>,
           .scale = scale<T>,
           .weighted_mean = weighted_mean<T>,
-          .mean = mean<T>};
+          .mean = mean<T>,
+          .norm = norm<T>,
+          .spread = spread<T>};
 }
 
 }  // namespace

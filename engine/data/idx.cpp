@@ -1,5 +1,7 @@
 #include "engine/data/idx.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>

@@ -1,5 +1,7 @@
 #include "engine/data/labelled_arrays.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>

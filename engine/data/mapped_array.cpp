@@ -1,5 +1,6 @@
 #include "engine/data/mapped_array.hpp"
 
+#include <fmt/ranges.h>
 #include <sys/mman.h>
 
 #include <array>

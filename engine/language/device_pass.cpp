@@ -113,13 +113,15 @@ void DevicePass::run(const PassMemory<float>& memory, std::span<const double> nu
   compiler_.wait();
 }
 
-// Lanes, and a model that is read, are copied by way of the scratch memory.
+// Lanes, and a model that is read to where kernels do not reach, are copied by way of the scratch
+// memory.
 void DevicePass::run_range(const PassMemory<float>& memory, std::span<const double> numbers,
                            double decay, std::size_t first, std::size_t last,
                            std::span<std::vector<double>> sums) const {
   const std::size_t lanes = kReductionLanes * text_.reductions;
   const bool reads =
-      std::ranges::find(text_.places, Operand{Operand::Kind::model, 0}) != text_.places.end();
+      std::ranges::find(text_.places, Operand{Operand::Kind::model, 0}) != text_.places.end() &&
+      !compiler_.reaches(memory.model);
   std::size_t most = last - first;
   if (lanes > 0)
     most = KernelCompiler::kScratchBytes / sizeof(double) / lanes * kReductionBlock;
@@ -163,9 +165,10 @@ void DevicePass::launch(const PassMemory<float>& memory, std::span<const double>
     arguments.add(static_cast<const void*>(one.x == nullptr ? nullptr : one.x + first));
   });
   for (const Operand& place : text_.places)
-    arguments.add(place.kind == Operand::Kind::model
-                      ? compiler_.scratch()
-                      : static_cast<const void*>(memory.source(place, first)));
+    arguments.add(place.kind != Operand::Kind::model
+                      ? static_cast<const void*>(memory.source(place, first))
+                  : compiler_.reaches(memory.model) ? memory.model + (first - memory.model_first)
+                                                    : compiler_.scratch());
   if (text_.reductions > 0) arguments.add(static_cast<const void*>(compiler_.scratch()));
   each_source(
       [&](const kernels::Weighted<float>& one) { arguments.add(static_cast<float>(one.weight)); });

@@ -1,6 +1,7 @@
 #include "engine/language/syntax.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -6,10 +6,19 @@
 #include "engine/worker/host_view.hpp"
 
 namespace acid {
+namespace {
+
+double norm_of(const Backend& backend, std::span<const float> gradient) {
+  if (const auto norm = backend.kernels<float>().norm)
+    return norm(gradient.data(), gradient.size());
+  return euclidean_norm(HostView(backend, gradient).values());
+}
+
+}  // namespace
 
 std::optional<double> norm_before_hearing(const RunSpec& spec, Worker& worker) {
   if (!spec.method.rules.floats->changes_gradient()) return std::nullopt;
-  return euclidean_norm(HostView(worker.backend(), worker.gradient()).values());
+  return norm_of(worker.backend(), worker.gradient());
 }
 
 bool commit(const Commit& what, Worker& worker, EventLog& log, GradientRecord& record) {
@@ -18,8 +27,7 @@ bool commit(const Commit& what, Worker& worker, EventLog& log, GradientRecord& r
   record.loss = what.loss;
   record.position = what.position;
   if (what.is_first)
-    record.norm =
-        what.norm ? *what.norm : euclidean_norm(HostView(worker.backend(), what.gradient).values());
+    record.norm = what.norm ? *what.norm : norm_of(worker.backend(), what.gradient);
   worker.commit_gradient(what.time, what.direction, what.learning_rate, what.begins_next);
   // Where no snapshot is kept, nothing changes x while a gradient is in flight.
   record.staleness = worker.keeps_snapshots() ? worker.staleness() : 0;

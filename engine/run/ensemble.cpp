@@ -58,6 +58,14 @@ class PendingExchanges {
   std::vector<Heard<float>> heard_;
 };
 
+// The elements of all workers that are mixed at once on a device for their distance: whole parts.
+std::size_t room_to_spread(const WorkerSettings& settings, std::size_t workers) {
+  constexpr std::size_t kMost = 1u << 24, kPart = kernels::kSpreadPart;
+  if (settings.backend->kernels<float>().spread == nullptr) return 0;
+  const std::size_t parts = (settings.dimension + kPart - 1) / kPart;
+  return workers * kPart * std::clamp<std::size_t>(kMost / workers / kPart, 1, parts);
+}
+
 std::vector<float> copy_of(std::span<const float> values) { return {values.begin(), values.end()}; }
 
 // As in MeanModel::buffers.
@@ -118,7 +126,9 @@ Ensemble::Ensemble(const RunSpec& spec, Objective& objective, bool gradients)
       buffer_segments_(objective.buffer_segments()),
       average_buffers_(spec.average_buffers),
       travelling_(spec.travelling(settings_.dimension)),
-      memory_(settings_, static_cast<std::size_t>(spec.workers)) {
+      memory_(settings_, static_cast<std::size_t>(spec.workers)),
+      spread_(room_to_spread(settings_, static_cast<std::size_t>(spec.workers)),
+              *settings_.backend) {
   workers_.reserve(static_cast<std::size_t>(spec.workers));
   std::vector<float> x0(settings_.dimension), buffers(settings_.buffer_size);
   std::vector<std::vector<float>> starts;
@@ -201,9 +211,23 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInFlight> in_fligh
   ACID_ASSERT(in_flight.empty() || members.size() == workers_.size(),
               "exchanges in flight and {} workers of {}", members.size(), size());
   const auto member = [&](std::size_t k) -> const Worker& { return worker(members[k]); };
+  const std::size_t n = members.size(), d = settings_.dimension, block = block_size(n);
+  const PendingExchanges pending(in_flight, t, n);
+  if (spread_.size() > 0 && !look.mean && !look.fingerprints && !look.workers) {
+    const std::size_t most = spread_.size() / workers_.size();
+    const auto mixed = [&](std::size_t first, std::size_t size, std::span<const float*> rows) {
+      for (std::size_t i = 0; i < n; ++i) {
+        float* const row = spread_.data() + i * most;
+        member(i).read_at(t, first, std::span(row, size), pending.of(i));
+        rows[i] = row;
+      }
+    };
+    MeanModel mean = spread_of_rows(n, d, most, *settings_.backend, mixed);
+    if (n < workers_.size()) mean.name_members(members);
+    if (std::isfinite(mean.consensus_distance)) return mean;
+  }
   // Device memory is read in larger chunks, because each access is expensive.
   constexpr std::size_t kValuesAtOnce = 1u << 22;
-  const std::size_t n = members.size(), d = settings_.dimension, block = block_size(n);
   std::size_t blocks_at_once = 1;
   if (!settings_.backend->is_host_memory())
     blocks_at_once = std::clamp<std::size_t>(kValuesAtOnce / n / block, 1, (d + block - 1) / block);
@@ -211,7 +235,6 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInFlight> in_fligh
   std::vector<float> values(n * chunk);
   std::vector<FullFingerprint> taken(look.fingerprints ? n : 0, FullFingerprint(d));
   std::vector<MeanModel::OwnModel> models(look.workers ? n : 0);
-  const PendingExchanges pending(in_flight, t, n);
   const auto copy_of_members = [&](std::size_t first, std::span<const float*> rows, bool heard) {
     for (std::size_t i = 0; i < n; ++i) {
       float* const row = values.data() + i * chunk;

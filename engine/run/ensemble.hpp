@@ -91,7 +91,7 @@ class Ensemble {
 
   /// Mean and consensus distance (1/n) Σ‖xᵢ − x̄‖² of all workers mixed to time t, which is not
   /// before any worker's last event, with the exchanges in flight applied. Works on copies: reads
-  /// every worker, changes none.
+  /// every worker, changes none. One call at a time.
   MeanModel mean_at(double t, std::span<const ExchangeInFlight> in_flight = {},
                     const Look& look = {}) const;
 
@@ -122,6 +122,8 @@ class Ensemble {
   bool average_buffers_;
   std::size_t travelling_;  // RunSpec::travelling
   WorkerMemory<float> memory_;
+  /// Where mean_at() mixes the workers on a device; empty for the host's memory.
+  mutable Arena<float> spread_;
   std::vector<Worker> workers_;
   std::unique_ptr<Servers> servers_;
 };

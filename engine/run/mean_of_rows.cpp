@@ -15,6 +15,7 @@ namespace {
 using Floats [[gnu::vector_size(32)]] = float;
 using Doubles [[gnu::vector_size(64)]] = double;
 constexpr std::size_t kEight = 8, kTile = 4 * kEight;
+static_assert(kTile == kernels::kSpreadLanes);
 
 // Sums of kTile lanes side by side, so that no addition waits for the one before it.
 struct Sums {
@@ -88,7 +89,7 @@ std::size_t block_size(std::size_t workers) {
 }
 
 MeanModel mean_of_rows(std::size_t n, std::size_t d, bool keeps_mean, const RowsAt& rows_at) {
-  constexpr std::size_t kPart = 1u << 16;
+  constexpr std::size_t kPart = kernels::kSpreadPart;
   const std::size_t block = block_size(n);
   std::vector<const float*> rows(n);
   MeanModel mean;
@@ -111,6 +112,27 @@ MeanModel mean_of_rows(std::size_t n, std::size_t d, bool keeps_mean, const Rows
       sums = {};
     }
   }
+  mean.consensus_distance = distance / static_cast<double>(n);
+  mean.length = std::sqrt(length);
+  return mean;
+}
+
+MeanModel spread_of_rows(std::size_t n, std::size_t d, std::size_t block, const Backend& device,
+                         const RowsAt& rows_at) {
+  std::vector<const float*> rows(n);
+  std::vector<kernels::SpreadSums> sums;
+  double distance = 0, length = 0;
+  for (std::size_t first = 0; first < d; first += block) {
+    const std::size_t size = std::min(block, d - first);
+    rows_at(first, size, std::span(rows));
+    sums.resize((size + kernels::kSpreadPart - 1) / kernels::kSpreadPart);
+    device.kernels<float>().spread(rows.data(), n, size, sums.data());
+    for (const kernels::SpreadSums& part : sums) {
+      distance += part.distance;
+      length += part.length;
+    }
+  }
+  MeanModel mean;
   mean.consensus_distance = distance / static_cast<double>(n);
   mean.length = std::sqrt(length);
   return mean;

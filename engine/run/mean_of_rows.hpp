@@ -17,8 +17,13 @@ using RowsAt =
 std::size_t block_size(std::size_t workers);
 
 /// Mean (if it is kept), its length and the distance of n vectors of d elements, block by block.
-/// Sums are of 65,536 elements each, in 32 lanes, and then added in order: the bits depend neither
+/// Sums are of kernels::kSpreadPart elements each, and then added in order: the bits depend neither
 /// on the size of a block nor on the processor.
 MeanModel mean_of_rows(std::size_t n, std::size_t d, bool keeps_mean, const RowsAt& rows_at);
+
+/// Length and distance alone, with the same bits, of vectors in the memory of a device that has the
+/// kernel `spread`. `block`: a multiple of kernels::kSpreadPart.
+MeanModel spread_of_rows(std::size_t n, std::size_t d, std::size_t block, const Backend& device,
+                         const RowsAt& rows_at);
 
 }  // namespace acid

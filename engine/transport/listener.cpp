@@ -1,6 +1,7 @@
 #include "engine/transport/listener.hpp"
 
 #include <arpa/inet.h>
+#include <fmt/ranges.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>

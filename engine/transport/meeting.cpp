@@ -1,6 +1,7 @@
 #include "engine/transport/meeting.hpp"
 
 #include <arpa/inet.h>
+#include <fmt/ranges.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>

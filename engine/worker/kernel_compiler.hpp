@@ -24,6 +24,8 @@ class KernelCompiler {
   virtual void launch(Kernel kernel, std::size_t threads, const void* arguments) const = 0;
   /// Waits for all kernels that the calling thread has launched.
   virtual void wait() const = 0;
+  /// Whether kernels reach this address.
+  virtual bool reaches(const void* address) const = 0;
   /// The calling thread's scratch memory, kScratchBytes, which the host and kernels reach.
   virtual void* scratch() const = 0;
   static constexpr std::size_t kScratchBytes = std::size_t{1} << 20;

@@ -21,6 +21,13 @@ struct Weighted {
 // all by what single sums are rounded by, which has no direction. The own weight is by how much the
 // weights of all exceed 1, times m₀ before the others where it is not 0: push-sum alone has that.
 
+/// What the distance of vectors to their mean is added from. A part is added in kSpreadLanes lanes,
+/// each in order; lanes k, k + 8, k + 16 and k + 24 are then added in pairs, and these in order.
+constexpr std::size_t kSpreadPart = 1u << 16, kSpreadLanes = 32;
+struct SpreadSums {
+  double distance = 0, length = 0;
+};
+
 /// The kernels, for one kind of processor. Every table gives the same bits (of numbers; which of
 /// two NaNs survives may differ): they differ in speed, and in where the vectors may lie. Each is
 /// complete when it returns. Any thread may call them.
@@ -42,6 +49,15 @@ struct Table {
   /// summed in ascending order. `out` is neither. Null for memory that the host does not reach.
   void (*multiply)(const T* a, const T* b, T* out, std::size_t rows, std::size_t inner,
                    std::size_t columns) = nullptr;
+
+  // For memory that the host reaches slowly or not at all, and null for the host's own.
+
+  /// √Σ x², in double, in an order of the device's: the last bits are not those of the host.
+  double (*norm)(const T* x, std::size_t size) = nullptr;
+  /// sums[p] ← what part p of `rows`, kSpreadPart elements or what is left, adds to Σᵢ ‖xᵢ − x̄‖²
+  /// and ‖x̄‖². At least one row; the rows lie on the device, the list and the sums do not.
+  void (*spread)(const T* const* rows, std::size_t count, std::size_t size,
+                 SpreadSums* sums) = nullptr;
 };
 
 }  // namespace acid::kernels

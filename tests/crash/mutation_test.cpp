@@ -3,6 +3,7 @@
 //   ACID_MUTATIONS=1500 ACID_MUTATIONS_SEED=1 build/release/bin/test_crash "*altered store*"
 // tries many alterations; without the variables only a few are tried.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <cstdlib>

@@ -8,7 +8,9 @@
 #include "engine/base/rng.hpp"
 #include "engine/cuda/runtime.hpp"
 #include "engine/language/compiled_pass.hpp"
+#include "engine/run/mean_of_rows.hpp"
 #include "engine/worker/arena.hpp"
+#include "engine/worker/direction.hpp"
 #include "tests/catch.hpp"
 #include "tests/drivers/fixture.hpp"
 #include "tests/drivers/mpi_fixture.hpp"
@@ -109,6 +111,31 @@ TEST_CASE("every kernel gives the processor's bits on the device") {
     for (const auto& offsets : {aligned, shifted, mixed}) {
       check_bits<float>(size, offsets);
       check_bits<double>(size, offsets);
+    }
+  }
+}
+
+TEST_CASE("the device takes norms, and distances with the host's bits") {
+  for (const std::size_t size :
+       {std::size_t{1}, std::size_t{33}, std::size_t{70'001}, std::size_t{3} << 16}) {
+    std::vector<Arena<float>> vectors;
+    std::vector<const float*> rows;
+    for (std::uint32_t i = 0; i < 5; ++i) {
+      vectors.emplace_back(size, device());
+      Stream stream(7, i);
+      for (float& value : vectors[i].span()) value = static_cast<float>(stream.uniform() - 0.5);
+      rows.push_back(vectors[i].data());
+    }
+    const auto rows_at = [&](std::size_t first, std::size_t, std::span<const float*> out) {
+      for (std::size_t i = 0; i < rows.size(); ++i) out[i] = rows[i] + first;
+    };
+    CHECK(device().kernels<float>().norm(rows[0], size) ==
+          Approx(euclidean_norm(vectors[0].span())).epsilon(1e-12));
+    const MeanModel here = mean_of_rows(rows.size(), size, false, rows_at);
+    for (const std::size_t block : {kernels::kSpreadPart, 2 * kernels::kSpreadPart}) {
+      const MeanModel there = spread_of_rows(rows.size(), size, block, device(), rows_at);
+      CHECK(there.consensus_distance == here.consensus_distance);
+      CHECK(there.length == here.length);
     }
   }
 }

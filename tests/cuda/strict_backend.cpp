@@ -1,7 +1,12 @@
 #include "tests/cuda/strict_backend.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <new>
+#include <span>
+
+#include "engine/worker/direction.hpp"
 
 namespace acid::test {
 namespace {
@@ -45,8 +50,42 @@ void mean(const T* const* vectors, std::size_t count, std::size_t first, T* out,
 }
 
 template <class T>
-constexpr kernels::Table<T> kTable{
-    .copy = copy<T>, .scale = scale<T>, .weighted_mean = weighted_mean<T>, .mean = mean<T>};
+double norm(const T* x, std::size_t size) {
+  require<T>("norm", size, x);
+  return euclidean_norm(std::span(x, size));
+}
+// As said of kernels::SpreadSums.
+template <class T>
+void spread(const T* const* rows, std::size_t count, std::size_t size, kernels::SpreadSums* sums) {
+  for (std::size_t i = 0; i < count; ++i) require<T>("spread", size, rows[i]);
+  for (std::size_t begin = 0; begin < size; begin += kernels::kSpreadPart) {
+    std::array<kernels::SpreadSums, kernels::kSpreadLanes> lanes{};
+    for (std::size_t k = begin; k < std::min(size, begin + kernels::kSpreadPart); ++k) {
+      double middle = 0, distance = 0;
+      for (std::size_t i = 0; i < count; ++i) middle += rows[i][k];
+      middle /= static_cast<double>(count);
+      for (std::size_t i = 0; i < count; ++i)
+        distance += (rows[i][k] - middle) * (rows[i][k] - middle);
+      lanes[k % lanes.size()].distance += distance;
+      lanes[k % lanes.size()].length += middle * middle;
+    }
+    kernels::SpreadSums& sum = *sums++ = {};
+    for (std::size_t k = 0; k < 8; ++k) {
+      sum.distance += (lanes[k].distance + lanes[k + 8].distance) +
+                      (lanes[k + 16].distance + lanes[k + 24].distance);
+      sum.length +=
+          (lanes[k].length + lanes[k + 8].length) + (lanes[k + 16].length + lanes[k + 24].length);
+    }
+  }
+}
+
+template <class T>
+constexpr kernels::Table<T> kTable{.copy = copy<T>,
+                                   .scale = scale<T>,
+                                   .weighted_mean = weighted_mean<T>,
+                                   .mean = mean<T>,
+                                   .norm = norm<T>,
+                                   .spread = spread<T>};
 
 constexpr std::align_val_t kAligned{Backend::kAlignment};
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/ranges.h>
+
 #include <cstring>
 
 #include "engine/checkpoint/safetensors_file.hpp"

@@ -60,8 +60,13 @@ TEST_CASE("kernels for a device do what the interpreter does, compiled for the h
     CHECK(difference(execute(seed, hosted_backend()), execute(seed, *cpu_backend("baseline"))) ==
           "");
   }
-  const auto lives = live_all(hosted_backend()), expected = live_all(*cpu_backend("baseline"));
-  for (std::size_t k = 0; k < lives.size(); ++k) check_same(lives[k], expected[k]);
+  const auto expected = live_all(*cpu_backend("baseline"));
+  for (const bool reaches_all : {false, true}) {  // models are read by way of scratch memory or not
+    hosted_kernels().reaches_all = reaches_all;
+    const auto lives = live_all(hosted_backend());
+    for (std::size_t k = 0; k < lives.size(); ++k) check_same(lives[k], expected[k]);
+  }
+  hosted_kernels().reaches_all = false;
   CHECK(hosted_kernels().launches() > 1000);
   // All kernels that a run needs were compiled before it began.
   CHECK(hosted_kernels().kernels() == kernels);

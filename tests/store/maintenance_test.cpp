@@ -1,6 +1,7 @@
 // Faults of a store that are found, and those that are mended.
 #include "store/maintenance.hpp"
 
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 
 #include "store/checkpoint_folder.hpp"

@@ -251,6 +251,19 @@ TEST_CASE("third-party headers stay where they are confined") {
     });
 }
 
+TEST_CASE("what is joined includes the header that fmt has it in since version 11") {
+  const std::string use = "fmt::joi", include = "#include <fmt/ranges.h>";
+  for (const Source& source : sources()) {
+    INFO(source.path);
+    const auto has = [&](const std::string& text) {
+      return std::ranges::any_of(source.lines, [&](const std::string& line) {
+        return line.find(text) != std::string::npos;
+      });
+    };
+    CHECK((has(include) || !has(use + "n(")));
+  }
+}
+
 TEST_CASE("lines, functions and files stay short enough to read") {
   for (const Source& source : sources()) {
     INFO(source.path);
