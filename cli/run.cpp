@@ -15,6 +15,7 @@
 #include "cli/searching.hpp"
 #include "cli/terminal/commands.hpp"
 #include "engine/base/names.hpp"
+#include "reports/claims.hpp"
 #include "reports/compare.hpp"
 #include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
@@ -108,6 +109,10 @@ Exit execute_plan(const Plan& plan, const Session& session, const RunOptions& op
     print_data(to_screen(compare(store, asked), colour_on_standard_output(),
                          fmt::format("acid compare {} --details", quoted_for_shell(plan.name)), {},
                          lines_of_standard_output()));
+  const std::vector<Claim> claims = claims_from(plan.comparison);
+  if (executor.share.others && !claims.empty())
+    print_data("\n" +
+               to_text(judge_claims(store, asked, claims), lines_of_standard_output().prose()));
   return ended.diverged > 0 ? worse(ended.executed.exit, Exit::run_failed) : ended.executed.exit;
 }
 

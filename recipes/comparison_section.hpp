@@ -14,6 +14,14 @@ const FieldTable& comparison_keys();
 /// table. Reports mistakes, such as an outcome that some run does not have.
 nlohmann::json read_comparison(const Node* comparison, const Plan& plan, Checker& checker);
 
+/// Whether every run has an outcome of this name; reports at `place` why not. `what`: "the primary
+/// outcome".
+bool check_outcome(const Place& place, std::string_view what, const std::string& metric,
+                   const Plan& plan, Checker& checker);
+/// A difference in a metric that does not matter, {"value", "relative"}; null after reporting why
+/// it is none.
+nlohmann::json read_margin(const Node& margin, const std::string& metric, Checker& checker);
+
 /// Whether all workers take the same steps, so that the consensus distance is always 0.
 bool always_agrees(const PlannedRun& run);
 

@@ -7,6 +7,7 @@
 
 #include "engine/base/names.hpp"
 #include "engine/methods/method.hpp"
+#include "recipes/claims_section.hpp"
 #include "recipes/comparison_section.hpp"
 #include "recipes/compiler.hpp"
 #include "recipes/methods.hpp"
@@ -48,6 +49,8 @@ void Compiler::compile(const Node& root, Plan& plan) {
   }
   refused_.settle(swept, skips_, plan, out_);
   plan.comparison = read_comparison(root.find("comparison"), plan, checker_);
+  if (nlohmann::json claims = read_claims(root.find("claims"), plan, checker_); !claims.is_null())
+    plan.comparison["claims"] = std::move(claims);
   unused_.warn(out_);
   warn_of_unused_methods(root, plan);
 }
@@ -64,6 +67,7 @@ void Compiler::warn_of_unused_methods(const Node& root, const Plan& plan) {
 void Compiler::check_top(const Node& root) {
   std::vector<std::string> known = names_of(top_keys().fields);
   known.emplace_back("algorithms");
+  known.emplace_back("claims");
   known.insert(known.end(), sections_.begin(), sections_.end());
   for (const Node& child : root.children)
     if (std::find(known.begin(), known.end(), child.key) == known.end())

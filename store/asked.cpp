@@ -134,4 +134,23 @@ std::vector<nlohmann::json> comparisons_before(const Store& store, const std::st
   return all;
 }
 
+std::string first_start_of(const Store& store, const std::vector<std::string>& run_ids) {
+  Statement select(store.impl().connection(),
+                   "SELECT min(a.started) FROM attempts a JOIN runs r ON r.number = a.run"
+                   " WHERE r.id IN (SELECT value FROM json_each(?))");
+  const bool found = select.bind(nlohmann::json(run_ids).dump()).step();
+  return !found || select.is_null(0) ? std::string() : select.text(0);
+}
+
+std::vector<StoredPlan> plans_before(const Store& store, const std::string& time) {
+  Statement select(store.impl().connection(),
+                   "SELECT created, comparison, id FROM experiments"
+                   " WHERE comparison ->> 'claims' IS NOT NULL AND (?1 = '' OR created <= ?1)"
+                   " ORDER BY number");
+  std::vector<StoredPlan> plans;
+  for (select.bind(time); select.step();)
+    plans.push_back({select.text(0), stored_object(select, 1, "experiment " + select.text(2))});
+  return plans;
+}
+
 }  // namespace acid

@@ -1,0 +1,344 @@
+#include "reports/claims.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "engine/base/digest.hpp"
+#include "engine/base/error.hpp"
+#include "reports/compare.hpp"
+#include "reports/compare_formats.hpp"
+#include "reports/equal_places.hpp"
+#include "reports/known_metrics.hpp"
+#include "reports/numbers.hpp"
+#include "reports/power.hpp"
+#include "reports/settings.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 4> kKindNames{"better", "equivalent", "ratio", "crossover"};
+
+/// One test at one point: the advantage of every seed beyond what is claimed, above 0 where the
+/// claim is true.
+struct Tested {
+  std::string at;
+  std::vector<std::vector<double>> advantages;  // one list, or one for each side of a range
+  Estimate estimate;
+  std::string missing;  // why there is nothing to test; empty: there is
+};
+
+/// The group with this label at a point, with the seeds of the claim alone.
+std::optional<ComparedGroup> group_at(const Comparison& comparison, const ComparedPoint& point,
+                                      const std::string& label,
+                                      const std::vector<std::uint64_t>& seeds) {
+  for (const std::size_t g : point.groups) {
+    if (comparison.groups[g].label != label) continue;
+    ComparedGroup group = comparison.groups[g];
+    const auto is_other = [&](std::uint64_t seed) {
+      return !std::ranges::binary_search(seeds, seed);
+    };
+    std::erase_if(group.runs, [&](const RunSummary& run) { return is_other(run.seed); });
+    std::erase_if(group.diverged, is_other);
+    return group;
+  }
+  return std::nullopt;
+}
+
+bool has_values(const ComparedPoint& point,
+                const std::vector<std::pair<std::string, json>>& where) {
+  return std::ranges::all_of(where, [&](const auto& wanted) {
+    return std::ranges::find(point.settings, wanted) != point.settings.end();
+  });
+}
+
+/// The name under which the metric is read at the point; nothing if it is not.
+std::optional<std::string> metric_at(const Comparison& comparison, const Claim& claim,
+                                     std::size_t point) {
+  if (!claim.equal) return claim.metric;
+  for (const EqualPlace& place : comparison.equal)
+    if (place.point == point && place.axis == *claim.equal) {
+      if (place.at_end) return claim.metric;
+      if (place.place > 0) return metric_at_equal(claim.metric, *claim.equal);
+    }
+  return std::nullopt;
+}
+
+/// The advantage of `a` over `b` beyond a margin, by seed; a run that diverged is infinitely worse.
+std::vector<double> advantages_of(const PairedValues& pairs, int direction, const Margin& margin) {
+  std::vector<double> list;
+  for (std::size_t k = 0; k < pairs.a.size(); ++k) {
+    const double a = pairs.a[k], b = pairs.b[k];
+    double difference = a == b ? 0 : direction * (a - b);
+    if (std::abs(difference) <= pairs.floors[k]) difference = 0;
+    list.push_back(difference - (std::isinf(b) ? 0 : margin.of(b)));
+  }
+  return list;
+}
+
+Estimate estimate_of_differences(const PairedValues& pairs) {
+  return paired_difference(pairs.a, pairs.b).difference;
+}
+
+/// What is tested of two groups at a point, which have values there.
+Tested tested_of(const Claim& claim, Claim::Kind kind, const PairedValues& pairs, int direction) {
+  Tested tested;
+  if (kind == Claim::Kind::ratio) {
+    std::vector<double> above, below;
+    for (std::size_t k = 0; k < pairs.a.size(); ++k) {
+      const double ratio = std::log(pairs.a[k]) - std::log(pairs.b[k]);
+      above.push_back(ratio - std::log(claim.low));
+      below.push_back(std::log(claim.high) - ratio);
+    }
+    tested.advantages = {above, below};
+    if (const auto ratio = paired_ratio(pairs.a, pairs.b))
+      tested.estimate = {ratio->n, ratio->mean, {}, {}, ratio->ci_low, ratio->ci_high};
+    else
+      tested.missing = "a value is not above 0, so that there is no ratio";
+    return tested;
+  }
+  tested.estimate = estimate_of_differences(pairs);
+  if (kind == Claim::Kind::better) {
+    tested.advantages = {advantages_of(pairs, direction, claim.margin)};
+  } else {
+    std::vector<double> above, below;
+    for (std::size_t k = 0; k < pairs.a.size(); ++k) {
+      const double difference = pairs.a[k] == pairs.b[k] ? 0 : pairs.a[k] - pairs.b[k];
+      const double margin = claim.margin.of(pairs.b[k]);
+      above.push_back(margin + difference);
+      below.push_back(margin - difference);
+    }
+    tested.advantages = {above, below};
+  }
+  if (pairs.hidden > 0 && std::abs(tested.estimate.mean) <= pairs.hidden &&
+      kind == Claim::Kind::better)
+    tested.missing = fmt::format(
+        "the difference is no larger than what lines between samples may be wrong by, {}: a finer "
+        "cadence in [evaluation] would tell",
+        format_number(pairs.hidden, 3));
+  return tested;
+}
+
+Tested test_point(const Comparison& comparison, const Claim& claim, std::size_t p, bool turned) {
+  const ComparedPoint& point = comparison.points[p];
+  const std::string& first = turned ? claim.than : claim.algorithm;
+  const std::string& second = turned ? claim.algorithm : claim.than;
+  const auto kind = claim.kind == Claim::Kind::crossover ? Claim::Kind::better : claim.kind;
+  Tested tested;
+  const auto a = group_at(comparison, point, first, claim.seeds),
+             b = group_at(comparison, point, second, claim.seeds);
+  const auto metric = metric_at(comparison, claim, p);
+  if (!a || !b) {
+    tested.missing = fmt::format("no run of {} has ended", a ? second : first);
+  } else if (!metric) {
+    tested.missing =
+        fmt::format("{} is not read at equal {}", claim.metric, equal_words(*claim.equal));
+  } else {
+    const PairedValues pairs = paired_by_seed(*a, *b, *metric);
+    if (pairs.a.size() < claim.seeds.size())
+      tested.missing =
+          fmt::format("{} of {} seeds have a value of both", pairs.a.size(), claim.seeds.size());
+    else if (pairs.a.size() < 2)
+      tested.missing = "one seed cannot tell a difference from chance";
+    else
+      tested = tested_of(claim, kind, pairs, better_direction(claim.metric));
+  }
+  tested.at = settings_title(point.settings);
+  return tested;
+}
+
+/// All tests of a claim that have to agree.
+std::vector<Tested> tests_of(const Comparison& comparison, const Claim& claim) {
+  std::vector<Tested> tests;
+  for (std::size_t p = 0; p < comparison.points.size(); ++p) {
+    const ComparedPoint& point = comparison.points[p];
+    if (!has_values(point, claim.where)) continue;
+    if (claim.kind != Claim::Kind::crossover) {
+      tests.push_back(test_point(comparison, claim, p, false));
+      continue;
+    }
+    const auto is_at = [&](const json& value) {
+      return std::ranges::find(point.settings, std::pair(claim.key, value)) != point.settings.end();
+    };
+    if (is_at(claim.first)) tests.push_back(test_point(comparison, claim, p, false));
+    if (is_at(claim.second)) tests.push_back(test_point(comparison, claim, p, true));
+  }
+  return tests;
+}
+
+/// The mean and spread of the advantage that decides: that of the largest p.
+void add_needs(JudgedClaim& judged, const std::vector<double>& advantage, std::size_t claims) {
+  const Estimate e = estimate(advantage);
+  judged.why = fmt::format("{} seeds do not show it, nor the contrary", e.n);
+  if (!e.sd || !std::isfinite(e.mean) || !(*e.sd > 0) || e.mean == 0) return;
+  const double effect = std::abs(e.mean) / *e.sd;
+  for (int seeds = e.n + 1; seeds <= kMostPlannedSeeds; seeds += 1 + seeds / 50)
+    if (power_of_claim(seeds, effect, judged.claim.level, claims) >= kPower) {
+      judged.seeds_to_show = seeds;
+      judged.why += fmt::format("; if it is what was seen, {} seeds show {} with 80 % power", seeds,
+                                e.mean > 0 ? "it" : "that it is not so");
+      return;
+    }
+}
+
+void test(JudgedClaim& judged, const std::vector<Tested>& tests, std::size_t claims) {
+  if (tests.empty()) {
+    judged.why = "no point of the sweep has its settings";
+    return;
+  }
+  double largest = -1, least = 2;
+  const std::vector<double>* decides = nullptr;
+  std::size_t counters = 0;
+  for (const Tested& one : tests) {
+    if (!one.missing.empty()) {
+      judged.why = one.at.empty() ? one.missing : one.at + ": " + one.missing;
+      judged.at = one.at;
+      return;
+    }
+    for (const std::vector<double>& advantage : one.advantages) {
+      std::vector<double> turned;
+      for (const double value : advantage) turned.push_back(-value);
+      const auto p = above_p(advantage), counter = above_p(turned);
+      if (!p || !counter) {
+        judged.why = "a value is not a number";
+        return;
+      }
+      ++counters;
+      least = std::min(least, *counter);
+      if (*p <= largest) continue;
+      largest = *p;
+      judged.estimate = one.estimate;
+      judged.at = one.at;
+      decides = &advantage;
+    }
+  }
+  judged.p = largest;
+  judged.counter_p = std::min(1.0, least * static_cast<double>(counters));
+  add_needs(judged, *decides, claims);
+}
+
+void adjust(std::vector<JudgedClaim>& claims, std::optional<double> JudgedClaim::*from,
+            std::optional<double> JudgedClaim::*to) {
+  std::vector<double> p;
+  for (const JudgedClaim& one : claims) p.push_back((one.*from).value_or(1));
+  const std::vector<double> adjusted = holm(p);
+  for (std::size_t k = 0; k < claims.size(); ++k)
+    if (claims[k].*from) claims[k].*to = adjusted[k];
+}
+
+std::string margin_text(const Claim& claim) {
+  return claim.margin.relative ? claim.margin.words()
+                               : format_metric_value(claim.metric, claim.margin.value);
+}
+
+}  // namespace
+
+std::string_view name_of(Claim::Kind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
+
+std::string_view name_of(ClaimVerdict verdict) {
+  constexpr std::array<std::string_view, 3> kNames{"holds", "does not hold", "cannot be told"};
+  return kNames[static_cast<std::size_t>(verdict)];
+}
+
+std::string Claim::words() const {
+  const std::string place =
+      metric + (equal ? fmt::format(" at equal {}", equal_words(*equal)) : std::string());
+  std::string said;
+  switch (kind) {
+    case Kind::better:
+      said = fmt::format("{} is better than {} in {}", algorithm, than, place);
+      if (margin.value > 0) said += fmt::format(" by {} at least", margin_text(*this));
+      break;
+    case Kind::equivalent:
+      said = fmt::format("{} and {} differ by less than {} in {}", algorithm, than,
+                         margin_text(*this), place);
+      break;
+    case Kind::ratio:
+      said = fmt::format("{} of {} is {} to {} times that of {}", place, algorithm,
+                         format_number(low, 4), format_number(high, 4), than);
+      break;
+    case Kind::crossover:
+      said = fmt::format("in {}, {} is better than {} at {} = {} and worse at {}", place, algorithm,
+                         than, key, value_text(first), value_text(second));
+      break;
+  }
+  return where.empty() ? said : fmt::format("{}, where {}", said, settings_title(where));
+}
+
+std::vector<Claim> claims_from(const json& comparison) {
+  std::vector<Claim> claims;
+  if (!comparison.is_object() || !comparison.contains("claims")) return claims;
+  try {
+    for (const json& one : comparison.at("claims")) {
+      Claim claim;
+      claim.name = one.at("name");
+      const auto kind = std::ranges::find(kKindNames, one.at("kind").get<std::string>());
+      if (kind == kKindNames.end()) throw std::invalid_argument("a kind");
+      claim.kind = static_cast<Claim::Kind>(kind - kKindNames.begin());
+      claim.algorithm = one.at("algorithm");
+      claim.than = one.at("than");
+      claim.metric = one.at("metric");
+      const std::string at = one.at("at");
+      for (const PositionAxis axis :
+           {PositionAxis::gradients, PositionAxis::seconds, PositionAxis::bytes})
+        if (at == name_of(axis)) claim.equal = axis;
+      if (const json margin =
+              one.value(claim.kind == Claim::Kind::better ? "by" : "margin", json());
+          margin.is_object())
+        claim.margin = {margin.at("value"), margin.at("relative")};
+      if (claim.kind == Claim::Kind::ratio) {
+        claim.low = one.at("bounds").at(0);
+        claim.high = one.at("bounds").at(1);
+      }
+      if (claim.kind == Claim::Kind::crossover) {
+        claim.key = one.at("key");
+        claim.first = one.at("between").at(0);
+        claim.second = one.at("between").at(1);
+      }
+      for (const auto& [key, value] : one.at("where").items()) claim.where.emplace_back(key, value);
+      claim.level = one.at("level");
+      claim.seeds = one.at("seeds").get<std::vector<std::uint64_t>>();
+      claim.digest = sha256_hex(one.dump());
+      claims.push_back(std::move(claim));
+    }
+  } catch (const std::exception&) {
+    throw StoreError(
+        "what an experiment's [[claims]] say is not as acid wrote it: somebody altered the "
+        "database, or another version wrote it; 'acid run RECIPE' stores it again");
+  }
+  return claims;
+}
+
+double power_of_claim(int seeds, double effect, double level, std::size_t claims) {
+  return one_sided_power_of(seeds, effect, level / static_cast<double>(claims));
+}
+
+std::vector<JudgedClaim> judge_claims(const Comparison& comparison,
+                                      const std::vector<Claim>& claims) {
+  std::vector<JudgedClaim> judged;
+  for (const Claim& claim : claims) {
+    judged.push_back({.claim = claim});
+    test(judged.back(), tests_of(comparison, claim), claims.size());
+  }
+  adjust(judged, &JudgedClaim::p, &JudgedClaim::p_holm);
+  adjust(judged, &JudgedClaim::counter_p, &JudgedClaim::counter_p_holm);
+  for (JudgedClaim& one : judged) {
+    if (!one.p_holm) continue;
+    if (*one.p_holm <= one.claim.level)
+      one.verdict = ClaimVerdict::holds;
+    else if (*one.counter_p_holm <= one.claim.level)
+      one.verdict = ClaimVerdict::does_not_hold;
+    if (one.verdict == ClaimVerdict::cannot_be_told) continue;
+    one.why.clear();
+    one.seeds_to_show.reset();
+  }
+  return judged;
+}
+
+}  // namespace acid

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/comparison.hpp"
+
+namespace acid {
+
+/// What a recipe claims of its runs before they are executed ([[claims]]).
+struct Claim {
+  enum class Kind { better, equivalent, ratio, crossover };
+  std::string name;
+  Kind kind = Kind::better;
+  std::string algorithm, than;        // labels
+  std::string metric;                 // an outcome or a total of a run
+  std::optional<PositionAxis> equal;  // read where all runs have come equally far; else at the end
+  Margin margin;                      // better: by at least, may be 0; equivalent
+  double low = 0, high = 0;           // ratio
+  std::string key;                    // crossover: better at `first`, worse at `second`
+  nlohmann::json first, second;
+  std::vector<std::pair<std::string, nlohmann::json>> where;  // values of swept keys
+  double level = 0.05;
+  std::vector<std::uint64_t> seeds;  // that decide; ascending
+  std::string digest;                // SHA-256 of all this: an altered claim has another one
+
+  /// "A²CiD² is better than AD-PSGD in evaluation loss at equal gradients by 0.01 at least".
+  std::string words() const;
+};
+std::string_view name_of(Claim::Kind kind);
+
+/// The claims in ExperimentRecord::comparison. StoreError if acid did not write them like that.
+std::vector<Claim> claims_from(const nlohmann::json& comparison);
+
+enum class ClaimVerdict { holds, does_not_hold, cannot_be_told };
+std::string_view name_of(ClaimVerdict verdict);
+
+/// A claim, and what the runs say of it. All claims of a recipe are one family: p and counter_p are
+/// adjusted by Holm, each over the family.
+struct JudgedClaim {
+  Claim claim;
+  ClaimVerdict verdict = ClaimVerdict::cannot_be_told;
+  /// Of the point that decides: the first minus the other, in the metric's unit; of a ratio the
+  /// geometric mean. The interval is Student's t at 95 %, without correction.
+  Estimate estimate;
+  std::string at;  // the settings of that point; empty: the recipe has one
+  /// That the claim is not true: the largest over its points of exact one-sided tests, paired by
+  /// seed, so that a claim over several points holds only if it holds at each. counter_p: that it
+  /// is true, by the smallest over its points, times their number.
+  std::optional<double> p, counter_p;
+  std::optional<double> p_holm, counter_p_holm;
+  std::string why;  // it cannot be told, and what would be needed; empty: it can
+  std::optional<int> seeds_to_show;
+  /// Stored before the first of its runs began; absent: not known (judge_claims() does not).
+  std::optional<bool> registered;
+};
+
+/// Judges claims by a comparison of the runs, of which the claims' metrics were read.
+std::vector<JudgedClaim> judge_claims(const Comparison& comparison,
+                                      const std::vector<Claim>& claims);
+
+/// The same of runs of a store, which also knows whether the claims were written before the runs.
+/// UsageError without a run.
+std::vector<JudgedClaim> judge_claims(const Store& store, const AskedRuns& runs,
+                                      const std::vector<Claim>& claims);
+
+/// The chance that a claim holds with so many seeds, if the mean of what it tests (the advantage
+/// beyond the margin) is `effect` of its standard deviations.
+double power_of_claim(int seeds, double effect, double level, std::size_t claims);
+/// What `acid plan` says of claims: what each has to show, with how many seeds, and what they can
+/// show. Lines of at most `columns`.
+std::string planned_words(const std::vector<Claim>& claims, int columns);
+nlohmann::json planned_json(const std::vector<Claim>& claims);
+
+std::string to_text(const std::vector<JudgedClaim>& claims, int columns);
+nlohmann::json to_json(const std::vector<JudgedClaim>& claims);
+
+}  // namespace acid
