@@ -28,7 +28,7 @@ constexpr const char* kSelectRuns = R"sql(
          CASE WHEN budget_gradients = 0 THEN
            (SELECT json_extract(settings, '$.budget.normalised_time')
             FROM runs WHERE runs.id = run_list.id)
-         END, role, tags
+         END, role, tags, tagged
   FROM run_list
   WHERE {}
   ORDER BY max(coalesce(started, ''), created) DESC,
@@ -67,6 +67,9 @@ RunSummary summary_of_row(const Statement& row, const std::unordered_set<std::st
   run.budget_time = row.optional_real(21);
   run.is_search = row.text(22) == "search";
   run.tags = words_of(row.text(23));
+  run.tagged = words_of(row.text(24));
+  std::ranges::sort(run.tagged);
+  run.tagged.erase(std::ranges::unique(run.tagged).begin(), run.tagged.end());
   if (run.state != RunState::planned)
     run.progress = {row.integer(17, 0, kMostGradients, whose), row.real(18), row.real(19),
                     row.integer(20, 0, kMostBytes, whose)};

@@ -26,6 +26,7 @@ struct RunSummary {
   std::optional<double> budget_time;  // normalised; only for a run without a budget of gradients
   Position progress;                  // of the newest attempt
   std::vector<std::string> tags;      // its own, by name
+  std::vector<std::string> tagged;    // these and those of all experiments that ask for it
   std::map<std::string, double> metrics;  // whole-run series: last value
 };
 

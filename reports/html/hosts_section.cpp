@@ -30,9 +30,7 @@ std::string hosts_table(const std::vector<HostWork>& hosts) {
     cells.push_back(row.seconds > 0 ? number_text(format_number(rate, 3), rate) : Markup{"–"});
     cells.push_back(text(std::to_string(row.lost)));
     cells.push_back(text(std::to_string(row.taken_over)));
-    std::string time = row.last_sign.substr(0, 19);
-    std::ranges::replace(time, 'T', ' ');
-    cells.push_back(text(time));
+    cells.push_back(text(shown_time(row.last_sign)));
     table.rows.push_back(std::move(cells));
   }
   return table.html();

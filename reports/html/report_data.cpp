@@ -13,6 +13,7 @@
 #include "reports/html/run_curves.hpp"
 #include "reports/parallel_reader.hpp"
 #include "reports/point_readings.hpp"
+#include "reports/tags.hpp"
 #include "settings/drivers.hpp"
 #include "store/measurements.hpp"
 
@@ -228,6 +229,7 @@ ReportData read_report(const Store& store, const AskedRuns& asked, const ReportO
   data.comparison =
       compare_runs(compared, compare, selections, comparison_plans_of(store, summaries),
                    reads_equal_places(store, compare));
+  data.comparison.tagged = tagged_among(store, summaries);
   data.experiment = experiment_of(store, summaries.front());
   for (const ComparedGroup& group : data.comparison.groups)
     gather_group(data, group, ends.at(group.runs_group), runs);
