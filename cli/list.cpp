@@ -297,7 +297,7 @@ Exit list(const Session& session, const ListOptions& options) {
     print_data(folded_text(store, runs));
     return Exit::ok;
   }
-  const Table table = run_table(runs);
+  const Table table = run_table(store, runs);
   print_data(options.format.csv        ? to_csv(table)
              : options.format.markdown ? to_markdown(table)
                                        : to_text(table, lines_of_standard_output()));

@@ -6,6 +6,7 @@
 #include "store/filter.hpp"
 #include "store/impl.hpp"
 #include "store/queries.hpp"
+#include "store/tags.hpp"
 
 namespace acid {
 namespace {
@@ -142,11 +143,14 @@ AskedRuns runs_where(const Store& store, AskedRuns runs,
   const Transaction one_view(connection, Transaction::Kind::read);
   const auto wanted = ids_where(connection, conditions, dead_runs(connection), json_text(runs.ids));
   std::erase_if(runs.ids, [&](const std::string& id) { return !wanted.contains(id); });
-  if (runs.ids.empty())
+  if (runs.ids.empty()) {
+    std::vector<std::string> words;
+    for (const std::string& condition : conditions) words.push_back(words_of_condition(condition));
     throw UsageError(fmt::format(
         "no run has {}: 'acid compare --only-changed' lists the settings that differ and their "
         "values, and 'acid list' the columns",
-        fmt::join(conditions, " and ")));
+        fmt::join(words, " and ")));
+  }
   return runs;
 }
 

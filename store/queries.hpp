@@ -207,6 +207,10 @@ std::vector<RunSummary> runs_as_asked(const Store& store, const AskedRuns& asked
 /// again and now compiles to other runs.
 ExperimentRecord experiment_of(const Store& store, const RunSummary& run);
 
+/// The runs that the searches of these experiments tried.
+std::vector<std::string> runs_of_searches(const Store& store,
+                                          const std::vector<std::string>& experiments);
+
 /// ExperimentRecord::comparison of the earlier experiments that share runs with this one, if some
 /// of these runs had ended when this one was first asked for. Newest first, each once.
 std::vector<nlohmann::json> comparisons_before(const Store& store, const std::string& experiment);

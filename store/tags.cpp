@@ -13,6 +13,8 @@ using sqlite::Connection;
 using sqlite::Statement;
 using sqlite::Transaction;
 
+constexpr std::string_view kBeforeTag = "tagged GLOB '* ", kAfterTag = " *'";
+
 void change(const Connection& connection, const std::string& kind, const std::string& id,
             const TagChange& wanted, TagsChanged& done) {
   const std::string now = utc_now();
@@ -84,7 +86,13 @@ void require_tag(const std::string& tag) {
 
 std::string has_tag(const std::string& tag) {
   require_tag(tag);
-  return fmt::format("tagged GLOB '* {} *'", tag);
+  return fmt::format("{}{}{}", kBeforeTag, tag, kAfterTag);
+}
+
+std::string words_of_condition(const std::string& condition) {
+  if (!condition.starts_with(kBeforeTag) || !condition.ends_with(kAfterTag)) return condition;
+  const std::size_t edges = kBeforeTag.size() + kAfterTag.size();
+  return fmt::format("the tag '{}'", condition.substr(kBeforeTag.size(), condition.size() - edges));
 }
 
 std::vector<std::string> words_of(const std::string& text) {

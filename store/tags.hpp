@@ -14,6 +14,8 @@ void require_tag(const std::string& tag);
 /// The condition on runs (store/condition.hpp) that they have this tag, themselves or through an
 /// experiment. UsageError as above.
 std::string has_tag(const std::string& tag);
+/// A condition for a message: "the tag 'final'" for has_tag("final"), any other as it is.
+std::string words_of_condition(const std::string& condition);
 
 /// What is to be done to the tags and notes of some runs and experiments.
 struct TagChange {

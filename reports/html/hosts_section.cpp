@@ -59,7 +59,7 @@ std::string hosts_section(const ReportData& data) {
   return "<section id=\"hosts\">\n<h2>Hosts</h2>\n" + hosts_table(data.hosts.hosts) +
          note(
              "Gradients per second are those of each run while it was executed there, in the "
-             "mean.") +
+             "mean. Runs that a search tried are counted, too.") +
          lost_table(data.hosts.lost) + "</section>\n";
 }
 
