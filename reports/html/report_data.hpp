@@ -8,10 +8,10 @@
 #include "engine/recorder/metrics.hpp"
 #include "reports/comparison.hpp"
 #include "reports/curves.hpp"
+#include "reports/hosts.hpp"
 #include "reports/html.hpp"
 #include "reports/html/network_charts.hpp"
 #include "reports/html/page_budget.hpp"
-#include "reports/hosts.hpp"
 #include "reports/predicted.hpp"
 
 namespace acid {
@@ -66,7 +66,7 @@ struct ReportData {
   /// [group][worker]: spans of the group's first finished run that was never resumed, as kept.
   std::vector<std::vector<std::vector<Span>>> spans;
   PredictionScores predictions;
-  HostsAtWork hosts;
+  HostsAtWork hosts;  // of these runs and of those that their searches tried
   bool live = false;
 };
 
