@@ -66,6 +66,21 @@ std::size_t room_to_spread(const WorkerSettings& settings, std::size_t workers) 
   return workers * kPart * std::clamp<std::size_t>(kMost / workers / kPart, 1, parts);
 }
 
+// Mixes as much of n workers as `room` holds, and takes the distance of that, until all is done.
+template <class Read>
+MeanModel spread_on_device(std::size_t n, const WorkerSettings& settings, Arena<float>& room,
+                           const Read& read) {
+  const std::size_t part = kernels::kSpreadPart, most = room.size() / n / part * part;
+  const auto mixed = [&](std::size_t first, std::size_t size, std::span<const float*> rows) {
+    for (std::size_t i = 0; i < n; ++i) {
+      float* const row = room.data() + i * most;
+      read(i, first, std::span(row, size));
+      rows[i] = row;
+    }
+  };
+  return spread_of_rows(n, settings.dimension, most, *settings.backend, mixed);
+}
+
 std::vector<float> copy_of(std::span<const float> values) { return {values.begin(), values.end()}; }
 
 // As in MeanModel::buffers.
@@ -214,15 +229,10 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInFlight> in_fligh
   const std::size_t n = members.size(), d = settings_.dimension, block = block_size(n);
   const PendingExchanges pending(in_flight, t, n);
   if (spread_.size() > 0 && !look.mean && !look.fingerprints && !look.workers) {
-    const std::size_t most = spread_.size() / workers_.size();
-    const auto mixed = [&](std::size_t first, std::size_t size, std::span<const float*> rows) {
-      for (std::size_t i = 0; i < n; ++i) {
-        float* const row = spread_.data() + i * most;
-        member(i).read_at(t, first, std::span(row, size), pending.of(i));
-        rows[i] = row;
-      }
+    const auto read = [&](std::size_t i, std::size_t first, std::span<float> out) {
+      member(i).read_at(t, first, out, pending.of(i));
     };
-    MeanModel mean = spread_of_rows(n, d, most, *settings_.backend, mixed);
+    MeanModel mean = spread_on_device(n, settings_, spread_, read);
     if (n < workers_.size()) mean.name_members(members);
     if (std::isfinite(mean.consensus_distance)) return mean;
   }
