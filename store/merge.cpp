@@ -26,10 +26,9 @@ void refuse_while_written(const Store& store) {
   for (const OpenAttempt& attempt : open_attempts(store.impl().connection()))
     if (attempt.goes_on)
       throw StoreError(fmt::format(
-          "process {} on host {} executes run {} of the store {} since {}: nothing was merged. "
-          "Wait for it, or stop it with 'kill {}' there, and try again",
+          "process {} on host {} executes run {} of the store {} since {}: nothing was merged; {}",
           attempt.lease.pid, attempt.lease.host, attempt.run, store.folder(), attempt.started,
-          attempt.lease.pid));
+          how_to_end(attempt)));
   const auto runs = runs_at_work(store.folder());
   if (!runs.empty())
     throw StoreError(fmt::format(

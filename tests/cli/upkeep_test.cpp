@@ -1,8 +1,10 @@
 // `acid doctor --store` and `acid gc`: their messages about a store, and the state in which they
 // leave it.
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <vector>
 
 #include "tests/cli/stored_run.hpp"
 
@@ -172,4 +174,36 @@ TEST_CASE("tag says that notes were removed, and list keeps the experiments that
   const auto again = bench.done({"tag", "other", "--note", ""});
   CHECK_THAT(again.err, ContainsSubstring("there was no note to remove"));
   CHECK(again.out == "experiment " + acid::test::make_experiment("other").id + ": final paper\n");
+}
+
+TEST_CASE("a merge that is refused leaves no new store, and one that is not makes it") {
+  StoredRun bench;
+  const auto files = [&] {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(bench.path()))
+      if (const std::string name = entry.path().filename(); !name.starts_with(".output-"))
+        names.push_back(name);
+    std::ranges::sort(names);
+    return names;
+  };
+  const auto before = files();
+  // This process executes the run.
+  const std::int64_t number =
+      bench.store.begin_attempt(bench.id, acid::Lease::of_this_process(), {}, {}, {});
+  check_refused(bench.call({"merge", "acid-store", "--store", "new"}),
+                {"executes run", "nothing was merged"}, 3);
+  check_refused(bench.call({"merge", "acid-store", "--store", "far/away/"}), {"executes run"}, 3);
+  CHECK(files() == before);
+  acid::AttemptResult result;
+  result.state = RunState::interrupted;
+  bench.store.end_attempt(number, result);
+  fs::create_directories(bench.path("kept"));
+  for (const char* store : {"new", "far/away/", "kept"}) {
+    CHECK_THAT(bench.done({"merge", "acid-store", "--store", store}).out,
+               ContainsSubstring("1 run that this store did not have"));
+    CHECK(bench.told({"list", "--store", store})["runs"].size() == 1);
+  }
+  CHECK_THAT(bench.done({"merge", "acid-store", "--store", "new"}).out,
+             ContainsSubstring("1 unchanged"));
+  CHECK(files().size() == before.size() + 3);
 }
