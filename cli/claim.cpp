@@ -11,6 +11,7 @@
 #include "cli/terminal/commands.hpp"
 #include "engine/base/names.hpp"
 #include "reports/claims.hpp"
+#include "reports/compare.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -87,7 +88,8 @@ Exit claim(const Session& session, const ClaimOptions& options) {
   std::string text;
   bool all_hold = true;
   for (const Claimed& one : all) {
-    const std::vector<JudgedClaim> judged = judge_claims(store, one.runs, one.claims);
+    const std::vector<JudgedClaim> judged =
+        judge_claims(store, compare(store, one.runs), one.runs.ids, one.claims);
     all_hold &= std::ranges::all_of(
         judged, [](const JudgedClaim& claim) { return claim.verdict == ClaimVerdict::holds; });
     for (nlohmann::json& row : to_json(judged)) {

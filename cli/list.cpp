@@ -18,8 +18,10 @@
 #include "reports/comparison_plan.hpp"
 #include "reports/grouping.hpp"
 #include "reports/heading.hpp"
+#include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
 #include "reports/run_names.hpp"
+#include "reports/tags.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -28,7 +30,7 @@ namespace {
 struct ListOptions {
   std::vector<std::string> names;
   std::string state, algorithm;
-  std::vector<std::string> where;
+  std::vector<std::string> where, tags;  // the tags are among the conditions, too
   bool experiments = false;
   bool runs = false, fold = false;  // a row for each run; or never so many
   Format format;
@@ -128,7 +130,8 @@ std::vector<std::string> row_of(const ListedExperiment& experiment) {
               : fmt::format("{}", fmt::join(experiment.summary.overrides, " "))};
 }
 
-Exit list_all_experiments(const Session& session, const Format& format) {
+Exit list_all_experiments(const Session& session, const ListOptions& options) {
+  const Format& format = options.format;
   const Store store(session.store_folder, Store::Access::read);
   Table table{{{"experiment"},
                {"id"},
@@ -141,7 +144,11 @@ Exit list_all_experiments(const Session& session, const Format& format) {
                {"--set"}},
               {}};
   nlohmann::json listed = nlohmann::json::array();
-  const std::vector<ExperimentSummary> experiments = list_experiments(store);
+  std::vector<ExperimentSummary> experiments = list_experiments(store);
+  for (const std::string& tag : options.tags)
+    std::erase_if(experiments, [&](const ExperimentSummary& each) {
+      return std::ranges::find(each.tags, tag) == each.tags.end();
+    });
   const bool tagged = std::ranges::any_of(
       experiments, [](const ExperimentSummary& each) { return !each.tags.empty(); });
   if (tagged) table.columns.push_back({"tags"});
@@ -155,12 +162,14 @@ Exit list_all_experiments(const Session& session, const Format& format) {
       table.rows.back().push_back(fmt::format("{}", fmt::join(summary.tags, " ")));
   }
   constexpr int kWidest = 60;
-  if (format.json)
+  if (format.json) {
     print_json({{"schema_version", kJsonSchemaVersion}, {"experiments", listed}});
-  else
-    print_data(format.csv        ? to_csv(table)
-               : format.markdown ? to_markdown(table)
-                                 : to_text(table, lines_of_standard_output(), kWidest));
+    return Exit::ok;
+  }
+  print_data(format.csv        ? to_csv(table)
+             : format.markdown ? to_markdown(table)
+                               : to_text(table, lines_of_standard_output(), kWidest));
+  if (experiments.empty()) say("no experiments match");
   return Exit::ok;
 }
 
@@ -270,7 +279,7 @@ bool folds(const ListOptions& options, std::size_t runs) {
 }
 
 Exit list(const Session& session, const ListOptions& options) {
-  if (options.experiments) return list_all_experiments(session, options.format);
+  if (options.experiments) return list_all_experiments(session, options);
   RunFilter filter;
   if (!options.state.empty()) filter.state = state_from_name(options.state);
   filter.algorithm = options.algorithm;
@@ -288,7 +297,7 @@ Exit list(const Session& session, const ListOptions& options) {
     print_data(folded_text(store, runs));
     return Exit::ok;
   }
-  const Table table = run_table(runs);
+  const Table table = run_table(store, runs);
   print_data(options.format.csv        ? to_csv(table)
              : options.format.markdown ? to_markdown(table)
                                        : to_text(table, lines_of_standard_output()));
@@ -317,10 +326,9 @@ void add_list_command(CLI::App& app, Session& session) {
   CLI::Option* const experiments =
       command->add_flag("--experiments", options->experiments,
                         "Instead: experiments, newest first, with what each sweeps and how far its "
-                        "runs are");
+                        "runs are; --tag then keeps those that have the tag themselves");
   experiments->excludes(names);
-  for (const char* other : {"--state", "--algorithm", "--where", "--tag"})
-    experiments->excludes(other);
+  for (const char* other : {"--state", "--algorithm", "--where"}) experiments->excludes(other);
   CLI::Option* const each = command->add_flag(
       "--runs", options->runs,
       "A row for every run, as is done where there is no terminal; there, more runs than lines are "
@@ -329,7 +337,9 @@ void add_list_command(CLI::App& app, Session& session) {
       ->excludes(each);
   add_table_options(*command, options->format);
   add_store_option(*command, session);
-  command->callback([&session, options] {
+  command->callback([&session, options, command] {
+    if (command->count("--tag") > 0)
+      options->tags = command->get_option("--tag")->as<std::vector<std::string>>();
     session.action = [&session, options] { return list(session, *options); };
   });
 }

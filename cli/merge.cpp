@@ -1,8 +1,10 @@
 #include "store/merge.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -15,6 +17,7 @@
 namespace acid {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 
 struct MergeOptions {
@@ -46,8 +49,8 @@ json to_json(const MergeReport& report, const std::string& store, const std::str
 
 std::string summary_text(const MergeReport& report, const std::string& contents) {
   return fmt::format(
-      "merged    {} that were not here, {} that had not come as far here, {} known\n"
-      "          {} that were not here, {} in a newer definition\n"
+      "merged    {} that this store did not have, {} that another had more of, {} unchanged\n"
+      "          {} that this store did not have, {} with a newer definition\n"
       "          {} of {} copied\n"
       "contents  {}\n",
       counted(report.runs_added, "run"), report.runs_completed, report.runs_known,
@@ -55,21 +58,67 @@ std::string summary_text(const MergeReport& report, const std::string& contents)
       counted(report.files, "file"), format_bytes(static_cast<double>(report.bytes)), contents);
 }
 
+/// The folder of a target. One that does not exist gets its name when everything has come: a merge
+/// that is refused leaves nothing behind, and no other process uses the store meanwhile.
+class TargetFolder {
+ public:
+  explicit TargetFolder(const std::string& folder) : name_(fs::absolute(folder)), made_(folder) {
+    name_ = name_.lexically_normal();
+    if (!name_.has_filename()) name_ = name_.parent_path();
+    std::error_code ignored;
+    if (fs::exists(fs::symlink_status(name_, ignored))) return;
+    made_ = fmt::format("{}.merging-{}", name_.string(), getpid());
+    for (fs::path parent = name_.parent_path(); !fs::exists(parent, ignored);
+         parent = parent.parent_path())
+      parents_.push_back(parent);
+    is_new_ = true;
+  }
+  ~TargetFolder() {
+    if (!is_new_) return;
+    std::error_code ignored;
+    fs::remove_all(made_, ignored);
+    for (const fs::path& parent : parents_) fs::remove(parent, ignored);  // if it is empty
+  }
+  TargetFolder(const TargetFolder&) = delete;
+  TargetFolder& operator=(const TargetFolder&) = delete;
+
+  const std::string& folder() const { return made_; }
+  void name() {
+    std::error_code failed;
+    if (is_new_) fs::rename(made_, name_, failed);
+    if (failed)
+      throw StoreError(
+          fmt::format("cannot give the merged store the name {}: {}; nothing was "
+                      "merged. If another process has made that folder, merge again",
+                      name_.string(), failed.message()));
+    is_new_ = false;
+  }
+
+ private:
+  fs::path name_;
+  std::string made_;
+  std::vector<fs::path> parents_;  // that do not exist, the deepest first
+  bool is_new_ = false;
+};
+
 Exit merge(const Session& session, const MergeOptions& options) {
   // A name that is no store must not make an empty target.
   for (const std::string& folder : options.stores) Store(folder, Store::Access::read);
-  Store target(session.store_folder, Store::Access::write);
+  TargetFolder place(session.store_folder);
   MergeReport report;
+  std::string contents;
   {
+    Store target(place.folder(), Store::Access::write);
     const SteadyClock clock;
     ReadingProgress progress(clock, "merged", standard_error_is_terminal());
     report = merge_stores(target, options.stores,
                           [&](std::size_t done, std::size_t runs) { progress.show(done, runs); });
+    contents = contents_digest(target);
   }
+  place.name();
   for (const ExecutedTwice& one : report.twice)
     say(fmt::format("{}{}", one.equal ? "" : "conflict: ", one.what));
   for (const std::string& broken : report.broken) say(fmt::format("as before: {}", broken));
-  const std::string contents = contents_digest(target);
   if (options.format.json)
     print_json(to_json(report, session.store_folder, contents));
   else

@@ -206,8 +206,8 @@ std::string text_of(const Plan& plan, const Outlook& outlook, const PlannedVerdi
   };
   std::string text = text_with(false, {kSections, kLinesOfSection});
   if (!fits(text)) text = text_with(true, {kSections, kLinesOfSection});
-  for (std::size_t more = kSections + 1; more > 0 && !fits(text); --more)
-    text = text_with(true, {more - 1, kFewLinesOfSection});
+  for (std::size_t more = kSections; more > 0 && !fits(text); --more)  // the first one stays
+    text = text_with(true, {more, kFewLinesOfSection});
   return text;
 }
 

@@ -171,10 +171,18 @@ std::string text_of_shared(const Plan& plan) {
   return text;
 }
 
-// What the rungs of successive halving run. The table before it has the first.
-std::string text_of_rungs(const Plan& plan) {
+// What the rungs of successive halving run. The table before it has the first. `folded`: in one
+// sentence.
+std::string text_of_rungs(const Plan& plan, bool folded) {
   if (!plan.search || !plan.search->halves()) return {};
   const PlannedSearch& search = *plan.search;
+  if (folded) {
+    std::vector<std::string> rungs;
+    for (const PlannedSearch::Rung& rung : search.rungs)
+      rungs.push_back(fmt::format("{} with {}", rung.values, share_of_budget(rung.share)));
+    return fmt::format("{}, the same for every algorithm; values: {}\n",
+                       counted(rungs.size(), "rung"), fmt::join(rungs, ", "));
+  }
   std::string text = fmt::format(
       "\nThe search halves in {}, with the same budgets for every algorithm and setting; the table "
       "has the first:\n",
@@ -252,15 +260,21 @@ std::string text_of_sections(const Plan& plan, const PlannedVerdict& verdict,
                              std::optional<SectionLimits> limits) {
   const TextLines lines = lines_of_standard_output();
   const int columns = lines.cut ? lines.prose() : TextLines::kLongestProse;
-  const std::array<std::string, kSections> sections{
-      text_of_rungs(plan),      text_of_training(plan, limits.has_value()),
-      text_of_samples(plan),    text_of_shared(plan),
-      text_of_left_out(plan),   text_of_examples(plan),
-      text_of_schedules(plan),  text_of_groups(plan),
-      text_of_saturation(plan), text_of_agreement(plan)};
+  const std::array<std::string, kSections> sections{text_of_rungs(plan, limits.has_value()),
+                                                    text_of_training(plan, limits.has_value()),
+                                                    text_of_samples(plan),
+                                                    text_of_shared(plan),
+                                                    text_of_left_out(plan),
+                                                    text_of_examples(plan),
+                                                    text_of_schedules(plan),
+                                                    text_of_groups(plan),
+                                                    text_of_saturation(plan),
+                                                    text_of_agreement(plan)};
+  constexpr std::size_t kWhole = 100;  // lines: a search has all of its rungs
   std::string text;
   for (std::size_t k = 0; k < (limits ? limits->sections : kSections); ++k)
-    text += limits ? shortened_section(sections[k], limits->lines, columns) : sections[k];
+    text += limits ? shortened_section(sections[k], k == 0 ? kWhole : limits->lines, columns)
+                   : sections[k];
   return verdict.comparisons.most == 0 ? text : text + "\n" + words_of(verdict, columns);
 }
 

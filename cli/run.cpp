@@ -105,14 +105,15 @@ Exit execute_plan(const Plan& plan, const Session& session, const RunOptions& op
   if (ended.executed.interrupted) return ended.executed.exit;
   AskedRuns asked(ids);
   asked.experiments.push_back(experiment.id);
-  if (executor.share.others)
-    print_data(to_screen(compare(store, asked), colour_on_standard_output(),
+  if (executor.share.others) {
+    const Comparison comparison = compare(store, asked);
+    print_data(to_screen(comparison, colour_on_standard_output(),
                          fmt::format("acid compare {} --details", quoted_for_shell(plan.name)), {},
                          lines_of_standard_output()));
-  const std::vector<Claim> claims = claims_from(plan.comparison);
-  if (executor.share.others && !claims.empty())
-    print_data("\n" +
-               to_text(judge_claims(store, asked, claims), lines_of_standard_output().prose()));
+    if (const std::vector<Claim> claims = claims_from(plan.comparison); !claims.empty())
+      print_data("\n" + to_text(judge_claims(store, comparison, ids, claims),
+                                lines_of_standard_output().prose()));
+  }
   return ended.diverged > 0 ? worse(ended.executed.exit, Exit::run_failed) : ended.executed.exit;
 }
 

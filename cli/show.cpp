@@ -32,7 +32,8 @@ Exit show_all(const Store& store, const AskedRuns& asked, const ShowOptions& opt
     print_json({{"schema_version", kJsonSchemaVersion}, {"runs", runs}});
     return Exit::ok;
   }
-  print_data(to_text(run_table(run_summaries(store, asked.ids)), lines_of_standard_output()));
+  print_data(
+      to_text(run_table(store, run_summaries(store, asked.ids)), lines_of_standard_output()));
   say(fmt::format("'{}' is an experiment of {}: 'acid show RUN' shows all of one", options.run,
                   counted(asked.ids.size(), "run")));
   return Exit::ok;

@@ -15,6 +15,7 @@
 #include "reports/heading.hpp"
 #include "reports/numbers.hpp"
 #include "reports/realised_rate.hpp"
+#include "reports/run_names.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
 #include "settings/drivers.hpp"
@@ -257,7 +258,21 @@ std::string to_text(const RunDetail& run, bool changed) {
   return text;
 }
 
-Table run_table(const std::vector<RunSummary>& runs) {
+namespace {
+
+/// A column at this place, unless all its cells are empty.
+void add_column(Table& table, std::size_t place, const char* title,
+                std::vector<std::string> cells) {
+  if (std::ranges::all_of(cells, &std::string::empty)) return;
+  const auto at = static_cast<std::ptrdiff_t>(place);
+  table.columns.insert(table.columns.begin() + at, {title});
+  for (std::size_t r = 0; r < cells.size(); ++r)
+    table.rows[r].insert(table.rows[r].begin() + at, std::move(cells[r]));
+}
+
+}  // namespace
+
+Table run_table(const Store& store, const std::vector<RunSummary>& runs) {
   Table table{{{"run"},
                {"state"},
                {"algorithm"},
@@ -273,11 +288,12 @@ Table run_table(const std::vector<RunSummary>& runs) {
                           shown_name(run.algorithm, run.label), fmt::format("{}", run.seed),
                           fmt::format("{}", run.workers), run.topology, run.driver, key_result(run),
                           shown_time(run.started)});
-  if (std::ranges::none_of(runs, [](const RunSummary& run) { return !run.tags.empty(); }))
-    return table;
-  table.columns.push_back({"tags"});
-  for (std::size_t r = 0; r < runs.size(); ++r)
-    table.rows[r].push_back(fmt::format("{}", fmt::join(runs[r].tags, " ")));
+  std::vector<std::string> tags;
+  for (const RunSummary& run : runs) tags.push_back(fmt::format("{}", fmt::join(run.tags, " ")));
+  add_column(table, table.columns.size(), "tags", std::move(tags));
+  constexpr std::size_t kAfterTopology = 6;
+  add_column(table, kAfterTopology, "setting",
+             settings_in_experiments(store, runs, {"workers.count", "topology.kind"}));
   return table;
 }
 

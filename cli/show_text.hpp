@@ -14,6 +14,6 @@ namespace acid {
 std::string to_text(const RunDetail& run, bool changed);
 
 /// A table with a row for each run.
-Table run_table(const std::vector<RunSummary>& runs);
+Table run_table(const Store& store, const std::vector<RunSummary>& runs);
 
 }  // namespace acid

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <memory>
 
+#include "cli/plan_outlook.hpp"
 #include "cli/plan_records.hpp"
 #include "cli/processes/child.hpp"
 #include "cli/processes/slurm_script.hpp"
@@ -17,6 +18,7 @@
 #include "engine/base/module.hpp"
 #include "engine/base/names.hpp"
 #include "settings/run_settings.hpp"
+#include "store/existing_store.hpp"
 #include "store/hosts.hpp"
 
 namespace acid {
@@ -123,9 +125,49 @@ std::string text_of_file(const std::string& path) {
   return text;
 }
 
+Supervisor::Ending ending_of(const Command& command, Child::Output output) {
+  Supervisor supervisor;
+  supervisor.start(command.arguments.front(), command, output);
+  std::vector<Supervisor::Ending> ended;
+  while (ended.empty()) ended = supervisor.wait(-1);
+  return ended.front();
+}
+
+// The job's shell would find a mistake only after the job has waited in the queue. A here-document
+// without an end is a warning to bash, and would take in the rest of the script.
+void refuse_syntax_errors(const std::string& prologue) {
+  const std::string bash = "/bin/bash";  // of the script's first line
+  if (!fs::exists(bash)) return;
+  Command check{bash, "-n", "--", prologue};
+  check.environment = {"LC_ALL=C"};  // else bash may warn of the locale
+  const Supervisor::Ending ending = ending_of(check, Child::Output::last_words);
+  if (ending.status != 0 || !ending.output.empty())
+    throw UsageError(
+        fmt::format("--prologue {}: bash cannot read it, so the job would fail; "
+                    "correct the file:\n{}",
+                    prologue, trimmed(ending.output, "\n")));
+}
+
+void refuse_time_limit(const SlurmJob& job) {
+  if (job.time.empty()) return;
+  const std::optional<std::int64_t> seconds = slurm_seconds(job.time);
+  if (!seconds)
+    throw UsageError(
+        fmt::format("--time '{}' is no time limit of Slurm; write 30 (minutes), 30:00 "
+                    "(minutes:seconds), 8:00:00 (hours:minutes:seconds), 2-0 (days-hours), 2-0:30 "
+                    "(days-hours:minutes) or 2-0:30:00 (days-hours:minutes:seconds)",
+                    job.time));
+  if (*seconds > 0 && *seconds <= job.save_seconds)
+    throw UsageError(
+        fmt::format("--time {} is {} s, and the runs are saved {} s before the job's end "
+                    "(--save-seconds), so the job would do nothing; give it a longer --time",
+                    job.time, *seconds, job.save_seconds));
+}
+
 SlurmJob job_of(const SubmitOptions& options, const Plan& plan, const JobFiles& files,
                 const std::string& name) {
   SlurmJob job = options.job;
+  refuse_time_limit(job);
   job.name = name;
   job.origin = fs::absolute(plan.recipe_path).lexically_normal().string();
   job.recipe = files.recipe();
@@ -133,6 +175,7 @@ SlurmJob job_of(const SubmitOptions& options, const Plan& plan, const JobFiles& 
   if (!options.prologue.empty()) {
     job.prologue_file = options.prologue;
     job.prologue = text_of_file(options.prologue);
+    refuse_syntax_errors(options.prologue);
   }
   size_job(job, options, plan);
   job.command = {program_folder() + "/acid",
@@ -170,10 +213,9 @@ void write_file(const std::string& path, const std::string& text) {
 std::string sbatch(const JobFiles& files, bool array) {
   const std::string script = files.script();
   const std::string log = without_placeholders(files.base) + (array ? ".%A_%a.log" : ".%j.log");
-  Supervisor supervisor;
+  Supervisor::Ending ending;
   try {
-    supervisor.start("sbatch", {"sbatch", "--parsable", "--output=" + log, script},
-                     Child::Output::data);
+    ending = ending_of({"sbatch", "--parsable", "--output=" + log, script}, Child::Output::data);
   } catch (const Error& error) {
     throw Error(
         fmt::format("{}. 'acid submit' needs Slurm's programs (Debian: slurm-client) and a "
@@ -181,9 +223,6 @@ std::string sbatch(const JobFiles& files, bool array) {
                     "the processes itself. The script is {}",
                     error.what(), script));
   }
-  std::vector<Supervisor::Ending> ended;
-  while (ended.empty()) ended = supervisor.wait(-1);
-  const Supervisor::Ending& ending = ended.front();
   if (!WIFEXITED(ending.status) || WEXITSTATUS(ending.status) != 0)
     throw Error(
         fmt::format("sbatch did not take the job ({}; its own words are above); correct "
@@ -207,6 +246,24 @@ void say_what_is_next(const SlurmJob& job, const JobFiles& files, const std::str
   say("  go on      the same 'acid submit' again, or 'acid resume' inside an allocation");
 }
 
+// Whether the store has the outcome of every run, so that a job would have nothing to do. Says so.
+bool is_finished(const Plan& plan, const RecipeOptions& recipe, const Session& session) {
+  if (!store_exists(session.store_folder)) return false;
+  Store store(session.store_folder, Store::Access::write);
+  const Outlook outlook(plan, recipe, &store);
+  if (!std::ranges::all_of(outlook.runs(), &ExpectedRun::is_over)) return false;
+  const ExperimentRecord experiment = experiment_record(plan, session.command_line);
+  RunSummary of_experiment;
+  of_experiment.experiment = experiment.id;
+  const ExperimentRecord stored = experiment_of(store, of_experiment);
+  // A search has not ended before it has chosen.
+  if (plan.search && stored.search.is_null()) return false;
+  if (stored.id.empty()) store.add_experiment(experiment, run_records(plan.runs, false));
+  say(fmt::format("{}: nothing was submitted; 'acid compare {}' compares them", outlook.words(),
+                  experiment.id));
+  return true;
+}
+
 Exit submit(const Session& session, SubmitOptions& options) {
   const Plan plan = options.recipe.compile();
   say_warnings(plan);
@@ -218,6 +275,7 @@ Exit submit(const Session& session, SubmitOptions& options) {
     print_data(script);
     return Exit::ok;
   }
+  if (is_finished(plan, options.recipe, session)) return Exit::ok;
   worker_program();  // without it the job would fail, but much later
   if (job.array > 0) share_among_hosts(files.store);
   // From now on the runs can be listed and watched.

@@ -1,5 +1,7 @@
 #include "exports/points.hpp"
 
+#include <fmt/ranges.h>
+
 #include <iterator>
 #include <map>
 #include <set>
@@ -129,7 +131,7 @@ std::size_t write_wide_csv(const Store& store, const AskedRuns& asked, const Wri
       columns.emplace(name.metric, 0);
   Pieces pieces(write);
   const DifferingSettings settings(store, asked.ids);
-  std::vector<std::string> titles{"run", "algorithm", "label", "seed"};
+  std::vector<std::string> titles{"run", "algorithm", "label", "seed", "tags"};
   titles.insert(titles.end(), settings.keys.begin(), settings.keys.end());
   fmt::format_to(pieces.end(), "{},gradients,normalised_time,seconds,bytes", fields(titles));
   std::size_t next = 0;
@@ -145,7 +147,8 @@ std::size_t write_wide_csv(const Store& store, const AskedRuns& asked, const Wri
     std::size_t counted = 0;
     const auto names = whole_run_series(store, asked.ids[r], counted);
     const RunSummary& run = summaries[r];
-    std::vector<std::string> texts{run.id, run.algorithm, run.label, fmt::format("{}", run.seed)};
+    std::vector<std::string> texts{run.id, run.algorithm, run.label, fmt::format("{}", run.seed),
+                                   fmt::format("{}", fmt::join(run.tagged, " "))};
     for (std::string& cell : settings.cells(r)) texts.push_back(std::move(cell));
     const std::string head = fields(texts);
     for_each_measurement(store, asked.ids[r], names, [&](const Measurement& moment) {
@@ -196,9 +199,9 @@ std::size_t write_wide_jsonl(const Store& store, const AskedRuns& asked, const W
   for (std::size_t r = 0; r < asked.ids.size(); ++r) {
     const RunSummary& run = summaries[r];
     const auto names = whole_run_series(store, asked.ids[r], left_out);
-    std::string head =
-        fmt::format("{{\"run\":{},\"algorithm\":{},\"label\":{},\"seed\":{}", compact(run.id),
-                    compact(run.algorithm), compact(run.label), run.seed);
+    std::string head = fmt::format(
+        "{{\"run\":{},\"algorithm\":{},\"label\":{},\"seed\":{},\"tags\":{}", compact(run.id),
+        compact(run.algorithm), compact(run.label), run.seed, compact(run.tagged));
     for (const std::string& key : settings.keys)
       head += fmt::format(",{}:{}", compact(key), compact(value_at(settings.of_run[r], key)));
     for_each_measurement(store, asked.ids[r], names, [&](const Measurement& moment) {

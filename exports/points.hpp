@@ -17,7 +17,8 @@ namespace acid {
 void write_long_csv(const Store& store, const AskedRuns& asked, const Write& write,
                     const RunsDone& done);
 /// Wide: a row per moment at which a value of the whole run was measured, by position:
-/// `run,algorithm,label,seed`, a column per setting that differs between the runs, by dotted key,
+/// `run,algorithm,label,seed,tags` (its own and those of experiments that ask for it, with spaces
+/// between), a column per setting that differs between the runs, by dotted key,
 /// empty if a run has none, `gradients,normalised_time,seconds,bytes` and a column per metric, by
 /// name, empty if it was not measured then. Series of single workers are left out; returns their
 /// number.

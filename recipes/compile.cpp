@@ -41,7 +41,15 @@ void Compiler::compile(const Node& root, Plan& plan) {
     plan.search.emplace().seeds = search_->seeds;
     if (search_->draws) plan.search->draw_seed = search_->draw_seed;
   }
-  for (const SweepPoint& point : points_of(swept)) {
+  const std::vector<SweepPoint> points = points_of(swept);
+  const Node* const algorithms = root.find("algorithms");
+  const std::size_t algorithm_count = algorithms == nullptr ? 1 : algorithms->children.size();
+  const Place place = search_ ? search_->place : algorithms ? algorithms->place : Place{};
+  if (are_too_many(
+          points.size() * runs_of_cell(search_ ? search_->points.size() : 1) * algorithm_count,
+          swept != nullptr ? swept->place : place, out_))
+    return;
+  for (const SweepPoint& point : points) {
     if (out_.error_count() > kEnoughErrors || (!skips_ && refused_.reasons() > kEnoughErrors))
       break;
     compile_point(root, point, plan);
@@ -138,6 +146,12 @@ void Compiler::check_labels(const Node& root) {
                  fmt::format("another algorithm is called '{}' too", clip(label->text(), 40)),
                  "give each a label of its own");
   }
+}
+
+// How many runs an algorithm has at one point of the sweep, where a search tries so many values.
+std::size_t Compiler::runs_of_cell(std::size_t values) const {
+  return search_ ? std::max<std::size_t>(values, 1) * (search_->seeds.size() + seeds_.size())
+                 : seeds_.size();
 }
 
 // The values of `over_` vary fastest.
@@ -287,6 +301,7 @@ void Compiler::compile_cell(const Node& settings, const Node& algorithm, const s
   const std::vector<SweepPoint> points =
       own != nullptr ? own_search_points(*own, *search_, out_) : search_->points;
   if (!has_equal_points(points, algorithm, search)) return;
+  if (are_too_many(runs_of_cell(points.size()), points.front().front().value.place, out_)) return;
   Tried cell{.groups = {}, .finals = {}, .rungs = std::vector<Tried::Rung>(search.rungs.size())};
   Diagnostics::Findings refusals;
   for (const SweepPoint& point : points) {

@@ -39,6 +39,7 @@ class Compiler {
   void read_seeds(const Node& root);
   void check_labels(const Node& root);
   void warn_of_unused_methods(const Node& root, const Plan& plan);
+  std::size_t runs_of_cell(std::size_t values) const;
   std::vector<SweepPoint> points_of(const Node* sweep);
   void compile_point(Node root, const SweepPoint& point, Plan& plan);
   void compile_algorithm(const Node& point, const Node& algorithm, std::size_t index, Plan& plan);

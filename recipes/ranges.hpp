@@ -12,8 +12,9 @@ namespace acid {
 
 struct FieldTable;
 
-/// More values than this are a mistake.
-inline constexpr std::size_t kMostPoints = 100'000;
+/// More values than this are a mistake, and so are more runs: a plan of so many takes a minute and
+/// a gigabyte.
+inline constexpr std::size_t kMostPoints = 10'000;
 
 /// The numbers between two ends, { log = [1e-3, 1] } or { linear = [0, 1] }, that a sweep or a
 /// search gives to a key instead of a list.

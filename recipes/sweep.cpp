@@ -205,6 +205,15 @@ std::vector<SweepPoint> sweep_points(const Node* sweep, Diagnostics& diagnostics
   return points;
 }
 
+bool are_too_many(std::size_t runs, const Place& place, Diagnostics& diagnostics) {
+  if (runs <= kMostPoints) return false;
+  diagnostics.error(
+      place,
+      fmt::format("the recipe asks for {} runs, and may ask for {} at most", runs, kMostPoints),
+      "sweep or search fewer values, or use fewer seeds or algorithms");
+  return true;
+}
+
 std::vector<SweepPoint> drawn_points(const Node& lists, const Draws& draws,
                                      Diagnostics& diagnostics) {
   const std::vector<Axis> axes = axes_of(lists, /*draws=*/true, diagnostics);

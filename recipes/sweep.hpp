@@ -50,4 +50,7 @@ std::vector<Assignment> set_assignments(const Node& set);
 void apply_assignments(Node& root, const std::vector<Assignment>& assignments, Origin origin,
                        const std::vector<std::string>& roots, Diagnostics& diagnostics);
 
+/// Reports so many runs if a recipe may not ask for them.
+bool are_too_many(std::size_t runs, const Place& place, Diagnostics& diagnostics);
+
 }  // namespace acid

@@ -62,9 +62,10 @@ struct JudgedClaim {
 std::vector<JudgedClaim> judge_claims(const Comparison& comparison,
                                       const std::vector<Claim>& claims);
 
-/// The same of runs of a store, which also knows whether the claims were written before the runs.
-/// UsageError without a run.
-std::vector<JudgedClaim> judge_claims(const Store& store, const AskedRuns& runs,
+/// The same by a comparison of these runs of a store, which also knows whether the claims were
+/// written before the runs.
+std::vector<JudgedClaim> judge_claims(const Store& store, const Comparison& comparison,
+                                      const std::vector<std::string>& run_ids,
                                       const std::vector<Claim>& claims);
 
 /// The chance that a claim holds with so many seeds, if the mean of what it tests (the advantage
@@ -75,6 +76,10 @@ double power_of_claim(int seeds, double effect, double level, std::size_t claims
 std::string planned_words(const std::vector<Claim>& claims, int columns);
 nlohmann::json planned_json(const std::vector<Claim>& claims);
 
+/// "-0.031 [-0.042, -0.02], p = 0.0078": what was found; empty if there is nothing.
+std::string found(const JudgedClaim& judged);
+/// Says that the claim is younger than its first run; empty if it is not.
+std::string registered_words(const JudgedClaim& judged);
 std::string to_text(const std::vector<JudgedClaim>& claims, int columns);
 nlohmann::json to_json(const std::vector<JudgedClaim>& claims);
 

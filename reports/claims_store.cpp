@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "reports/claims.hpp"
-#include "reports/compare.hpp"
+#include "store/queries.hpp"
 
 namespace acid {
 namespace {
@@ -14,10 +14,12 @@ bool has_claim(const StoredPlan& plan, const std::string& digest) {
 
 }  // namespace
 
-std::vector<JudgedClaim> judge_claims(const Store& store, const AskedRuns& runs,
+std::vector<JudgedClaim> judge_claims(const Store& store, const Comparison& comparison,
+                                      const std::vector<std::string>& run_ids,
                                       const std::vector<Claim>& claims) {
-  std::vector<JudgedClaim> judged = judge_claims(compare(store, runs), claims);
-  const std::string begun = first_start_of(store, runs.ids);
+  std::vector<JudgedClaim> judged = judge_claims(comparison, claims);
+  if (judged.empty()) return judged;
+  const std::string begun = first_start_of(store, run_ids);
   const std::vector<StoredPlan> plans = plans_before(store, begun);
   for (JudgedClaim& one : judged)
     one.registered = std::ranges::any_of(

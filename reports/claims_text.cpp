@@ -20,26 +20,6 @@ std::string number_of(const Claim& claim, double value) {
                                           : format_metric_value(claim.metric, value);
 }
 
-/// "-0.031 [-0.042, -0.02], p = 0.0078": what was found.
-std::string found(const JudgedClaim& judged) {
-  if (judged.estimate.n == 0) return {};
-  const Claim& claim = judged.claim;
-  std::string text = number_of(claim, judged.estimate.mean);
-  if (judged.estimate.ci_low)
-    text += fmt::format(" [{}, {}]", number_of(claim, *judged.estimate.ci_low),
-                        number_of(claim, *judged.estimate.ci_high));
-  const bool contrary = judged.verdict == ClaimVerdict::does_not_hold;
-  if (const auto p = contrary ? judged.counter_p_holm : judged.p_holm)
-    text += fmt::format(", {}p = {}", contrary ? "of the contrary " : "", format_p(p));
-  return judged.at.empty() ? text : fmt::format("{} at {}", text, judged.at);
-}
-
-std::string registered_words(const JudgedClaim& judged) {
-  return judged.registered.value_or(true)
-             ? std::string()
-             : "This claim was written, or altered, after its first run began.";
-}
-
 /// The smallest p that the claim's seeds can give, after Holm's correction.
 double smallest_p_of(const Claim& claim, std::size_t claims) {
   return std::min(1.0, static_cast<double>(claims) / std::exp2(claim.seeds.size()));
@@ -62,6 +42,25 @@ std::optional<double> effect_shown(const Claim& claim, std::size_t claims) {
 json number_or_null(const std::optional<double>& value) { return value ? json(*value) : json(); }
 
 }  // namespace
+
+std::string found(const JudgedClaim& judged) {
+  if (judged.estimate.n == 0) return {};
+  const Claim& claim = judged.claim;
+  std::string text = number_of(claim, judged.estimate.mean);
+  if (judged.estimate.ci_low)
+    text += fmt::format(" [{}, {}]", number_of(claim, *judged.estimate.ci_low),
+                        number_of(claim, *judged.estimate.ci_high));
+  const bool contrary = judged.verdict == ClaimVerdict::does_not_hold;
+  if (const auto p = contrary ? judged.counter_p_holm : judged.p_holm)
+    text += fmt::format(", {}p = {}", contrary ? "of the contrary " : "", format_p(p));
+  return judged.at.empty() ? text : fmt::format("{} at {}", text, judged.at);
+}
+
+std::string registered_words(const JudgedClaim& judged) {
+  return judged.registered.value_or(true)
+             ? std::string()
+             : "This claim was written, or altered, after its first run began.";
+}
 
 std::string to_text(const std::vector<JudgedClaim>& claims, int columns) {
   constexpr int kVerdict = 16;

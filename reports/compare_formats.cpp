@@ -16,6 +16,7 @@
 #include "reports/point_readings.hpp"
 #include "reports/primary.hpp"
 #include "reports/settings.hpp"
+#include "reports/tags.hpp"
 #include "reports/text_table.hpp"
 #include "reports/verdict.hpp"
 
@@ -229,6 +230,7 @@ json equal_json(const Comparison& comparison) {
 json to_json(const Comparison& comparison) {
   json result{{"schema_version", kSchemaVersion},
               {"heading", comparison.heading},
+              {"tagged", to_json(comparison.tagged)},
               {"baseline", comparison.baseline},
               {"metrics", comparison.metrics},
               {"by", comparison.by},

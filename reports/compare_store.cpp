@@ -16,6 +16,7 @@
 #include "reports/parallel_reader.hpp"
 #include "reports/point_readings.hpp"
 #include "reports/realised_rate.hpp"
+#include "reports/tags.hpp"
 
 namespace acid {
 namespace {
@@ -179,8 +180,11 @@ Comparison compare(const Store& store, const AskedRuns& asked, const CompareOpti
                    {});
   const std::vector<Selection> selections = selections_of(store, summaries);
   read_in_points(store, runs, options, selections);
-  return compare_runs(std::move(runs), options, selections, comparison_plans_of(store, summaries),
-                      reads_equal_places(store, options));
+  Comparison comparison =
+      compare_runs(std::move(runs), options, selections, comparison_plans_of(store, summaries),
+                   reads_equal_places(store, options));
+  comparison.tagged = tagged_among(store, summaries);
+  return comparison;
 }
 
 std::vector<Selection> selections_of(const Store& store, const std::vector<RunSummary>& runs) {

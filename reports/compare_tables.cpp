@@ -14,6 +14,7 @@
 #include "reports/primary.hpp"
 #include "reports/readings.hpp"
 #include "reports/settings.hpp"
+#include "reports/tags.hpp"
 
 namespace acid {
 namespace {
@@ -103,7 +104,7 @@ ReportTable differences_table(const Comparison& comparison, const ComparedSectio
 }
 
 std::string to_markdown(const Comparison& comparison) {
-  std::string text = markdown_cell(comparison.heading) + "\n\n";
+  std::string text = markdown_cell(comparison.heading) + "\n\n" + tag_markdown(comparison.tagged);
   for (const std::string& line : chosen_lines(comparison))
     text += fmt::format("- {}\n", markdown_cell(line));
   if (!comparison.selections.empty()) text += "\n";

@@ -14,6 +14,7 @@
 #include "reports/numbers.hpp"
 #include "reports/point_readings.hpp"
 #include "reports/readings.hpp"
+#include "reports/tags.hpp"
 #include "reports/verdict.hpp"
 
 namespace acid {
@@ -263,7 +264,8 @@ std::string difference_cell(const ComparedDifference& difference) {
 
 std::string to_text(const Comparison& comparison, bool colour, const TextLines& lines) {
   const Ink ink{colour};
-  std::string text = ink.bold(wrapped(comparison.heading, lines.prose(), "  ")) + "\n";
+  std::string text = ink.bold(wrapped(comparison.heading, lines.prose(), "  ")) + "\n" +
+                     tag_text(comparison.tagged, lines);
   for (const Selection& selection : comparison.selections)
     text += "\n" + ink.bold("chosen") + ink.dim("  by " + selection.metric) + "\n" +
             selection_table(selection, lines);

@@ -16,6 +16,7 @@
 #include "reports/selection.hpp"
 #include "reports/statistics.hpp"
 #include "store/queries.hpp"
+#include "store/tags.hpp"
 
 namespace acid {
 
@@ -140,6 +141,7 @@ struct ComparedSection {
 
 struct Comparison {
   std::string heading;                          // what was compared (reports/heading.hpp)
+  std::vector<Tagged> tagged;                   // what has tags or notes (reports/tags.hpp)
   std::vector<ComparedGroup> groups;            // in the recipe's order
   std::vector<ComparedDifference> differences;  // baseline: same settings except the algorithm
   std::string baseline;

@@ -137,4 +137,11 @@ std::string with_minus(std::string_view formatted) {
   return result;
 }
 
+std::string shown_time(std::string_view iso) {
+  if (iso.empty()) return "–";
+  std::string shown(iso.substr(0, 19));
+  if (shown.size() > 10 && shown[10] == 'T') shown[10] = ' ';
+  return shown;
+}
+
 }  // namespace acid

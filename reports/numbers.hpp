@@ -38,6 +38,9 @@ std::optional<double> read_count(std::string_view text);
 /// The mean and the ends of its interval with all digits, for CSV; empty where absent.
 std::array<std::string, 3> csv_fields(const Estimate& estimate);
 
+/// "2024-05-01 12:30:05" from ISO 8601; a dash when empty.
+std::string shown_time(std::string_view iso);
+
 /// Hyphens of a formatted number as true minus signs.
 std::string with_minus(std::string_view formatted);
 

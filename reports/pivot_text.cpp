@@ -12,6 +12,7 @@
 #include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
 #include "reports/point_readings.hpp"
+#include "reports/tags.hpp"
 #include "reports/text_table.hpp"
 #include "reports/verdict.hpp"
 
@@ -219,8 +220,9 @@ std::string to_csv(const Pivot& pivot, const Comparison& comparison) {
 
 std::string to_markdown(const Pivot& pivot, const Comparison& comparison) {
   const std::string target = target_of_table(pivot, comparison);
-  std::string text = fmt::format("{}\n\n{}{}\n\n{}", markdown_cell(comparison.heading),
-                                 pivot.metric, target.empty() ? "" : " " + markdown_cell(target),
+  std::string text = fmt::format("{}\n\n{}{}{}\n\n{}", markdown_cell(comparison.heading),
+                                 tag_markdown(comparison.tagged), pivot.metric,
+                                 target.empty() ? "" : " " + markdown_cell(target),
                                  markdown_table(table_of(pivot, comparison)));
   text += "\n- " + legend(pivot, comparison, true) + "\n";
   const TableNotes notes = table_notes(comparison, {pivot.metric}, false);
@@ -234,7 +236,8 @@ std::string to_screen(const Comparison& comparison, bool colour, const std::stri
   const std::vector<std::string> shown = pivot_metrics(comparison, metrics);
   if (comparison.points.size() <= kMostDetailedPoints || shown.empty())
     return to_text(comparison, colour, lines);
-  std::string text = bold(wrapped(comparison.heading, lines.prose(), "  "), colour) + "\n";
+  std::string text = bold(wrapped(comparison.heading, lines.prose(), "  "), colour) + "\n" +
+                     tag_text(comparison.tagged, lines);
   for (const std::string& metric : shown) {
     text += "\n" + text_of_table(pivot_of(comparison, metric), comparison, colour, lines);
     if (const std::string counts = judgements(comparison, metric, lines); !counts.empty())

@@ -40,12 +40,14 @@ std::string before_value(const std::string& key) {
 }  // namespace
 
 std::map<std::string, SettingName> setting_names(const Store& store,
-                                                 const std::vector<RunSummary>& runs) {
+                                                 const std::vector<RunSummary>& runs,
+                                                 const std::set<std::string>& told) {
   std::vector<std::string> ids;
   for (const RunSummary& run : runs) ids.push_back(run.id);
   std::vector<FlatSettings> settings;
   for (const nlohmann::json& each : run_settings(store, ids)) settings.push_back(flatten(each));
-  const std::set<std::string> keys = told_apart_by(runs, settings);
+  std::set<std::string> keys = told_apart_by(runs, settings);
+  for (const std::string& key : told) keys.erase(key);
   std::map<std::string, SettingName> names;
   for (std::size_t r = 0; r < runs.size(); ++r) {
     SettingName& name = names[runs[r].id];
@@ -58,6 +60,24 @@ std::map<std::string, SettingName> setting_names(const Store& store,
       }
   }
   return names;
+}
+
+std::vector<std::string> settings_in_experiments(const Store& store,
+                                                 const std::vector<RunSummary>& runs,
+                                                 const std::set<std::string>& told) {
+  // Runs of a group differ in their seeds alone.
+  std::map<std::string, std::map<std::string, RunSummary>> groups;  // by experiment
+  for (const RunSummary& run : runs) groups[run.experiment].emplace(run.group, run);
+  std::map<std::pair<std::string, std::string>, std::string> names;
+  for (const auto& [experiment, of_group] : groups) {
+    std::vector<RunSummary> members;
+    for (const auto& [group, run] : of_group) members.push_back(run);
+    const auto named = setting_names(store, members, told);
+    for (const auto& [group, run] : of_group) names[{experiment, group}] = named.at(run.id).full;
+  }
+  std::vector<std::string> settings;
+  for (const RunSummary& run : runs) settings.push_back(names.at({run.experiment, run.group}));
+  return settings;
 }
 
 }  // namespace acid

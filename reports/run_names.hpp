@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,14 @@ struct SettingName {
 };
 
 /// By run id, what distinguishes a run from others of its algorithm besides the seed. Settings that
-/// have one value for each algorithm are left out, and how often a run is measured and saved; empty
-/// if nothing differs.
+/// have one value for each algorithm are left out, how often a run is measured and saved, and keys
+/// that are `told` elsewhere; empty if nothing differs.
 std::map<std::string, SettingName> setting_names(const Store& store,
-                                                 const std::vector<RunSummary>& runs);
+                                                 const std::vector<RunSummary>& runs,
+                                                 const std::set<std::string>& told = {});
+/// By run, in their order: SettingName::full among the runs of its experiment.
+std::vector<std::string> settings_in_experiments(const Store& store,
+                                                 const std::vector<RunSummary>& runs,
+                                                 const std::set<std::string>& told);
 
 }  // namespace acid

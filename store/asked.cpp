@@ -4,6 +4,7 @@
 
 #include "store/impl.hpp"
 #include "store/queries.hpp"
+#include "store/rows.hpp"
 
 namespace acid {
 namespace {
@@ -117,6 +118,16 @@ ExperimentRecord experiment_of(const Store& store, const RunSummary& run) {
   return {find.text(0), find.text(1), find.text(2),
           find.text(3), find.text(4), stored_texts(find, 5, whose),
           find.text(6), object(7),    object(8)};
+}
+
+std::vector<std::string> runs_of_searches(const Store& store,
+                                          const std::vector<std::string>& experiments) {
+  return texts(store.impl().connection(),
+               "SELECT r.id FROM runs r WHERE EXISTS (SELECT 1 FROM experiment_runs m"
+               " JOIN experiments e ON e.number = m.experiment WHERE m.run = r.number"
+               " AND m.role = 'search' AND e.id IN (SELECT value FROM json_each(?1)))"
+               " ORDER BY r.number",
+               json_text(experiments));
 }
 
 std::vector<nlohmann::json> comparisons_before(const Store& store, const std::string& experiment) {

@@ -28,11 +28,9 @@ std::int64_t run_number(const Connection& connection, const std::string& run_id,
 void refuse_if_held(const Connection& connection, std::int64_t run, const std::string& run_id) {
   for (const OpenAttempt& attempt : open_attempts(connection, run))
     if (attempt.goes_on)
-      throw StoreError(fmt::format(
-          "run {} is being executed by process {} on host {} since {}; wait for it, or "
-          "stop it with "
-          "'kill {}' there and try again",
-          run_id, attempt.lease.pid, attempt.lease.host, attempt.started, attempt.lease.pid));
+      throw StoreError(fmt::format("run {} is being executed by process {} on host {} since {}; {}",
+                                   run_id, attempt.lease.pid, attempt.lease.host, attempt.started,
+                                   how_to_end(attempt)));
 }
 
 /// A new attempt starts where the checkpoint was taken, if there is one.

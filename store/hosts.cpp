@@ -99,8 +99,8 @@ std::string why_a_lock_fails(const std::string& folder) {
 }  // namespace
 
 bool is_network_file_system(long type) {
-  // Magic numbers of statfs(2). FUSE is among them for sshfs and the like.
-  constexpr std::array<std::uint32_t, 16> kNetwork{
+  // Magic numbers of statfs(2). FUSE is among them for sshfs, virtiofs and the like.
+  constexpr std::array<std::uint32_t, 24> kNetwork{
       0x6969,      // NFS
       0x517B,      // SMB
       0xFE534D42,  // SMB2
@@ -117,6 +117,14 @@ bool is_network_file_system(long type) {
       0x7461636F,  // OCFS2
       0x01161970,  // GFS2
       0x20030528,  // OrangeFS
+      0x73757245,  // Coda
+      0x564C,      // NCP
+      0x61636673,  // ACFS
+      0x013111A8,  // IBRIX
+      0xBEEFDEAD,  // SNFS
+      0x786F4256,  // folders that VirtualBox shares with its guests,
+      0xBACBACBC,  // VMware,
+      0x7C7C6673,  // and Parallels
   };
   return std::find(kNetwork.begin(), kNetwork.end(), static_cast<std::uint32_t>(type)) !=
          kNetwork.end();
@@ -158,10 +166,19 @@ std::string why_locks_fail(std::string_view type, std::string_view options) {
   if (type == "cifs" || type == "smb3")
     for (const char* option : {"nobrl", "nolock"})
       if (has_option(options, option)) return kept_by(option);
+  if (type == "gfs2")
+    for (const char* option : {"localflocks", "lockproto=lock_nolock"})
+      if (has_option(options, option)) return kept_by(option);
+  // BeeGFS and OCFS2 pass locks on only where they were set up to, which a mount does not show.
+  constexpr std::array kWithoutLocks{"9p",    "afs",    "beegfs", "coda",     "fuse",  "ncpfs",
+                                     "ocfs2", "prl_fs", "vboxsf", "virtiofs", "vmhgfs"};
   // These pass file locks on to their servers; other programs behind FUSE rarely do.
-  constexpr std::array kFuseWithLocks{"fuse.glusterfs", "fuse.ceph", "fuse.ceph-fuse", "fuse.mfs"};
-  const bool passes_on = std::ranges::find(kFuseWithLocks, type) != kFuseWithLocks.end();
-  if ((type.starts_with("fuse.") && !passes_on) || type == "9p")
+  constexpr std::array kFuseWithLocks{"fuse.glusterfs", "fuse.ceph", "fuse.ceph-fuse", "fuse.mfs",
+                                      "fuse.juicefs"};
+  const auto is_among = [&](const auto& types) {
+    return std::ranges::find(types, type) != types.end();
+  };
+  if ((type.starts_with("fuse.") && !is_among(kFuseWithLocks)) || is_among(kWithoutLocks))
     return fmt::format("file locks on a file system of type {} stay within one host", type);
   return {};
 }

@@ -58,6 +58,9 @@ struct OpenAttempt {
   Lease lease;
   bool goes_on = false;  // else its process is gone
 };
+/// What to do about one that goes on, for the end of a message. A process may have ended since, and
+/// execute another run; one on another host may be gone although it does not seem so.
+std::string how_to_end(const OpenAttempt& attempt);
 /// The open attempts of all runs, or of the run with this number.
 std::vector<OpenAttempt> open_attempts(const sqlite::Connection& connection,
                                        std::optional<std::int64_t> run = std::nullopt);

@@ -96,6 +96,20 @@ bool goes_on(const Lease& lease, double heartbeat_age_seconds) {
   return sight == Sight::seen;
 }
 
+std::string how_to_end(const OpenAttempt& attempt) {
+  const Lease& lease = attempt.lease;
+  if (look_for(lease) == Sight::hidden)
+    return fmt::format(
+        "wait for it, or stop it there ('kill {}' on {}), and try again; if that process or host "
+        "is "
+        "gone, the run is free after {:.0f} s of silence",
+        lease.pid, lease.host, kHeartbeatLostSeconds);
+  return fmt::format(
+      "wait for it, or stop it with 'kill {}', and try again; if 'acid list --state running' does "
+      "not show the run any more, it has ended: then only try again",
+      lease.pid);
+}
+
 std::vector<OpenAttempt> open_attempts(const sqlite::Connection& connection,
                                        std::optional<std::int64_t> run) {
   // Sorted by "+a.id", which no index has: SQLite would else read all attempts in that order.

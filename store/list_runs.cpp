@@ -6,6 +6,7 @@
 #include "store/filter.hpp"
 #include "store/impl.hpp"
 #include "store/queries.hpp"
+#include "store/tags.hpp"
 
 namespace acid {
 namespace {
@@ -28,7 +29,7 @@ constexpr const char* kSelectRuns = R"sql(
          CASE WHEN budget_gradients = 0 THEN
            (SELECT json_extract(settings, '$.budget.normalised_time')
             FROM runs WHERE runs.id = run_list.id)
-         END, role, tags
+         END, role, tags, tagged
   FROM run_list
   WHERE {}
   ORDER BY max(coalesce(started, ''), created) DESC,
@@ -67,6 +68,9 @@ RunSummary summary_of_row(const Statement& row, const std::unordered_set<std::st
   run.budget_time = row.optional_real(21);
   run.is_search = row.text(22) == "search";
   run.tags = words_of(row.text(23));
+  run.tagged = words_of(row.text(24));
+  std::ranges::sort(run.tagged);
+  run.tagged.erase(std::ranges::unique(run.tagged).begin(), run.tagged.end());
   if (run.state != RunState::planned)
     run.progress = {row.integer(17, 0, kMostGradients, whose), row.real(18), row.real(19),
                     row.integer(20, 0, kMostBytes, whose)};
@@ -139,11 +143,14 @@ AskedRuns runs_where(const Store& store, AskedRuns runs,
   const Transaction one_view(connection, Transaction::Kind::read);
   const auto wanted = ids_where(connection, conditions, dead_runs(connection), json_text(runs.ids));
   std::erase_if(runs.ids, [&](const std::string& id) { return !wanted.contains(id); });
-  if (runs.ids.empty())
+  if (runs.ids.empty()) {
+    std::vector<std::string> words;
+    for (const std::string& condition : conditions) words.push_back(words_of_condition(condition));
     throw UsageError(fmt::format(
         "no run has {}: 'acid compare --only-changed' lists the settings that differ and their "
         "values, and 'acid list' the columns",
-        fmt::join(conditions, " and ")));
+        fmt::join(words, " and ")));
+  }
   return runs;
 }
 

@@ -26,10 +26,9 @@ void refuse_while_written(const Store& store) {
   for (const OpenAttempt& attempt : open_attempts(store.impl().connection()))
     if (attempt.goes_on)
       throw StoreError(fmt::format(
-          "process {} on host {} executes run {} of the store {} since {}: nothing was merged. "
-          "Wait for it, or stop it with 'kill {}' there, and try again",
+          "process {} on host {} executes run {} of the store {} since {}: nothing was merged; {}",
           attempt.lease.pid, attempt.lease.host, attempt.run, store.folder(), attempt.started,
-          attempt.lease.pid));
+          how_to_end(attempt)));
   const auto runs = runs_at_work(store.folder());
   if (!runs.empty())
     throw StoreError(fmt::format(
@@ -56,11 +55,12 @@ std::optional<Definition> definition_of(const Connection& connection, const std:
   return found;
 }
 
-bool is_newer(const Definition& a, const Definition& b) {
+/// The one that was first asked for, if both are sound and have chosen alike.
+bool goes_before(const Definition& a, const Definition& b) {
   const auto rank = [](const Definition& one) {
-    return std::tie(one.sound, one.chosen, one.created, one.content);
+    return std::tuple(!one.sound, !one.chosen, one.created, one.content);
   };
-  return rank(a) > rank(b);
+  return rank(a) < rank(b);
 }
 
 void insert_experiment(const Connection& from, const Connection& to, const Definition& one) {
@@ -88,7 +88,7 @@ void merge_experiments(const MergeSides& sides, std::set<std::string>& sound) {
        texts(sides.from, "SELECT id FROM experiments ORDER BY created, id")) {
     const std::optional<Definition> theirs = definition_of(sides.from, id);
     const std::optional<Definition> ours = definition_of(sides.to, id);
-    if (ours && !is_newer(*theirs, *ours)) continue;
+    if (ours && !goes_before(*theirs, *ours)) continue;
     if (ours) {
       Statement(sides.to, "DELETE FROM experiments WHERE id = ?").bind(id).run();
       if (ours->content != theirs->content) ++sides.report.experiments_renewed;

@@ -45,10 +45,9 @@ void refuse_while_executed(const Connection& connection) {
     if (attempt.goes_on)
       throw StoreError(fmt::format(
           "the store {} was made by an older acid, and process {} on host {} executes run {} of it "
-          "since {}: it can be brought up to date once that has ended. Wait for it, or stop it "
-          "with 'kill {}' there, and try again; nothing was changed",
+          "since {}: nothing was changed, and it can be brought up to date once that has ended; {}",
           connection.place(), attempt.lease.pid, attempt.lease.host, attempt.run, attempt.started,
-          attempt.lease.pid));
+          how_to_end(attempt)));
 }
 
 std::string database_file(const std::string& folder) { return folder + "/store.db"; }

@@ -26,6 +26,7 @@ struct RunSummary {
   std::optional<double> budget_time;  // normalised; only for a run without a budget of gradients
   Position progress;                  // of the newest attempt
   std::vector<std::string> tags;      // its own, by name
+  std::vector<std::string> tagged;    // these and those of all experiments that ask for it
   std::map<std::string, double> metrics;  // whole-run series: last value
 };
 
@@ -205,6 +206,10 @@ std::vector<RunSummary> runs_as_asked(const Store& store, const AskedRuns& asked
 /// The experiment that the summary names. Empty when it names none: the run's recipe was asked for
 /// again and now compiles to other runs.
 ExperimentRecord experiment_of(const Store& store, const RunSummary& run);
+
+/// The runs that the searches of these experiments tried.
+std::vector<std::string> runs_of_searches(const Store& store,
+                                          const std::vector<std::string>& experiments);
 
 /// ExperimentRecord::comparison of the earlier experiments that share runs with this one, if some
 /// of these runs had ended when this one was first asked for. Newest first, each once.

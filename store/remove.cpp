@@ -90,10 +90,10 @@ void refuse_while_executed(const Store& store, const Removal& removal) {
   const std::set<std::string> going(removal.runs.begin(), removal.runs.end());
   for (const OpenAttempt& attempt : open_attempts(store.impl().connection()))
     if (attempt.goes_on && going.contains(attempt.run))
-      throw StoreError(fmt::format(
-          "process {} on host {} executes run {} since {}: nothing was removed. Wait for it, or "
-          "stop it with 'kill {}' there, and try again",
-          attempt.lease.pid, attempt.lease.host, attempt.run, attempt.started, attempt.lease.pid));
+      throw StoreError(
+          fmt::format("process {} on host {} executes run {} since {}: nothing was removed; {}",
+                      attempt.lease.pid, attempt.lease.host, attempt.run, attempt.started,
+                      how_to_end(attempt)));
   for (const std::string& run : runs_at_work(store.folder()))
     if (going.contains(run))
       throw StoreError(fmt::format(

@@ -11,6 +11,7 @@
 #include "engine/base/names.hpp"
 #include "reports/compare_formats.hpp"
 #include "reports/settings.hpp"
+#include "reports/tags.hpp"
 
 namespace acid {
 namespace {
@@ -154,7 +155,8 @@ Table scores_table(const Comparison& comparison, const std::vector<ScoreRow>& ro
 std::string to_text(const Comparison& comparison, const PredictionScores& scores,
                     const TextLines& lines) {
   const std::vector<ScoreRow> rows = score_rows(comparison, scores);
-  std::string text = wrapped(comparison.heading, lines.prose(), "  ") + "\n\n" +
+  std::string text = wrapped(comparison.heading, lines.prose(), "  ") + "\n" +
+                     tag_text(comparison.tagged, lines) + "\n" +
                      to_text(scores_table(comparison, rows), lines) + "\n";
   for (const std::string& note : score_notes(rows, scores))
     text += wrapped("note: " + note, lines.prose(), "  ") + "\n";

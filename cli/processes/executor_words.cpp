@@ -48,6 +48,9 @@ std::string memory_hint() {
 std::string held_words(const RunDetail& run, const std::string& lost) {
   const AttemptRow holder = run.attempts.empty() ? AttemptRow{} : run.attempts.back();
   const std::string name = name_of(run.summary);
+  if (!holder.outcome.empty())  // two that end at the same time
+    return fmt::format("{} was executed by process {} on {} meanwhile; its result is used", name,
+                       holder.pid, holder.host);
   if (lost.empty())
     return fmt::format("{} is being executed by process {} on {}; its result will be used", name,
                        holder.pid, holder.host);

@@ -79,9 +79,8 @@ void add_recipe(Lines& script, const SlurmJob& job) {
   script.add("# The recipe, as it was when this script was written.");
   script.add(fmt::format("recipe={}", quoted_for_shell(job.recipe)));
   script.add("mkdir -p \"$(dirname \"$recipe\")\"");
-  script.add(
-      fmt::format("head -c {} >\"$recipe.$SLURM_JOB_ID\" <<'{}' || exit", job.recipe_text.size(),
-                  end));
+  script.add(fmt::format("head -c {} >\"$recipe.$SLURM_JOB_ID\" <<'{}' || exit",
+                         job.recipe_text.size(), end));
   script.add(job.recipe_text + (job.recipe_text.ends_with('\n') ? "" : "\n") + end);
   script.add("mv -f \"$recipe.$SLURM_JOB_ID\" \"$recipe\"");
 }
@@ -99,8 +98,14 @@ std::string in_double_quotes(const std::string& text) {
 void add_surroundings(Lines& script, const SlurmJob& job) {
   if (!job.prologue_file.empty()) {
     script.add("");
+    script.add(
+        "trap 'echo \"The prologue'\\''s command \\\"$BASH_COMMAND\\\" failed (exit code $?).\" "
+        ">&2' "
+        "ERR");
     script.add(fmt::format("# From {}:", one_line(job.prologue_file)));
     script.add(job.prologue.substr(0, job.prologue.find_last_not_of('\n') + 1));
+    script.add("");
+    script.add("trap - ERR");
   }
   if (!job.scratch.empty()) {
     script.add("");
@@ -126,6 +131,31 @@ void add_command(Lines& script, const SlurmJob& job) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> slurm_seconds(const std::string& time) {
+  constexpr std::size_t kMostDigits = 9;
+  std::vector<std::int64_t> numbers(1);
+  std::size_t digits = 0;
+  bool days = false;
+  for (const char c : time) {
+    const bool separates = c == ':' || (c == '-' && !days && numbers.size() == 1);
+    if (separates ? digits == 0 : c < '0' || c > '9' || ++digits > kMostDigits) return std::nullopt;
+    if (!separates) {
+      numbers.back() = 10 * numbers.back() + (c - '0');
+      continue;
+    }
+    days = days || c == '-';
+    numbers.push_back(0);
+    digits = 0;
+  }
+  if (digits == 0 || numbers.size() > (days ? 4 : 3)) return std::nullopt;
+  // Made days, hours, minutes and seconds.
+  if (!days && numbers.size() < 3) numbers.insert(numbers.begin(), 0);
+  if (!days) numbers.insert(numbers.begin(), 0);
+  numbers.resize(4);
+  const std::int64_t seconds = ((24 * numbers[0] + numbers[1]) * 60 + numbers[2]) * 60 + numbers[3];
+  return (seconds + 59) / 60 * 60;
+}
 
 std::string slurm_script(const SlurmJob& job) {
   Lines script;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,11 @@ struct SlurmJob {
   int save_seconds = 120;               // before the time limit
   bool until_finished = false;          // queued again when the time limit interrupted it
 };
+
+/// A time limit as sbatch takes it: minutes, minutes:seconds, hours:minutes:seconds, days-hours,
+/// days-hours:minutes or days-hours:minutes:seconds. In seconds, rounded up to minutes as Slurm
+/// does; 0: no limit. Nothing if it is none of these.
+std::optional<std::int64_t> slurm_seconds(const std::string& time);
 
 /// A batch script in bash that a user can read, change and submit: it holds all that the job needs
 /// but the data files. The job saves the current runs when it is told to stop (SIGTERM to the batch

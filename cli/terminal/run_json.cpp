@@ -8,6 +8,7 @@
 #include "cli/terminal/table.hpp"
 #include "engine/methods/method.hpp"
 #include "reports/known_metrics.hpp"
+#include "reports/tags.hpp"
 
 namespace acid {
 namespace {
@@ -144,12 +145,6 @@ json to_json(const RunSummary& run) {
           {"tags", run.tags}};
 }
 
-json to_json(const std::vector<NoteRow>& notes) {
-  json listed = json::array();
-  for (const NoteRow& note : notes) listed.push_back({{"time", note.time}, {"text", note.text}});
-  return listed;
-}
-
 json to_json(const RunDetail& run) {
   json document = to_json(run.summary);
   document["schema_version"] = kJsonSchemaVersion;
@@ -201,13 +196,6 @@ std::string key_metric(const RunSummary& run) {
 std::string key_result(const RunSummary& run) {
   const std::string name = key_metric(run);
   return name.empty() ? kDash : fmt::format("{} {}", name, short_number(run.metrics.at(name)));
-}
-
-std::string shown_time(std::string_view iso) {
-  if (iso.empty()) return kDash;
-  std::string shown(iso.substr(0, 19));
-  if (shown.size() > 10 && shown[10] == 'T') shown[10] = ' ';
-  return shown;
 }
 
 }  // namespace acid

@@ -18,7 +18,6 @@ nlohmann::json to_json(const RunSummary& run);
 /// digests, realised, worker_gradients, worker_idle_seconds, staleness
 /// (gradients by staleness 0, 1, 2, …), files, log.
 nlohmann::json to_json(const RunDetail& run);
-nlohmann::json to_json(const std::vector<NoteRow>& notes);
 
 inline nlohmann::json or_null(std::optional<double> value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
@@ -31,7 +30,5 @@ std::string shown_name(const std::string& algorithm, const std::string& label);
 std::string key_metric(const RunSummary& run);
 /// The key metric's name and last value; a dash when there is none.
 std::string key_result(const RunSummary& run);
-/// "2024-05-01 12:30:05" from ISO 8601; a dash when empty.
-std::string shown_time(std::string_view iso);
 
 }  // namespace acid

@@ -30,9 +30,7 @@ std::string hosts_table(const std::vector<HostWork>& hosts) {
     cells.push_back(row.seconds > 0 ? number_text(format_number(rate, 3), rate) : Markup{"–"});
     cells.push_back(text(std::to_string(row.lost)));
     cells.push_back(text(std::to_string(row.taken_over)));
-    std::string time = row.last_sign.substr(0, 19);
-    std::ranges::replace(time, 'T', ' ');
-    cells.push_back(text(time));
+    cells.push_back(text(shown_time(row.last_sign)));
     table.rows.push_back(std::move(cells));
   }
   return table.html();
@@ -61,7 +59,7 @@ std::string hosts_section(const ReportData& data) {
   return "<section id=\"hosts\">\n<h2>Hosts</h2>\n" + hosts_table(data.hosts.hosts) +
          note(
              "Gradients per second are those of each run while it was executed there, in the "
-             "mean.") +
+             "mean. Runs that a search tried are counted, too.") +
          lost_table(data.hosts.lost) + "</section>\n";
 }
 

@@ -18,6 +18,7 @@
 #include "reports/html/style.hpp"
 #include "reports/html/sweep.hpp"
 #include "reports/html/verdict.hpp"
+#include "reports/tags.hpp"
 
 namespace acid {
 namespace {
@@ -30,6 +31,7 @@ struct Section {
 };
 constexpr std::array kSections{
     Section{"verdict", "Verdict", verdict_section},
+    Section{"claims", "Claims", claims_section},
     Section{"search", "Search", search_section},
     Section{"curves", "Curves", curves_section},
     Section{"time", "Where the time went", time_section},
@@ -46,6 +48,7 @@ constexpr std::array kSections{
 
 constexpr std::array kSweepSections{
     Section{"overview", "Overview", overview_section},
+    Section{"claims", "Claims", claims_section},
     Section{"setting", "One setting", setting_section},
     Section{"predicted", "Predicted and measured", predicted_section},
     Section{"numbers", "Every number", numbers_section, "The table of all settings"},
@@ -117,6 +120,13 @@ std::string lede(const ReportData& data, const std::string& title) {
       plural(data.runs.size(), "run", "runs"), data.live ? progress_sentence(data) : "");
 }
 
+/// Tags and notes of what is on the page.
+std::string tag_notes(const ReportData& data) {
+  std::string out;
+  for (const std::string& line : tag_lines(data.comparison.tagged)) out += note(line);
+  return out;
+}
+
 /// Every algorithm of the page with its look, once.
 std::string algorithms_legend(const ReportData& data) {
   std::string out;
@@ -164,10 +174,10 @@ std::string draw_page(const ReportData& data) {
     body += text;
   }
   return fmt::format(
-      "{}<body>\n<header>\n<h1>{}</h1>\n<p class=\"lede\">{}</p>\n{}{}"
+      "{}<body>\n<header>\n<h1>{}</h1>\n<p class=\"lede\">{}</p>\n{}{}{}"
       "<nav aria-label=\"Sections\">\n{}</nav>\n</header>\n<main>\n{}</main>\n"
       "<footer>{}</footer>\n{}</body>\n</html>\n",
-      head(data, title + " — acid"), escaped(title), escaped(lede(data, title)),
+      head(data, title + " — acid"), escaped(title), escaped(lede(data, title)), tag_notes(data),
       algorithms_legend(data),
       data.live ? fmt::format("<p id=\"live-status\" class=\"note\" role=\"status\">{}</p>\n",
                               live_status(data))

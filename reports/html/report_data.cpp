@@ -13,6 +13,7 @@
 #include "reports/html/run_curves.hpp"
 #include "reports/parallel_reader.hpp"
 #include "reports/point_readings.hpp"
+#include "reports/tags.hpp"
 #include "settings/drivers.hpp"
 #include "store/measurements.hpp"
 
@@ -29,6 +30,20 @@ struct ReadRun {
 
 bool shows_curves(const RunSummary& run, bool live) {
   return live ? run.state != RunState::planned : run.state == RunState::finished;
+}
+
+/// The runs, and those that the searches of their experiments tried.
+std::vector<std::string> with_searched(const Store& store, const std::vector<RunSummary>& runs) {
+  std::vector<std::string> ids;
+  std::set<std::string> known, experiments;
+  for (const RunSummary& run : runs) {
+    ids.push_back(run.id);
+    known.insert(run.id);
+    experiments.insert(run.experiment);
+  }
+  for (std::string& id : runs_of_searches(store, {experiments.begin(), experiments.end()}))
+    if (known.insert(id).second) ids.push_back(std::move(id));
+  return ids;
 }
 
 /// The ends of each group's curves on each axis.
@@ -228,7 +243,10 @@ ReportData read_report(const Store& store, const AskedRuns& asked, const ReportO
   data.comparison =
       compare_runs(compared, compare, selections, comparison_plans_of(store, summaries),
                    reads_equal_places(store, compare));
+  data.comparison.tagged = tagged_among(store, summaries);
   data.experiment = experiment_of(store, summaries.front());
+  data.claims =
+      judge_claims(store, data.comparison, asked.ids, claims_from(data.experiment.comparison));
   for (const ComparedGroup& group : data.comparison.groups)
     gather_group(data, group, ends.at(group.runs_group), runs);
   drop_idle(data);
@@ -237,7 +255,7 @@ ReportData read_report(const Store& store, const AskedRuns& asked, const ReportO
   for (const ComparedGroup& group : data.comparison.groups) labels.push_back(group.label);
   data.styles = styles_of_labels(labels);
   add_group_facts(data, store);
-  data.hosts = hosts_at_work(list_attempts(store, asked.ids));
+  data.hosts = hosts_at_work(list_attempts(store, with_searched(store, summaries)));
   data.predictions = score_predictions(store, data.comparison);
   return data;
 }

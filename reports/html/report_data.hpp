@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "engine/recorder/metrics.hpp"
+#include "reports/claims.hpp"
 #include "reports/comparison.hpp"
 #include "reports/curves.hpp"
+#include "reports/hosts.hpp"
 #include "reports/html.hpp"
 #include "reports/html/network_charts.hpp"
 #include "reports/html/page_budget.hpp"
-#include "reports/hosts.hpp"
 #include "reports/predicted.hpp"
 
 namespace acid {
@@ -65,8 +66,9 @@ struct ReportData {
   std::vector<int> styles;                       // of each group: one per label
   /// [group][worker]: spans of the group's first finished run that was never resumed, as kept.
   std::vector<std::vector<std::vector<Span>>> spans;
+  std::vector<JudgedClaim> claims;
   PredictionScores predictions;
-  HostsAtWork hosts;
+  HostsAtWork hosts;  // of these runs and of those that their searches tried
   bool live = false;
 };
 

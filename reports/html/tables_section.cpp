@@ -1,5 +1,6 @@
 // Seeds and settings.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -111,6 +112,9 @@ std::string seeds_section(const ReportData& data) {
   for (const auto& [key, value] : data.comparison.points.front().settings)
     table.head.push_back(key);
   table.head.insert(table.head.end(), {"seed", "state", "verified"});
+  const bool tagged = std::ranges::any_of(
+      data.runs, [](const RunDetail& run) { return !run.summary.tags.empty(); });
+  if (tagged) table.head.emplace_back("tags");
   table.first_number = table.head.size();
   for (std::string metric : metrics) {
     std::replace(metric.begin(), metric.end(), '_', ' ');  // so that long names can wrap
@@ -125,6 +129,7 @@ std::string seeds_section(const ReportData& data) {
     row.push_back(text(std::to_string(run.summary.seed)));
     row.push_back(text(state_name(run.summary.state)));
     row.push_back(text(verified_mark(run)));
+    if (tagged) row.push_back(text(fmt::format("{}", fmt::join(run.summary.tags, " "))));
     for (const std::string& metric : metrics) row.push_back(run_metric_cell(shown, metric));
     table.rows.push_back(std::move(row));
   }

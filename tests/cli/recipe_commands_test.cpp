@@ -172,8 +172,8 @@ TEST_CASE("a plan of hundreds of runs fits a screen, and --runs lists each") {
   INFO(screen);
   CHECK(lines_of(screen).size() <= 23);
   for (const std::string& line : lines_of(screen)) CHECK(acid::terminal_columns(line) <= 81);
-  CHECK_THAT(screen, ContainsSubstring("The verdict is by") &&
-                         ContainsSubstring("--runs lists every run"));
+  CHECK_THAT(screen,
+             ContainsSubstring("The verdict is by") && ContainsSubstring("--runs lists every run"));
   many.emplace_back("--runs");
   CHECK(lines_of(folder.done(many).out).size() > 210);
   // Fewer rows need no second fold.
@@ -181,6 +181,38 @@ TEST_CASE("a plan of hundreds of runs fits a screen, and --runs lists each") {
              ContainsSubstring("\n  15  ar-sgd      1-15") &&
                  ContainsSubstring("2 finished, 13 to do") &&
                  ContainsSubstring("One row per algorithm and setting; "));
+}
+
+TEST_CASE("a plan of a halving search shows all rungs on the smallest screen") {
+  const SmallStudy folder;
+  folder.write("halved.toml", R"(
+seeds = "1-5"
+task.dataset = { kind = "quadratic", dimension = 8, noise = 0.1 }
+workers.count = 8
+budget.gradients = 40000
+algorithms = ["ar-sgd", "d-psgd", "ad-psgd", "a2cid2"]
+[search]
+optimizer.learning_rate = { log = [0.001, 0.1], count = 16 }
+halving = 2
+seeds = [101, 102]
+[sweep]
+topology.kind = ["ring", "exponential"]
+)");
+  const std::string narrow =
+      folder.write_program("narrow", "#!/bin/sh\nstty cols 80 rows 24\nexec " BINARY_ROOT
+                                     "/acid plan halved.toml --no-probe 2>/dev/null\n");
+  REQUIRE(std::system(("cd " + folder.path() + " && script -qefc " + narrow +
+                       " /dev/null </dev/null >screen")
+                          .c_str()) == 0);
+  std::istringstream words(folder.read("screen"));
+  std::string screen;
+  for (std::string word; words >> word;) screen += word + " ";
+  CHECK_THAT(screen,
+             ContainsSubstring("4 rungs, the same for every algorithm; values: 16 with 1/8 of "
+                               "the budget, 8 with 1/4 of the budget, 4 with 1/2 of the "
+                               "budget, 2 with the whole budget"));
+  CHECK_THAT(folder.done({"plan", "halved.toml", "--runs"}).out,
+             ContainsSubstring("rung 4: 2 values with the whole budget"));
 }
 
 TEST_CASE("plan says how many seeds a verdict takes, and warns where there are fewer") {

@@ -117,6 +117,7 @@ TEST_CASE("list folds runs into a row per algorithm and setting, per algorithm, 
   };
   CHECK(rows({"list"}) == 121);  // no terminal
   CHECK(rows({"list", "--runs"}) == 121);
+  CHECK_THAT(bench.done({"list"}).out, !ContainsSubstring("setting"));  // n says it
   const std::string folded = bench.done({"list", "--fold"}).out;
   INFO(folded);
   CHECK(rows({"list", "--fold"}) == 8);
@@ -159,4 +160,29 @@ TEST_CASE("show and list take the name of an experiment, and show what it has") 
   CHECK(bench.call({"list", "nothing-like-it"}).code == 2);
   CHECK_THAT(bench.call({"export", "test", "--format", "safetensors", "-o", "x"}).err,
              ContainsSubstring("'acid list "));
+}
+
+TEST_CASE("list says what a search tried in each run, among the runs of its experiment") {
+  const acid::test::Folder bench;
+  std::vector<acid::RunRecord> runs;
+  for (std::uint64_t k = 0; k < 4; ++k) {
+    acid::RunRecord run = acid::test::make_run(k);
+    run.settings["optimizer"] = {{"learning_rate", k < 2 ? 0.1 : 0.5}};
+    run.group = acid::sha256_hex(run.settings["optimizer"].dump());
+    run.is_search = true;
+    runs.push_back(run);
+  }
+  acid::Store store = acid::test::make_store(bench.path("acid-store"), runs);
+  // Another experiment's value is no difference within either.
+  acid::RunRecord alone = acid::test::make_run(7);
+  alone.settings["optimizer"] = {{"learning_rate", 0.9}};
+  alone.group = acid::sha256_hex("alone");
+  store.add_experiment(acid::test::make_experiment("alone"), {alone});
+  const std::string listed = bench.done({"list", "--csv"}).out;
+  CHECK_THAT(listed, ContainsSubstring("topology,setting,driver"));
+  CHECK(acid::test::count_of("ring,learning_rate 0.1,virtual", listed) == 2);
+  CHECK(acid::test::count_of("ring,learning_rate 0.5,virtual", listed) == 2);
+  CHECK(acid::test::count_of("ring,,virtual", listed) == 1);
+  CHECK_THAT(bench.done({"show", "test"}).out, ContainsSubstring("learning_rate 0.5"));
+  CHECK_THAT(bench.done({"list", "alone"}).out, !ContainsSubstring("setting"));
 }

@@ -134,10 +134,84 @@ TEST_CASE("a job executes a prologue, and names a folder for copies of data file
   const std::string script =
       login.script({"--prologue", "modules", "--scratch", "$TMPDIR/a \"b\""});
   CHECK_THAT(script, ContainsSubstring("# From modules:\nmodule load openmpi\n. venv/bin/activate\n"
-                                       "\n# Each node"));
+                                       "\ntrap - ERR\n\n# Each node"));
   CHECK_THAT(script, ContainsSubstring("export ACID_SCRATCH=\"$TMPDIR/a \\\"b\\\"\"\n"));
   CHECK(script.find("module load") < script.find("/acid run"));
   check_refused(login.submit({"--prologue", "none"}), {"none", "module load"});
+}
+
+TEST_CASE("a prologue that bash cannot read is refused, and a command of it that fails is told") {
+  const Login login;
+  for (const char* wrong :
+       {"if true\n", "echo 'a\n", "cat <<END\na here-document without an end\n"}) {
+    login.write("-wrong", wrong);
+    check_refused(login.submit({"--prologue=-wrong", "--dry-run"}), {"--prologue -wrong", "line"});
+  }
+  login.write("empty", "");
+  login.script({"--prologue", "empty"});
+  login.write("modules", "true\n(exit 7)\nfalse || true\necho done \\");
+  login.write_program("script.sh", login.script({"--prologue", "modules"}));
+  const std::string command = "cd " + login.path() + " && SLURM_JOB_ID=7 ./script.sh > words 2>&1";
+  CHECK(std::system(("ACID_WORKER= /bin/bash -c '" + command + "'").c_str()) == 0);
+  const std::string words = login.read("words");
+  CHECK_THAT(words,
+             ContainsSubstring("The prologue's command \"( exit 7 )\" failed (exit code 7).") ||
+                 ContainsSubstring("The prologue's command \"(exit 7)\" failed (exit code 7)."));
+  CHECK_THAT(words, ContainsSubstring("done\n"));
+  CHECK(acid::test::count_of("The prologue's command", words) == 1);
+}
+
+TEST_CASE("submit takes the time limits that Slurm takes, and none that ends before the saving") {
+  const Login login;
+  for (const char* time : {"30", "30:00", "8:00:00", "2-0", "1-12:30", "1-0:0:1", "2:01", "0"})
+    CHECK_THAT(login.script({"--time", time}),
+               ContainsSubstring(std::string("#SBATCH --time=") + time + "\n"));
+  for (const char* time : {"2h", "1:2:3:4", "1-2:3:4:5", "1-", "-1", ":30", "30:", "1:2-3", "1 0",
+                           "1--2", "UNLIMITED", "12345678901234567890"})
+    check_refused(login.submit({std::string("--time=") + time, "--dry-run"}),
+                  {"--time", "(days-hours:minutes)"});
+  for (const char* time : {"1", "2", "2:00", "0-0:2"})
+    check_refused(login.submit({"--time", time, "--until-finished"}), {"--save-seconds", "120 s"});
+  check_refused(login.submit({"--time", "1:00:00", "--save-seconds", "3600"}), {"3600 s"});
+  CHECK_FALSE(login.has("acid-store"));
+}
+
+TEST_CASE("a study that is finished in the store is not submitted") {
+  const Login login;
+  const std::vector<std::string> real{"ACID_WORKER=", "PATH=" + login.path("bin")};
+  REQUIRE(login.call({"run", "one.toml", "--set", "budget.gradients=20"}, real).code == 0);
+  const auto submit = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"submit", "one.toml", "--set", "budget.gradients=20"});
+    return login.call(options, real);
+  };
+  const Result finished = submit({"--array", "4"});
+  CHECK(finished.code == 0);
+  CHECK(finished.out.empty());
+  CHECK_THAT(finished.err, ContainsSubstring("1 run: 1 finished: nothing was submitted") &&
+                               ContainsSubstring("acid compare "));
+  CHECK_FALSE(login.has("asked"));
+  CHECK_FALSE(login.has("acid-store/shared-among-hosts"));
+  CHECK_THAT(submit({"--dry-run"}).out, StartsWith("#!/bin/bash\n"));
+  // An experiment of the same runs under another name can then be compared.
+  login.write("other.toml", std::string(acid::test::kOneRun) + "\n# another text\n");
+  CHECK(login.call({"submit", "other.toml", "--set", "budget.gradients=20"}, real).code == 0);
+  CHECK_FALSE(login.has("asked"));
+  // One seed more is more to do.
+  CHECK(submit({"--set", "seeds=[1,2]"}).out == "4711\n");
+}
+
+TEST_CASE("a search is submitted until it has chosen and the chosen runs are finished") {
+  const Login login;
+  login.write("one.toml", std::string(acid::test::kOneRun) +
+                              "[search]\noptimizer.learning_rate = [0.02, 0.05]\nseeds = [9]\n");
+  const std::vector<std::string> real{"ACID_WORKER=", "PATH=" + login.path("bin")};
+  CHECK(login.call({"submit", "one.toml"}, real).out == "4711\n");
+  const Result run = login.call({"run", "one.toml"}, real);
+  INFO(run.err);
+  REQUIRE(run.code == 0);
+  const Result again = login.call({"submit", "one.toml"}, real);
+  CHECK_THAT(again.err, ContainsSubstring("3 runs: 3 finished: nothing was submitted"));
+  CHECK(again.out.empty());
 }
 
 TEST_CASE("options of submit become options of the job, those for sbatch last") {

@@ -1,8 +1,10 @@
 // `acid doctor --store` and `acid gc`: their messages about a store, and the state in which they
 // leave it.
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <vector>
 
 #include "tests/cli/stored_run.hpp"
 
@@ -122,4 +124,86 @@ TEST_CASE("gc frees a disk that is full to the last byte") {
   CHECK_THAT(bench.read("dd-says"), ContainsSubstring("No space left"));
   CHECK_THAT(bench.read("out"), ContainsSubstring("removed: 1 file of 100 kB"));
   CHECK_THAT(bench.read("left"), !ContainsSubstring("100.safetensors"));
+}
+
+TEST_CASE("remove shows tags, notes, overrides, and what else has the name, before it asks") {
+  StoredRun bench;
+  acid::ExperimentRecord older = acid::test::make_experiment("test"), other = older;
+  other.overrides = {"workers.count=32"};
+  other.id = "0123456789ab";
+  bench.store.add_experiment(other, {acid::test::make_run(5)});
+  bench.done({"tag", other.id, "--add", "final", "--note", "the paper's"});
+  const std::vector<std::string> command{"remove", other.id, "--dry-run"};
+  CHECK_THAT(bench.done(command).out,
+             ContainsSubstring("0123456789ab (test, asked for ") &&
+                 ContainsSubstring(" --set workers.count=32)") &&
+                 ContainsSubstring("tags of test: final\n") &&
+                 ContainsSubstring(": the paper's\n") &&
+                 ContainsSubstring("stays     1 experiment of the same name: " + older.id));
+  const auto told = bench.told(command);
+  CHECK(told["going"][0]["overrides"][0] == "workers.count=32");
+  CHECK(told["same_name"][0]["id"] == older.id);
+  CHECK(told["tagged"][0]["tags"][0] == "final");
+  const std::string plain = bench.done({"remove", bench.id, "--dry-run"}).out;
+  CHECK_THAT(plain,
+             !ContainsSubstring("tags of") && ContainsSubstring("of the same name: " + other.id));
+}
+
+TEST_CASE("tag says that notes were removed, and list keeps the experiments that have a tag") {
+  StoredRun bench;
+  bench.store.add_experiment(acid::test::make_experiment("other"), {acid::test::make_run(5)});
+  bench.done({"tag", "other", "--add", "final", "--add", "paper", "--note", "first"});
+  bench.done({"tag", bench.id, "--add", "final"});  // of a run: not of its experiment
+  const auto names = [&](std::vector<std::string> tags) {
+    std::vector<std::string> arguments{"list", "--experiments"};
+    for (std::string& tag : tags) arguments.insert(arguments.end(), {"--tag", std::move(tag)});
+    std::string all;
+    const auto told = bench.told(arguments);
+    for (const auto& one : told["experiments"]) all += one["name"].get<std::string>() + " ";
+    return all;
+  };
+  CHECK(names({}) == "other test ");
+  CHECK(names({"final"}) == "other ");
+  CHECK(names({"final", "paper"}) == "other ");
+  CHECK(names({"final", "none"}).empty());
+  CHECK_THAT(bench.done({"list", "--experiments", "--tag", "none"}).err,
+             ContainsSubstring("no experiments match"));
+  CHECK(bench.call({"list", "--experiments", "--tag", "two words"}).code == 2);
+  CHECK(bench.call({"tag", "other", "--note", "a\x1b[2Jb"}).code == 2);
+  CHECK_THAT(bench.done({"tag", "other", "--note", ""}).err, ContainsSubstring("1 note removed"));
+  const auto again = bench.done({"tag", "other", "--note", ""});
+  CHECK_THAT(again.err, ContainsSubstring("there was no note to remove"));
+  CHECK(again.out == "experiment " + acid::test::make_experiment("other").id + ": final paper\n");
+}
+
+TEST_CASE("a merge that is refused leaves no new store, and one that is not makes it") {
+  StoredRun bench;
+  const auto files = [&] {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(bench.path()))
+      if (const std::string name = entry.path().filename(); !name.starts_with(".output-"))
+        names.push_back(name);
+    std::ranges::sort(names);
+    return names;
+  };
+  const auto before = files();
+  // This process executes the run.
+  const std::int64_t number =
+      bench.store.begin_attempt(bench.id, acid::Lease::of_this_process(), {}, {}, {});
+  check_refused(bench.call({"merge", "acid-store", "--store", "new"}),
+                {"executes run", "nothing was merged"}, 3);
+  check_refused(bench.call({"merge", "acid-store", "--store", "far/away/"}), {"executes run"}, 3);
+  CHECK(files() == before);
+  acid::AttemptResult result;
+  result.state = RunState::interrupted;
+  bench.store.end_attempt(number, result);
+  fs::create_directories(bench.path("kept"));
+  for (const char* store : {"new", "far/away/", "kept"}) {
+    CHECK_THAT(bench.done({"merge", "acid-store", "--store", store}).out,
+               ContainsSubstring("1 run that this store did not have"));
+    CHECK(bench.told({"list", "--store", store})["runs"].size() == 1);
+  }
+  CHECK_THAT(bench.done({"merge", "acid-store", "--store", "new"}).out,
+             ContainsSubstring("1 unchanged"));
+  CHECK(files().size() == before.size() + 3);
 }

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "store/measurements.hpp"
+#include "store/tags.hpp"
 #include "tests/catch.hpp"
 #include "tests/store/story.hpp"
 
@@ -70,12 +71,12 @@ TEST_CASE("the wide CSV has a row per moment and a column per metric of any of t
   const std::size_t left_out = write_wide_csv(
       runs.store, runs.ids, [&](std::string_view piece) { text += piece; }, no_progress);
   CHECK(left_out == 1);
-  const std::string head = runs.first.id + ",ad-psgd,\"with \"\"quotes\"\", and\nlines\",1,";
+  const std::string head = runs.first.id + ",ad-psgd,\"with \"\"quotes\"\", and\nlines\",1,,";
   CHECK(text ==
-        "run,algorithm,label,seed,gradients,normalised_time,seconds,bytes,eval_loss,gradient_norm,"
-        "train_loss\n" +
+        "run,algorithm,label,seed,tags,gradients,normalised_time,seconds,bytes,eval_loss,"
+        "gradient_norm,train_loss\n" +
             head + "4,1,0.5,10,0.25,,\n" + head + "8,2,1,20,nan,,\n" + head + "8,2,1,20,,,0.1\n" +
-            runs.second.id + ",ar-sgd,ar-sgd,2,6,1.5,0.75,0,,inf,\n");
+            runs.second.id + ",ar-sgd,ar-sgd,2,,6,1.5,0.75,0,,inf,\n");
 }
 
 TEST_CASE("the wide forms have a column for every setting that differs, and for no other") {
@@ -96,10 +97,10 @@ TEST_CASE("the wide forms have a column for every setting that differs, and for 
   }
   const std::vector<std::string> ids{first.id, second.id};
   CHECK(written(write_wide_csv, store, ids) ==
-        "run,algorithm,label,seed,optimizer.learning_rate,task.partition.kind,task.partition.sizes,"
-        "gradients,normalised_time,seconds,bytes,eval_loss\n" +
-            first.id + ",ad-psgd,ad-psgd,1,0.1,\"a, \"\"b\"\"\",,4,1,0.5,10,0.25\n" + second.id +
-            ",ar-sgd,ar-sgd,2,1e-07,iid,\"[1,2]\",4,1,0.5,10,0.25\n");
+        "run,algorithm,label,seed,tags,optimizer.learning_rate,task.partition.kind,"
+        "task.partition.sizes,gradients,normalised_time,seconds,bytes,eval_loss\n" +
+            first.id + ",ad-psgd,ad-psgd,1,,0.1,\"a, \"\"b\"\"\",,4,1,0.5,10,0.25\n" + second.id +
+            ",ar-sgd,ar-sgd,2,,1e-07,iid,\"[1,2]\",4,1,0.5,10,0.25\n");
   std::istringstream lines(written(write_wide_jsonl, store, ids));
   std::string line;
   REQUIRE(std::getline(lines, line));
@@ -109,7 +110,20 @@ TEST_CASE("the wide forms have a column for every setting that differs, and for 
   CHECK(json::parse(line)["task.partition.sizes"] == json{1, 2});
   CHECK_FALSE(json::parse(line).contains("optimizer.momentum"));
   CHECK(written(write_wide_csv, store, std::vector{first.id})
-            .starts_with("run,algorithm,label,seed,gradients,"));
+            .starts_with("run,algorithm,label,seed,tags,gradients,"));
+}
+
+TEST_CASE("the wide forms have the tags of runs and of the experiments that ask for them") {
+  TwoRuns runs;
+  change_tags(runs.store, {{runs.first.id}, {}}, {{"odd", "final"}, {}, {}});
+  change_tags(runs.store, {{}, {make_experiment("test").id}}, {{"final", "paper"}, {}, {}});
+  const std::string text = written(write_wide_csv, runs.store, runs.ids);
+  CHECK_THAT(text, ContainsSubstring("lines\",1,final odd paper,4,1,"));
+  CHECK_THAT(text, ContainsSubstring(",ar-sgd,ar-sgd,2,final paper,6,"));
+  std::istringstream lines(written(write_wide_jsonl, runs.store, runs.ids));
+  std::string line;
+  REQUIRE(std::getline(lines, line));
+  CHECK(json::parse(line)["tags"] == json{"final", "odd", "paper"});
 }
 
 TEST_CASE("lines of JSON hold what the CSV holds") {

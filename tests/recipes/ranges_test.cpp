@@ -99,7 +99,7 @@ TEST_CASE("a range that gives no numbers is an error at its place") {
   refused("{ linear = [0, inf], count = 3 }", "must be finite, not inf");
   refused("{ linear = [0, 1], count = 1 }", "must be at least 2");
   refused("{ linear = [0, 1], count = 2.5 }", "must be a whole number");
-  refused("{ linear = [0, 1], count = 1000000000000 }", "at most 100000");
+  refused("{ linear = [0, 1], count = 1000000000000 }", "at most 10000");
   refused("{ linear = [0, 1], cuont = 3 }", "unknown key 'cuont'");
   refused("{ linear = [0, 1], log = [1, 2], count = 3 }", "has equal ratios and equal steps");
   refused("{ linear = [0, 1.5], count = 2, whole = true }", "has whole numbers, and an end at 1.5");
@@ -108,6 +108,31 @@ TEST_CASE("a range that gives no numbers is an error at its place") {
   const Diagnostic fraction =
       only_error_of("[sweep]\nworkers.count = { linear = [2, 5], count = 3 }\n", 2);
   CHECK_THAT(fraction.message, ContainsSubstring("must be a whole number, not the number 3.5"));
+}
+
+TEST_CASE("more runs than a plan can have are refused before they are planned") {
+  const std::string wide = "[sweep]\noptimizer.learning_rate = { log = [1e-3, 1], count = 1000 }\n";
+  const auto refused = [](const std::string& text, int line, const std::string& runs) {
+    INFO(text);
+    CHECK_THAT(only_error_of(text, line).message,
+               ContainsSubstring("the recipe asks for " + runs + " runs, and may ask for 10000"));
+  };
+  refused("seeds = \"1-11\"\n" + wide, 2, "11000");
+  refused(
+      "seeds = \"1-10000\"\n[[algorithms]]\nkind = \"ad-psgd\"\n[[algorithms]]\nkind = "
+      "\"ar-sgd\"\n",
+      2, "20000");
+  refused("seeds = [1, 2]\n" + wide + "workers.count = { linear = [2, 11], count = 10 }\n", 2,
+          "20000");
+  refused(
+      "[task]\ndataset = \"glyphs\"\nmodel = \"linear\"\nvalidation = 0.1\n[search]\n"
+      "seeds = \"7-11\"\noptimizer.learning_rate = { log = [0.01, 1], count = 2000 }\n",
+      5, "12000");
+  refused(
+      "seeds = [1, 2]\n[task]\ndataset = \"glyphs\"\nmodel = \"linear\"\nvalidation = 0.1\n"
+      "[search]\nseeds = [7]\n[[algorithms]]\nkind = \"ad-psgd\"\n"
+      "search = { optimizer.learning_rate = { log = [0.01, 1], count = 4000 } }\n",
+      10, "12000");
 }
 
 namespace {

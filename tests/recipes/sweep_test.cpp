@@ -214,7 +214,7 @@ TEST_CASE("a sweep that is too large is refused before it is built", "[release]"
   }
   const auto errors = errors_of(completed(text));
   REQUIRE_FALSE(errors.empty());
-  CHECK_THAT(errors[0].message, ContainsSubstring("more than 100000 points"));
+  CHECK_THAT(errors[0].message, ContainsSubstring("more than 10000 points"));
 }
 
 TEST_CASE("runs of a method that reads no graph are planned once for all graphs of a sweep") {

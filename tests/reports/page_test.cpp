@@ -3,12 +3,14 @@
 #include <regex>
 #include <set>
 
+#include "engine/base/digest.hpp"
 #include "reports/html.hpp"
 #include "reports/html/encoding.hpp"
 #include "reports/html/page_script.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/style.hpp"
 #include "reports/verdict.hpp"
+#include "store/tags.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"
 
@@ -147,4 +149,79 @@ TEST_CASE("a page can be drawn before anything is finished, and for large networ
   const std::string page = render_report(store, {planned.id});
   CHECK(has(page, "not yet"));
   CHECK(has(page, "1 of 1 runs are not in the numbers (1 planned: seed "));
+}
+
+TEST_CASE("a page and a comparison have the tags and notes of their experiments and runs") {
+  const synthetic::Folder folder;
+  Store store(folder.path(), Store::Access::write);
+  synthetic::Shape shape;
+  shape.samples = 5;
+  const auto ids = synthetic::fill(store, shape);
+  CHECK_FALSE(has(render_report(store, ids), "tags of "));
+  CHECK_FALSE(has(to_text(compare(store, ids), false), "tags of "));
+  const std::string experiment = list_experiments(store).front().id;
+  change_tags(store, {{}, {experiment}}, {{"paper", "final"}, {}, "for <b> & co"});
+  change_tags(store, {{ids[1]}, {}}, {{"odd-one"}, {}, {}});
+  const std::string page = render_report(store, ids);
+  CHECK(has(page, "tags of synthetic: final, paper</p>"));
+  CHECK(has(page, ": for &lt;b&gt; &amp; co</p>"));
+  CHECK(has(page, "tags of run " + ids[1] + ": odd-one</p>"));
+  CHECK(has(page, "<td>odd-one</td>"));
+  const Comparison comparison = compare(store, ids);
+  CHECK(has(to_text(comparison, false),
+            "\n  tags of synthetic: final, paper\n  note on synthetic, "));
+  CHECK(has(to_markdown(comparison), "\n- tags of synthetic: final, paper\n"));
+  const nlohmann::json tagged = to_json(comparison)["tagged"];
+  REQUIRE(tagged.size() == 2);
+  CHECK((tagged[0]["id"] == experiment && tagged[0]["notes"][0]["text"] == "for <b> & co"));
+  CHECK((tagged[1]["kind"] == "run" && tagged[1]["tags"][0] == "odd-one"));
+  // Only the first of many are told.
+  for (int k = 0; k < 40; ++k)
+    change_tags(store, {{}, {experiment}}, {{}, {}, "note " + std::to_string(k)});
+  CHECK(has(render_report(store, ids), "and 32 more lines of tags and notes"));
+}
+
+TEST_CASE("the hosts of a page are those of the runs that its search tried, too") {
+  const synthetic::Folder folder;
+  Store store(folder.path(), Store::Access::write);
+  synthetic::Shape shape;
+  shape.samples = 5;
+  const auto ids = synthetic::fill(store, shape);
+  CHECK_FALSE(has(render_report(store, ids), "id=\"hosts\""));
+  const RunDetail like = run_detail(store, ids[0]);
+  RunRecord tried;
+  tried.settings = like.settings;
+  tried.settings["seed"] = 77;
+  tried.digest = sha256_hex("tried");
+  tried.id = tried.digest.substr(0, 12);
+  tried.group = like.summary.group;
+  tried.algorithm = tried.label = like.summary.algorithm;
+  tried.seed = 77;
+  tried.driver = like.summary.driver;
+  tried.topology = like.summary.topology;
+  tried.workers = like.summary.workers;
+  tried.budget_gradients = like.summary.budget_gradients;
+  tried.is_search = true;
+  tried.plan = nlohmann::json::object();
+  RunRecord known = tried;
+  known.id = ids[0];
+  known.digest = like.summary.digest;
+  known.settings = like.settings;
+  known.seed = like.summary.seed;
+  known.is_search = false;
+  ExperimentRecord experiment;
+  experiment.name = "searching";
+  experiment.id = "0123456789ab";
+  store.add_experiment(experiment, {tried, known});
+  Lease elsewhere = Lease::of_this_process();
+  elsewhere.host = "node77";
+  const std::int64_t attempt = store.begin_attempt(tried.id, elsewhere, {}, {}, {});
+  AttemptResult result;
+  result.state = RunState::finished;
+  store.end_attempt(attempt, result);
+  AskedRuns asked{ids[0]};
+  asked.experiments = {experiment.id};
+  const std::string page = render_report(store, asked);
+  CHECK(has(page, "id=\"hosts\""));
+  CHECK(has(page, "node77"));
 }

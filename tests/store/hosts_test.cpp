@@ -27,7 +27,8 @@ std::string journal_of(const std::string& folder) {
 }  // namespace
 
 TEST_CASE("network file systems are recognised") {
-  for (const long type : {0x6969L, 0x517BL, 0xFF534D42L, 0x01021997L, 0x0BD00BD0L, 0x65735546L})
+  for (const long type : {0x6969L, 0x517BL, 0xFF534D42L, 0x01021997L, 0x0BD00BD0L, 0x65735546L,
+                          0x5346414FL, 0x73757245L, 0x786F4256L, 0xBACBACBCL})
     CHECK(is_network_file_system(type));
   // A type with the top bit set, as a 32-bit system would give it.
   CHECK(is_network_file_system(static_cast<std::int32_t>(0xFF534D42)));
@@ -98,6 +99,17 @@ TEST_CASE("mounts that keep file locks to each host are told from others") {
   CHECK(fails("cifs", "rw,nobrl"));
   CHECK(fails("fuse.sshfs", "rw"));
   CHECK(fails("9p", "rw,trans=virtio"));
+  for (const char* type : {"fuse", "fuse.rclone", "afs", "virtiofs", "beegfs", "vboxsf", "ocfs2"}) {
+    INFO(type);
+    CHECK_THAT(why_locks_fail(type, "rw"), ContainsSubstring(type));
+  }
+  CHECK(fails("gfs2", "rw,localflocks"));
+  CHECK(fails("gfs2", "rw,lockproto=lock_nolock"));
+  for (const char* type : {"gfs2", "ceph", "gpfs", "lustre", "nfs4", "cifs", "fuse.juicefs", "ext4",
+                           "xfs", "btrfs", "tmpfs", "overlay", "fuseblk", ""}) {
+    INFO(type);
+    CHECK_FALSE(fails(type, "rw"));
+  }
   CHECK_FALSE(fails("nfs", "rw,vers=3,local_lock=none,hard"));
   CHECK_FALSE(fails("nfs4", "rw,local_lock=flock"));  // SQLite's are of another kind
   CHECK_FALSE(fails("nfs4", "rw,clientaddr=nolock.example"));

@@ -83,7 +83,9 @@ TEST_CASE("a run that is being executed is not removed, nor is anything after a 
   CHECK_THROWS_WITH(remove_from(f.store, named, before),
                     ContainsSubstring("has changed meanwhile"));
   begin(f.store, f.a.id);
-  CHECK_THROWS_WITH(find_removal(f.store, named), ContainsSubstring("executes run " + f.a.id));
+  CHECK_THROWS_WITH(find_removal(f.store, named),
+                    ContainsSubstring("executes run " + f.a.id) &&
+                        ContainsSubstring(fmt::format("stop it with 'kill {}',", getpid())));
   CHECK(list_runs(f.store).size() == 3);
 }
 
@@ -119,19 +121,51 @@ TEST_CASE("tags and notes name runs and experiments, and belong to no run's proo
   CHECK(list_runs(f.store, {{}, "", {has_tag("final")}, {}}).size() == 2);
   CHECK(list_runs(f.store, {{}, "", {"tags LIKE '%final%'"}, {}}).size() == 1);
   CHECK(list_runs(f.store, {{}, "", {has_tag("fina")}, {}}).empty());
+  CHECK_THROWS_WITH(runs_where(f.store, {f.a.id}, {has_tag("fina"), "seed > 5"}),
+                    ContainsSubstring("no run has the tag 'fina' and seed > 5:"));
   f.store.add_experiment(make_experiment("one"), {f.a, f.b});
   CHECK(list_experiments(f.store)[0].tags == Ids{"final", "paper-2"});
-  CHECK(change_tags(f.store, {{f.a.id}, {}}, {{}, {"final", "none"}, ""}).removed == 1);
+  CHECK(change_tags(f.store, {{f.a.id}, {}}, {{}, {"final", "none"}, {}}).removed == 1);
   CHECK(run_summaries(f.store, {f.a.id})[0].tags == Ids{"paper-2"});
   CHECK_THROWS_AS(resolve_named(f.store, {"tag:nonesuch"}), UsageError);
   for (const std::string& bad : Ids{"", "two words", "ü", "a*", std::string(41, 'a')})
-    CHECK_THROWS_AS(change_tags(f.store, {{f.a.id}, {}}, {{bad}, {}, ""}), UsageError);
+    CHECK_THROWS_AS(change_tags(f.store, {{f.a.id}, {}}, {{bad}, {}, {}}), UsageError);
   // They are sealed for themselves, and go with what they are on.
   f.store.impl().connection().execute("UPDATE tags SET tag = 'other' WHERE kind = 'run'");
   CHECK(unsound(f.store) == std::string(kBrokenTags) + "\n");
   CHECK(run_detail(f.store, f.a.id).verifications[0].altered == "");
   remove_from(f.store, {{f.a.id}, {one}}, find_removal(f.store, {{f.a.id}, {one}}));
   CHECK(number(f.store, "SELECT (SELECT count(*) FROM tags) + (SELECT count(*) FROM notes)") == 0);
+}
+
+TEST_CASE("an empty note removes the notes, and a note is a line without control characters") {
+  Shared f;
+  const Named named{{f.a.id}, {make_experiment("two").id}};
+  CHECK(change_tags(f.store, named, {{"x"}, {}, "größer – 実験"}).notes == 2);
+  std::vector<Tagged> all = tags_of(f.store, {{f.b.id, f.a.id}, named.experiments});
+  REQUIRE(all.size() == 3);
+  CHECK((all[0].kind == "run" && all[0].tags.empty() && all[0].notes.empty()));
+  CHECK((all[1].id == f.a.id && all[1].tags == Ids{"x"} && all[1].name.empty()));
+  CHECK((all[2].name == "two" && all[2].notes.at(0).text == "größer – 実験"));
+  for (const std::string& bad :
+       Ids{"a\tb", "two\nlines", "\x1b[2J", "\x7f", "\xc2\x9b", std::string(1, 0)})
+    CHECK_THROWS_WITH(change_tags(f.store, named, {{"y"}, {}, bad}),
+                      ContainsSubstring("control character"));
+  CHECK(change_tags(f.store, named, {{}, {}, ""}).notes_removed == 2);
+  CHECK(change_tags(f.store, named, {{}, {}, ""}).notes_removed == 0);
+  all = tags_of(f.store, named);
+  CHECK((all[0].notes.empty() && all[1].notes.empty() && all[1].tags == Ids{"x"}));
+  CHECK(unsound(f.store) == "");
+}
+
+TEST_CASE("the runs of searches are those that an experiment's search tried") {
+  Shared f;
+  RunRecord tried = make_run(9);
+  tried.is_search = true;
+  f.store.add_experiment(make_experiment("three"), {f.a, tried});
+  CHECK(runs_of_searches(f.store, {make_experiment("three").id}) == Ids{tried.id});
+  CHECK(runs_of_searches(f.store, {make_experiment("one").id}).empty());
+  CHECK(runs_of_searches(f.store, {}).empty());
 }
 
 }  // namespace

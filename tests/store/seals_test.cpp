@@ -348,7 +348,9 @@ TEST_CASE("a store of an earlier acid is left as it is while a living process ex
       earlier.after("UPDATE attempts SET outcome = NULL, ended = NULL,"
                     " heartbeat = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHERE id = 2"),
       ContainsSubstring("process 7 on host there executes run") &&
-          ContainsSubstring("Wait for it") && ContainsSubstring("nothing was changed"));
+          ContainsSubstring("wait for it, or stop it there ('kill 7' on there)") &&
+          ContainsSubstring("free after 120 s of silence") &&
+          ContainsSubstring("nothing was changed"));
   CHECK(earlier.version() == 8);
   const Store store = earlier.after("UPDATE attempts SET heartbeat = started");
   CHECK(earlier.version() == static_cast<std::int64_t>(migrations().size()));
