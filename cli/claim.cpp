@@ -6,11 +6,11 @@
 #include <memory>
 #include <set>
 
+#include "cli/claim_check.hpp"
 #include "cli/planned_runs.hpp"
 #include "cli/recipe_options.hpp"
 #include "cli/terminal/commands.hpp"
 #include "engine/base/names.hpp"
-#include "reports/claims.hpp"
 #include "reports/compare.hpp"
 #include "store/queries.hpp"
 
@@ -20,13 +20,6 @@ namespace {
 struct ClaimOptions {
   std::vector<std::string> names;
   Format format;
-};
-
-/// An experiment, or a recipe, with the runs that its claims are about.
-struct Claimed {
-  std::string name;
-  std::vector<Claim> claims;
-  AskedRuns runs;
 };
 
 bool is_recipe(const std::string& name) {
@@ -79,23 +72,14 @@ std::vector<Claimed> of_names(const Store& store, const std::vector<std::string>
 
 Exit claim(const Session& session, const ClaimOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
-  std::vector<Claimed> all;
-  if (options.names.size() == 1 && is_recipe(options.names.front()))
-    all.push_back(of_recipe(store, options.names.front()));
-  else
-    all = of_names(store, options.names);
+  const std::vector<Claimed> all = claimed_by(store, options.names);
   nlohmann::json list = nlohmann::json::array();
   std::string text;
   bool all_hold = true;
   for (const Claimed& one : all) {
-    const std::vector<JudgedClaim> judged =
-        judge_claims(store, compare(store, one.runs), one.runs.ids, one.claims);
-    all_hold &= std::ranges::all_of(
-        judged, [](const JudgedClaim& claim) { return claim.verdict == ClaimVerdict::holds; });
-    for (nlohmann::json& row : to_json(judged)) {
-      row["experiment"] = one.name;
-      list.push_back(std::move(row));
-    }
+    const std::vector<JudgedClaim> judged = one.judge(store);
+    all_hold &= all_of_them_hold(judged);
+    for (nlohmann::json& row : one.to_json(judged)) list.push_back(std::move(row));
     if (all.size() > 1) text += one.name + "\n";
     text += to_text(judged, lines_of_standard_output().prose());
   }
@@ -107,6 +91,26 @@ Exit claim(const Session& session, const ClaimOptions& options) {
 }
 
 }  // namespace
+
+std::vector<JudgedClaim> Claimed::judge(const Store& store) const {
+  return judge_claims(store, compare(store, runs), runs.ids, claims);
+}
+
+nlohmann::json Claimed::to_json(const std::vector<JudgedClaim>& judged) const {
+  nlohmann::json list = acid::to_json(judged);
+  for (nlohmann::json& row : list) row["experiment"] = name;
+  return list;
+}
+
+std::vector<Claimed> claimed_by(const Store& store, const std::vector<std::string>& names) {
+  if (names.size() == 1 && is_recipe(names.front())) return {of_recipe(store, names.front())};
+  return of_names(store, names);
+}
+
+bool all_of_them_hold(const std::vector<JudgedClaim>& claims) {
+  return std::ranges::all_of(
+      claims, [](const JudgedClaim& claim) { return claim.verdict == ClaimVerdict::holds; });
+}
 
 void add_claim_command(CLI::App& app, Session& session) {
   auto options = std::make_shared<ClaimOptions>();
@@ -120,8 +124,11 @@ void add_claim_command(CLI::App& app, Session& session) {
       ->type_name(" ");
   add_json_option(*command, options->format);
   add_store_option(*command, session);
-  command->callback([&session, options] {
-    session.action = [&session, options] { return claim(session, *options); };
+  add_claim_check(*command, session);
+  command->require_subcommand(0, 1);
+  command->callback([command, &session, options] {
+    if (command->get_subcommands().empty())
+      session.action = [&session, options] { return claim(session, *options); };
   });
 }
 

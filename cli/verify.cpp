@@ -12,6 +12,7 @@
 #include "cli/processes/supervisor.hpp"
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/progress.hpp"
+#include "cli/verify_runs.hpp"
 #include "engine/base/clock.hpp"
 #include "engine/python/model_templates.hpp"
 #include "reports/numbers.hpp"
@@ -25,7 +26,7 @@ using nlohmann::json;
 
 struct VerifyOptions {
   std::vector<std::string> names;
-  std::optional<int> from;
+  VerifyHow how;
   Format format;
 };
 
@@ -35,15 +36,15 @@ struct Verified {
 };
 
 // The worker prints progress and verdict itself, on this process's standard output and error.
-Verified verify_run(Supervisor& supervisor, const Session& session, const VerifyOptions& options,
+Verified verify_run(Supervisor& supervisor, const Session& session, const VerifyHow& how,
                     const std::string& worker, const std::string& id) {
   std::vector<std::string> arguments{worker,  "--store", session.store_folder,
                                      "--run", id,        "--verify"};
-  if (options.from) {
+  if (how.from) {
     arguments.push_back("--from");
-    arguments.push_back(fmt::format("{}", *options.from));
+    arguments.push_back(fmt::format("{}", *how.from));
   }
-  if (options.format.json) arguments.push_back("--json");
+  if (how.as_json) arguments.push_back("--json");
   try {
     const Store store(session.store_folder, Store::Access::read);
     const RunSettings settings = settings_from(run_settings(store, {id}).front());
@@ -51,8 +52,7 @@ Verified verify_run(Supervisor& supervisor, const Session& session, const Verify
   } catch (const Error&) {
     // The worker says what is wrong with the settings.
   }
-  supervisor.start(id, arguments,
-                   options.format.json ? Child::Output::data : Child::Output::passed_on);
+  supervisor.start(id, arguments, how.as_json ? Child::Output::data : Child::Output::passed_on);
   std::vector<Supervisor::Ending> ended;
   while (ended.empty()) ended = supervisor.wait(-1);
   Supervisor::Ending& ending = ended.front();
@@ -113,6 +113,7 @@ class Several {
     done_ += now_;
     equal_ += exit == Exit::ok ? 1 : 0;
   }
+  std::size_t equal() const { return equal_; }
   void total() const {
     if (runs_.empty()) return;
     say(fmt::format("{} of {} runs are reproduced bit for bit, in {}", equal_, runs_.size(),
@@ -127,35 +128,44 @@ class Several {
   std::size_t number_ = 0, equal_ = 0;
 };
 
-Exit verify(const Session& session, const VerifyOptions& options) {
-  const std::string worker = worker_program();
+Exit verify(const Session& session, VerifyOptions options) {
   const auto ids = runs_to_verify(session, options);
-  if (options.from && ids.size() > 1)
+  if (options.how.from && ids.size() > 1)
     throw UsageError(
         fmt::format("--from is the number of a checkpoint of one run, but {} runs "
                     "are named",
                     ids.size()));
+  options.how.as_json = options.format.json;
+  const VerifiedRuns verified = verify_runs(session, ids, options.how);
+  if (options.format.json && ids.size() == 1)
+    print_json(verified.documents.at(0));
+  else if (options.format.json)
+    print_json({{"schema_version", kJsonSchemaVersion}, {"verifications", verified.documents}});
+  return verified.exit;
+}
+
+}  // namespace
+
+VerifiedRuns verify_runs(const Session& session, const std::vector<std::string>& ids,
+                         const VerifyHow& how) {
+  const std::string worker = worker_program();
   flush_data();  // the workers write to the same place
-  Exit exit = Exit::ok;
-  json documents = json::array();
+  VerifiedRuns all;
   Supervisor supervisor;
   Several several(session, ids);
   for (const std::string& id : ids) {
     several.begin(id);
-    const Verified verified = verify_run(supervisor, session, options, worker, id);
-    exit = worse(exit, verified.exit);
+    const Verified verified = verify_run(supervisor, session, how, worker, id);
+    all.exit = worse(all.exit, verified.exit);
     several.end(verified.exit);
-    if (options.format.json && ids.size() == 1) print_data(verified.output);
-    if (options.format.json) documents.push_back(document_of(id, verified));
+    if (how.as_json) all.documents.push_back(document_of(id, verified));
     if (supervisor.interrupted()) break;
   }
-  if (!supervisor.interrupted()) several.total();
-  if (options.format.json && ids.size() > 1)
-    print_json({{"schema_version", kJsonSchemaVersion}, {"verifications", documents}});
-  return exit;
+  all.interrupted = supervisor.interrupted();
+  all.equal = several.equal();
+  if (!all.interrupted) several.total();
+  return all;
 }
-
-}  // namespace
 
 void add_verify_command(CLI::App& app, Session& session) {
   auto options = std::make_shared<VerifyOptions>();
@@ -167,7 +177,7 @@ void add_verify_command(CLI::App& app, Session& session) {
       ->required()
       ->type_name(" ");
   command
-      ->add_option("--from", options->from,
+      ->add_option("--from", options->how.from,
                    "Start at this checkpoint of the run, by its number in 'acid show'")
       ->type_name("N")
       ->check(CLI::PositiveNumber.description(""));
