@@ -106,6 +106,8 @@ Tested tested_of(const Claim& claim, Claim::Kind kind, const PairedValues& pairs
   tested.estimate = estimate_of_differences(pairs);
   if (kind == Claim::Kind::better) {
     tested.advantages = {advantages_of(pairs, direction, claim.margin)};
+  } else if (tested.estimate.n < static_cast<int>(pairs.a.size())) {
+    tested.missing = "a run diverged or missed its target, and nothing is equivalent to that";
   } else {
     std::vector<double> above, below;
     for (std::size_t k = 0; k < pairs.a.size(); ++k) {

@@ -1,6 +1,11 @@
 // Claims by the real programs: written before the runs, judged after them.
+#include <filesystem>
+#include <set>
+
+#include "store/impl.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/sealed.hpp"
 
 namespace acid::test {
 namespace {
@@ -51,9 +56,8 @@ TEST_CASE("acid claim judges what was claimed before the runs, and says what was
   folder.write("later.toml", kClaimed + kBytes + kTurned);
   const Result later = folder.call({"claim", "later.toml"});
   CHECK(later.code == 5);
-  CHECK_THAT(later.out,
-             ContainsSubstring("does not hold") &&
-                 ContainsSubstring("or altered, after its first"));
+  CHECK_THAT(later.out, ContainsSubstring("does not hold") &&
+                            ContainsSubstring("or altered, after its first"));
   folder.done({"run", "later.toml"});
   const Result told = folder.call({"claim", "later", "--json"});
   claims = json::parse(told.out)["claims"];
@@ -69,6 +73,53 @@ TEST_CASE("acid claim without claims or runs says what to do") {
   CHECK(named.code == 2);
   CHECK_THAT(named.err, ContainsSubstring("[[claims]]"));
   CHECK(file.code == 2);
+}
+
+TEST_CASE("acid claim check executes a drawn share again, and finds what was altered") {
+  const Folder folder;
+  folder.write("study.toml", kClaimed + kBytes);
+  folder.done({"run", "study.toml"});
+  const std::vector<std::string> half{"claim", "check", "study", "--spot", "50%", "--nonce", "x"};
+  const json told = folder.told(half);
+  CHECK(told["runs"] == 14);
+  CHECK(told["executed"] == 7);
+  CHECK(told["equal"] == 7);
+  CHECK(told["findings"] == 0);
+  CHECK(told["chance_to_find_one"] == 0.5);
+  std::set<std::string> first, other;
+  for (const json& run : told["verifications"]) first.insert(run["run"].get<std::string>());
+  const json again = folder.told({"claim", "check", "study", "--spot", "0.5", "--nonce", "y"});
+  for (const json& run : again["verifications"]) other.insert(run["run"].get<std::string>());
+  CHECK(first.size() == 7);
+  CHECK(first != other);
+  CHECK_THAT(folder.done({"claim", "check"}).out,
+             ContainsSubstring("1 of 1 are equal bit for bit") &&
+                 ContainsSubstring("would have been found with probability 0.071"));
+  check_refused(folder.call({"claim", "check", "--spot", "0"}), {"--spot is a share"});
+
+  const auto altered = [&](bool sealed, const std::string& sql) {
+    namespace fs = std::filesystem;
+    fs::remove_all(folder.path("other"));
+    fs::copy(folder.path("acid-store"), folder.path("other"), fs::copy_options::recursive);
+    if (sealed) {
+      write_as_acid(folder.path("other"), sql);
+    } else {
+      Store store(folder.path("other"), Store::Access::write);
+      store.impl().connection().execute(sql);
+    }
+    return folder.call({"claim", "check", "--all", "--store", "other"});
+  };
+  const std::string digest = "UPDATE worker_results SET digest = 'x' WHERE worker = 1";
+  CHECK_THAT(altered(false, digest).out, ContainsSubstring("wrong  "));
+  CHECK(altered(false, digest).code == 4);
+  CHECK(altered(true, digest).code == 4);
+  // A claim that was turned afterwards is another one, and breaks the seal of its plan.
+  const Result turned =
+      altered(true,
+              "UPDATE experiments SET comparison = replace(comparison, '0.9', '0.95'), created ="
+              " '2999-01-01T00:00:00.000Z'");
+  CHECK_THAT(turned.out,
+             ContainsSubstring("altered, after its first") && ContainsSubstring("wrong  "));
 }
 
 }  // namespace acid::test

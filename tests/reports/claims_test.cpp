@@ -158,6 +158,9 @@ TEST_CASE("a run that diverged is worse than all others, and never helps a claim
   Claim turned = claim_of(Claim::Kind::better);
   std::swap(turned.algorithm, turned.than);
   CHECK(verdict(comparison, turned) != ClaimVerdict::holds);
+  Claim equivalent = claim_of(Claim::Kind::equivalent);
+  equivalent.margin = {5, false};
+  CHECK(has(judged(comparison, equivalent).why, "nothing is equivalent"));
 }
 
 TEST_CASE("the claims of a recipe are one family") {
