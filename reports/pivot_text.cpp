@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/base/names.hpp"
+#include "reports/compare_formats.hpp"
 #include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"

@@ -70,7 +70,7 @@ RunSummary summary_of_row(const Statement& row, const std::unordered_set<std::st
   run.tags = words_of(row.text(23));
   run.tagged = words_of(row.text(24));
   std::ranges::sort(run.tagged);
-  run.tagged.erase(std::ranges::unique(run.tagged).begin(), run.tagged.end());
+  run.tagged.erase(std::unique(run.tagged.begin(), run.tagged.end()), run.tagged.end());
   if (run.state != RunState::planned)
     run.progress = {row.integer(17, 0, kMostGradients, whose), row.real(18), row.real(19),
                     row.integer(20, 0, kMostBytes, whose)};
