@@ -55,12 +55,11 @@ std::optional<Definition> definition_of(const Connection& connection, const std:
   return found;
 }
 
-/// The one that was first asked for, if both are sound and have chosen alike.
-bool goes_before(const Definition& a, const Definition& b) {
+bool is_newer(const Definition& a, const Definition& b) {
   const auto rank = [](const Definition& one) {
-    return std::tuple(!one.sound, !one.chosen, one.created, one.content);
+    return std::tie(one.sound, one.chosen, one.created, one.content);
   };
-  return rank(a) < rank(b);
+  return rank(a) > rank(b);
 }
 
 void insert_experiment(const Connection& from, const Connection& to, const Definition& one) {
@@ -88,7 +87,7 @@ void merge_experiments(const MergeSides& sides, std::set<std::string>& sound) {
        texts(sides.from, "SELECT id FROM experiments ORDER BY created, id")) {
     const std::optional<Definition> theirs = definition_of(sides.from, id);
     const std::optional<Definition> ours = definition_of(sides.to, id);
-    if (ours && !goes_before(*theirs, *ours)) continue;
+    if (ours && !is_newer(*theirs, *ours)) continue;
     if (ours) {
       Statement(sides.to, "DELETE FROM experiments WHERE id = ?").bind(id).run();
       if (ours->content != theirs->content) ++sides.report.experiments_renewed;

@@ -132,7 +132,7 @@ std::vector<RunSummary> list_runs(const Store& store, const RunFilter& filter = 
 
 /// An experiment and what became of its runs.
 struct ExperimentSummary {
-  std::string id, name, created;       // created: UTC, when it was first asked for
+  std::string id, name, created;       // created: UTC, when it was last asked for
   std::vector<std::string> overrides;  // "workers.count=32", as they were given
   /// The runs in the recipe's order; message, times, budget, progress and metrics are not filled.
   std::vector<RunSummary> runs;
@@ -212,7 +212,7 @@ std::vector<std::string> runs_of_searches(const Store& store,
                                           const std::vector<std::string>& experiments);
 
 /// ExperimentRecord::comparison of the earlier experiments that share runs with this one, if some
-/// of these runs had ended when this one was first asked for. Newest first, each once.
+/// of these runs had ended before this one was last asked for. Newest first, each once.
 std::vector<nlohmann::json> comparisons_before(const Store& store, const std::string& experiment);
 
 /// A plan that was stored: ExperimentRecord::comparison and when.

@@ -141,12 +141,7 @@ void Store::add_experiment(const ExperimentRecord& experiment, const std::vector
   const std::string now = utc_now();
   const bool lists_were_sound = lists_are_sealed(connection);
   // The experiment is replaced as a whole: it becomes the newest, with the runs that its recipe
-  // compiles to now. What the recipe says was said when it was first asked for.
-  Statement first(connection, "SELECT created, number FROM experiments WHERE id = ?");
-  const bool is_known =
-      first.bind(experiment.id).step() && broken_experiment(connection, first.integer(1)).empty();
-  const std::string created = is_known ? first.text(0) : now;
-  first.reset();
+  // compiles to now.
   Statement(connection, "DELETE FROM experiments WHERE id = ?").bind(experiment.id).run();
   Statement insert(connection,
                    "INSERT INTO experiments (id, name, recipe_path, recipe_text, recipe_digest,"
@@ -154,8 +149,8 @@ void Store::add_experiment(const ExperimentRecord& experiment, const std::vector
                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert
       .bind(experiment.id, experiment.name, experiment.recipe_path, experiment.recipe_text,
-            experiment.recipe_digest, json_text(experiment.overrides), experiment.command_line,
-            created, text_or_null(experiment.search), text_or_null(experiment.comparison))
+            experiment.recipe_digest, json_text(experiment.overrides), experiment.command_line, now,
+            text_or_null(experiment.search), text_or_null(experiment.comparison))
       .run();
   const std::int64_t number = connection.last_insert_id();
   // A run that the recipe asks for twice keeps its first place.

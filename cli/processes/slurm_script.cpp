@@ -100,8 +100,7 @@ void add_surroundings(Lines& script, const SlurmJob& job) {
     script.add("");
     script.add(
         "trap 'echo \"The prologue'\\''s command \\\"$BASH_COMMAND\\\" failed (exit code $?).\" "
-        ">&2' "
-        "ERR");
+        ">&2' ERR");
     script.add(fmt::format("# From {}:", one_line(job.prologue_file)));
     script.add(job.prologue.substr(0, job.prologue.find_last_not_of('\n') + 1));
     script.add("");

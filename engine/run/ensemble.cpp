@@ -59,9 +59,11 @@ class PendingExchanges {
 };
 
 // The elements of all workers that are mixed at once on a device for their distance: whole parts.
-std::size_t room_to_spread(const WorkerSettings& settings, std::size_t workers) {
+// None where events are kept: their fingerprints need every vector on the host.
+std::size_t room_to_spread(const RunSpec& spec, const WorkerSettings& settings) {
   constexpr std::size_t kMost = 1u << 24, kPart = kernels::kSpreadPart;
-  if (settings.backend->kernels<float>().spread == nullptr) return 0;
+  if (spec.keep_events || settings.backend->kernels<float>().spread == nullptr) return 0;
+  const auto workers = static_cast<std::size_t>(spec.workers);
   const std::size_t parts = (settings.dimension + kPart - 1) / kPart;
   return workers * kPart * std::clamp<std::size_t>(kMost / workers / kPart, 1, parts);
 }
@@ -142,8 +144,7 @@ Ensemble::Ensemble(const RunSpec& spec, Objective& objective, bool gradients)
       average_buffers_(spec.average_buffers),
       travelling_(spec.travelling(settings_.dimension)),
       memory_(settings_, static_cast<std::size_t>(spec.workers)),
-      spread_(room_to_spread(settings_, static_cast<std::size_t>(spec.workers)),
-              *settings_.backend) {
+      spread_(room_to_spread(spec, settings_), *settings_.backend) {
   workers_.reserve(static_cast<std::size_t>(spec.workers));
   std::vector<float> x0(settings_.dimension), buffers(settings_.buffer_size);
   std::vector<std::vector<float>> starts;

@@ -122,7 +122,7 @@ class Ensemble {
   bool average_buffers_;
   std::size_t travelling_;  // RunSpec::travelling
   WorkerMemory<float> memory_;
-  /// Where mean_at() mixes the workers on a device; empty for the host's memory.
+  /// Where mean_at() mixes the workers on a device; empty on the host, and where events are kept.
   mutable Arena<float> spread_;
   std::vector<Worker> workers_;
   std::unique_ptr<Servers> servers_;
