@@ -6,6 +6,7 @@
 #include "store/impl.hpp"
 #include "store/proof.hpp"
 #include "store/row_digest.hpp"
+#include "store/rows.hpp"
 
 namespace acid {
 namespace {

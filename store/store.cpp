@@ -7,6 +7,7 @@
 #include "engine/base/names.hpp"
 #include "store/impl.hpp"
 #include "store/proof.hpp"
+#include "store/rows.hpp"
 #include "store/utc.hpp"
 
 namespace acid {
