@@ -41,6 +41,19 @@ std::optional<double> effect_shown(const Claim& claim, std::size_t claims) {
 
 json number_or_null(const std::optional<double>& value) { return value ? json(*value) : json(); }
 
+/// What is known before the runs. power: the chance that the claim holds if the advantage beyond it
+/// is one standard deviation.
+json json_of(const Claim& claim, std::size_t claims) {
+  const int seeds = static_cast<int>(claim.seeds.size());
+  return {{"name", claim.name},
+          {"kind", name_of(claim.kind)},
+          {"claim", claim.words()},
+          {"digest", claim.digest},
+          {"level", claim.level},
+          {"seeds", seeds},
+          {"power", power_of_claim(seeds, 1, claim.level, claims)}};
+}
+
 }  // namespace
 
 std::string found(const JudgedClaim& judged) {
@@ -102,15 +115,12 @@ std::string planned_words(const std::vector<Claim>& claims, int columns) {
 
 json planned_json(const std::vector<Claim>& claims) {
   json list = json::array();
-  for (const Claim& claim : claims)
-    list.push_back({{"name", claim.name},
-                    {"kind", name_of(claim.kind)},
-                    {"claim", claim.words()},
-                    {"digest", claim.digest},
-                    {"level", claim.level},
-                    {"seeds", claim.seeds.size()},
-                    {"smallest_p", smallest_p_of(claim, claims.size())},
-                    {"effect_shown", number_or_null(effect_shown(claim, claims.size()))}});
+  for (const Claim& claim : claims) {
+    json row = json_of(claim, claims.size());
+    row["smallest_p"] = smallest_p_of(claim, claims.size());
+    row["effect_shown"] = number_or_null(effect_shown(claim, claims.size()));
+    list.push_back(std::move(row));
+  }
   return list;
 }
 
@@ -119,25 +129,21 @@ json to_json(const std::vector<JudgedClaim>& claims) {
   for (const JudgedClaim& judged : claims) {
     const Claim& claim = judged.claim;
     const bool has_estimate = judged.estimate.n > 0;
-    list.push_back({{"name", claim.name},
-                    {"kind", name_of(claim.kind)},
-                    {"claim", claim.words()},
-                    {"digest", claim.digest},
-                    {"verdict", name_of(judged.verdict)},
-                    {"estimate", has_estimate ? json(judged.estimate.mean) : json()},
-                    {"ci_low", number_or_null(judged.estimate.ci_low)},
-                    {"ci_high", number_or_null(judged.estimate.ci_high)},
-                    {"n", judged.estimate.n},
-                    {"at", judged.at},
-                    {"level", claim.level},
-                    {"p", number_or_null(judged.p)},
-                    {"p_holm", number_or_null(judged.p_holm)},
-                    {"contrary_p", number_or_null(judged.counter_p)},
-                    {"contrary_p_holm", number_or_null(judged.counter_p_holm)},
-                    {"seeds", claim.seeds.size()},
-                    {"seeds_to_show", judged.seeds_to_show ? json(*judged.seeds_to_show) : json()},
-                    {"why", judged.why},
-                    {"registered", judged.registered ? json(*judged.registered) : json()}});
+    json row = json_of(claim, claims.size());
+    row.update({{"verdict", name_of(judged.verdict)},
+                {"estimate", has_estimate ? json(judged.estimate.mean) : json()},
+                {"ci_low", number_or_null(judged.estimate.ci_low)},
+                {"ci_high", number_or_null(judged.estimate.ci_high)},
+                {"n", judged.estimate.n},
+                {"at", judged.at},
+                {"p", number_or_null(judged.p)},
+                {"p_holm", number_or_null(judged.p_holm)},
+                {"contrary_p", number_or_null(judged.counter_p)},
+                {"contrary_p_holm", number_or_null(judged.counter_p_holm)},
+                {"seeds_to_show", judged.seeds_to_show ? json(*judged.seeds_to_show) : json()},
+                {"why", judged.why},
+                {"registered", judged.registered ? json(*judged.registered) : json()}});
+    list.push_back(std::move(row));
   }
   return list;
 }
