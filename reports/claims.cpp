@@ -343,10 +343,11 @@ std::vector<Claim> claims_from(const json& comparison) {
   return claims;
 }
 
-void require_formulas(const std::vector<Claim>& claims, const std::vector<json>& settings) {
+void require_formulas(const std::vector<Claim>& claims,
+                      const std::vector<std::pair<std::string, json>>& settings) {
   for (const Claim& claim : claims)
-    if (claim.kind == Claim::Kind::law)
-      for (const json& one : settings) said_by_law(claim, one);
+    for (const auto& [label, of_run] : settings)
+      if (claim.kind == Claim::Kind::law && label == claim.algorithm) said_by_law(claim, of_run);
 }
 
 double power_of_claim(int seeds, double effect, double level, std::size_t claims) {

@@ -36,9 +36,10 @@ std::string_view name_of(Claim::Kind kind);
 /// The claims in ExperimentRecord::comparison. StoreError if acid did not write them like that.
 std::vector<Claim> claims_from(const nlohmann::json& comparison);
 
-/// UsageError if a law's formula is none, or names what one of these settings does not have.
+/// UsageError if a law's formula is none, or names what a run of its algorithm does not have.
+/// `settings`: of runs, each beside its label.
 void require_formulas(const std::vector<Claim>& claims,
-                      const std::vector<nlohmann::json>& settings);
+                      const std::vector<std::pair<std::string, nlohmann::json>>& settings);
 
 enum class ClaimVerdict { holds, does_not_hold, cannot_be_told };
 std::string_view name_of(ClaimVerdict verdict);
