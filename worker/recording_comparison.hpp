@@ -32,9 +32,11 @@ struct Departure {
 /// Threads: those of Recorder and Checkpoints.
 class RecordingComparison final : public Recorder, public Checkpoints {
  public:
-  /// `from`: index of the cut from which the execution starts; −1: the beginning. `enough` is
-  /// called when nothing is left to compare of a run that did not finish.
-  RecordingComparison(const Recording& recording, int from, std::function<void()> enough,
+  /// `from`: index of the cut from which the execution starts; −1: the beginning. `until`: index of
+  /// the cut after which nothing is compared any more; absent: none for a run that came to an end,
+  /// else its last. `enough` is called there, with what the execution found at it.
+  RecordingComparison(const Recording& recording, int from, std::optional<std::size_t> until,
+                      std::function<void(const Cut&)> enough,
                       std::function<void(const Position&)> progress);
 
   void sample(const Position& position, std::span<const Value> values) override;
@@ -85,7 +87,8 @@ class RecordingComparison final : public Recorder, public Checkpoints {
   const bool simulated_;            // seconds are simulated, so they can be repeated
   const bool finished_, diverged_;  // of the recorded run
   const int from_;  // index of the cut from which the execution starts; −1: the beginning
-  const std::function<void()> enough_;
+  const std::optional<std::size_t> until_;  // index of the last cut that is compared; absent: all
+  const std::function<void(const Cut&)> enough_;
   const std::function<void(const Position&)> progress_;
   std::size_t next_cut_ = 0;                                       // the driver's thread
   std::map<std::pair<std::string, int>, std::size_t> next_point_;  // in series; the driver's thread
@@ -96,7 +99,7 @@ class RecordingComparison final : public Recorder, public Checkpoints {
   std::string first_tensor_ GUARDED_BY(mutex_);    // of the first departure with a known tensor
   std::vector<bool> departed_ GUARDED_BY(mutex_);  // by worker: its events are no longer looked at
   std::vector<std::int64_t> next_event_ GUARDED_BY(mutex_);
-  bool over_ GUARDED_BY(mutex_) = false;  // the last cut of a run that did not finish was compared
+  bool over_ GUARDED_BY(mutex_) = false;  // the cut `until_` was compared
   std::int64_t events_ GUARDED_BY(mutex_) = 0, values_ GUARDED_BY(mutex_) = 0;
   int cuts_ GUARDED_BY(mutex_) = 0;
   bool final_state_ GUARDED_BY(mutex_) = false;
