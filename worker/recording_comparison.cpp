@@ -181,11 +181,11 @@ void RecordingComparison::compare_position(const Position& recorded, const Posit
 }
 
 bool RecordingComparison::due(std::int64_t step, const Position&) {
-  return next_cut_ < recording_.cuts.size() && step == recording_.cuts[next_cut_].step;
+  return !cuts_are_compared() && step == recording_.cuts[next_cut_].step;
 }
 
 void RecordingComparison::save(const Cut& cut) {
-  if (next_cut_ >= recording_.cuts.size()) return;
+  if (cuts_are_compared()) return;
   const CheckpointRow& row = recording_.cuts[next_cut_];
   const CutDigests& recorded = recording_.digests[next_cut_];
   ++next_cut_;

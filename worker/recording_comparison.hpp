@@ -46,7 +46,7 @@ class RecordingComparison final : public Recorder, public Checkpoints {
 
   bool due(std::int64_t step, const Position& position) override;
   double next_time() const override { return kNever; }
-  bool has(std::int64_t) const override { return next_cut_ >= recording_.cuts.size(); }
+  bool has(std::int64_t) const override { return cuts_are_compared(); }
   void save(const Cut& cut) override;
 
   /// Compares how the execution of `spec` ended. Call it last.
@@ -62,6 +62,9 @@ class RecordingComparison final : public Recorder, public Checkpoints {
   bool compared_anything() const EXCLUDES_LOCK(mutex_);
 
  private:
+  bool cuts_are_compared() const {
+    return next_cut_ >= recording_.cuts.size() || (until_ && next_cut_ > *until_);
+  }
   void compare_event(int worker, std::int64_t number, const Event& event);
   void compare_value(const Position& position, const Value& value) EXCLUDES_LOCK(mutex_);
   void compare_cut(const CutDigests& recorded, const CutDigests& found,

@@ -36,8 +36,7 @@ bool same_spans(const std::vector<std::vector<Span>>& a, const std::vector<std::
 
 void RecordingComparison::end(const Outcome& outcome, const RunSpec& spec) {
   const double time = outcome.position.normalised_time;
-  const bool all_compared = until_ && next_cut_ > *until_;  // it may have gone on a little
-  if (!all_compared && next_cut_ < recording_.cuts.size() && outcome.ending != Ending::stopped)
+  if (!cuts_are_compared() && outcome.ending != Ending::stopped)
     depart_at(time,
               fmt::format("the end came before checkpoint {}", recording_.cuts[next_cut_].number));
   if (until_) return expect_nothing_left(recording_.cuts[*until_].position, /*nor_after_it=*/false);
