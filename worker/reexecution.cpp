@@ -11,6 +11,7 @@
 
 #include "engine/drivers/driver.hpp"
 #include "engine/drivers/replay/replay.hpp"
+#include "engine/environment/environment.hpp"
 #include "store/files.hpp"
 #include "worker/resume.hpp"
 

@@ -5,11 +5,8 @@
 #include <algorithm>
 #include <iostream>
 
-#include "engine/drivers/driver.hpp"
-#include "engine/drivers/replay/replay.hpp"
 #include "engine/environment/environment.hpp"
 #include "store/existing_store.hpp"
-#include "store/files.hpp"
 #include "worker/claims.hpp"
 #include "worker/execute_run.hpp"
 #include "worker/reexecution.hpp"
