@@ -47,29 +47,6 @@ Claimed of_recipe(const Store& store, const std::string& path) {
   return claimed;
 }
 
-/// The experiments of named runs that claim something, each with its named runs.
-std::vector<Claimed> of_names(const Store& store, const std::vector<std::string>& names) {
-  const AskedRuns asked = resolve_runs(store, names, OfSearches::without);
-  std::vector<Claimed> all;
-  std::vector<std::string> experiments;
-  for (const RunSummary& run : runs_as_asked(store, asked)) {
-    auto known = std::ranges::find(experiments, run.experiment);
-    if (known == experiments.end()) {
-      const ExperimentRecord record = experiment_of(store, run);
-      experiments.push_back(run.experiment);
-      all.push_back({record.name, claims_from(record.comparison), {}});
-      all.back().runs.experiments.push_back(run.experiment);
-      known = experiments.end() - 1;
-    }
-    all[static_cast<std::size_t>(known - experiments.begin())].runs.ids.push_back(run.id);
-  }
-  std::erase_if(all, [](const Claimed& one) { return one.claims.empty(); });
-  if (all.empty())
-    throw UsageError(
-        "the recipes of these runs have no [[claims]]: docs/CLAIMS.md says how to write them");
-  return all;
-}
-
 Exit claim(const Session& session, const ClaimOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
   const std::vector<Claimed> all = claimed_by(store, options.names);
@@ -92,19 +69,13 @@ Exit claim(const Session& session, const ClaimOptions& options) {
 
 }  // namespace
 
-std::vector<JudgedClaim> Claimed::judge(const Store& store) const {
-  return judge_claims(store, compare(store, runs), runs, claims);
-}
-
-nlohmann::json Claimed::to_json(const std::vector<JudgedClaim>& judged) const {
-  nlohmann::json list = acid::to_json(judged);
-  for (nlohmann::json& row : list) row["experiment"] = name;
-  return list;
-}
-
 std::vector<Claimed> claimed_by(const Store& store, const std::vector<std::string>& names) {
   if (names.size() == 1 && is_recipe(names.front())) return {of_recipe(store, names.front())};
-  return of_names(store, names);
+  std::vector<Claimed> all = claimed_by(store, resolve_runs(store, names, OfSearches::without));
+  if (all.empty())
+    throw UsageError(
+        "the recipes of these runs have no [[claims]]: docs/CLAIMS.md says how to write them");
+  return all;
 }
 
 bool all_of_them_hold(const std::vector<JudgedClaim>& claims) {

@@ -10,16 +10,6 @@
 
 namespace acid {
 
-/// An experiment, or a recipe, with the runs that its claims are about.
-struct Claimed {
-  std::string name;
-  std::vector<Claim> claims;
-  AskedRuns runs;
-
-  std::vector<JudgedClaim> judge(const Store& store) const;
-  nlohmann::json to_json(const std::vector<JudgedClaim>& judged) const;
-};
-
 /// What a recipe's file, or the experiments of named runs, claim. UsageError if nothing is claimed,
 /// or if no run of it is in the store.
 std::vector<Claimed> claimed_by(const Store& store, const std::vector<std::string>& names);

@@ -26,7 +26,7 @@ using nlohmann::json;
 
 struct VerifyOptions {
   std::vector<std::string> names;
-  VerifyHow how;
+  std::optional<int> from, until;
   Format format;
 };
 
@@ -36,15 +36,17 @@ struct Verified {
 };
 
 // The worker prints progress and verdict itself, on this process's standard output and error.
-Verified verify_run(Supervisor& supervisor, const Session& session, const VerifyHow& how,
-                    const std::string& worker, const std::string& id) {
+Verified verify_part(Supervisor& supervisor, const Session& session, const VerifiedPart& part,
+                     bool as_json, const std::string& worker) {
+  const std::string& id = part.run;
   std::vector<std::string> arguments{worker,  "--store", session.store_folder,
                                      "--run", id,        "--verify"};
-  if (how.from) {
-    arguments.push_back("--from");
-    arguments.push_back(fmt::format("{}", *how.from));
-  }
-  if (how.as_json) arguments.push_back("--json");
+  for (const auto& [option, number] : {std::pair{"--from", part.from}, {"--until", part.until}})
+    if (number) {
+      arguments.emplace_back(option);
+      arguments.push_back(fmt::format("{}", *number));
+    }
+  if (as_json) arguments.push_back("--json");
   try {
     const Store store(session.store_folder, Store::Access::read);
     const RunSettings settings = settings_from(run_settings(store, {id}).front());
@@ -52,7 +54,7 @@ Verified verify_run(Supervisor& supervisor, const Session& session, const Verify
   } catch (const Error&) {
     // The worker says what is wrong with the settings.
   }
-  supervisor.start(id, arguments, how.as_json ? Child::Output::data : Child::Output::passed_on);
+  supervisor.start(id, arguments, as_json ? Child::Output::data : Child::Output::passed_on);
   std::vector<Supervisor::Ending> ended;
   while (ended.empty()) ended = supervisor.wait(-1);
   Supervisor::Ending& ending = ended.front();
@@ -91,22 +93,37 @@ std::vector<std::string> runs_to_verify(const Session& session, const VerifyOpti
   return begun;
 }
 
+/// ", from checkpoint 2 to checkpoint 3"; empty for a whole run.
+std::string span_of(const VerifiedPart& part) {
+  const auto place = [](const std::optional<int>& number, const char* none) {
+    return number ? fmt::format("checkpoint {}", *number) : std::string(none);
+  };
+  if (!part.from && !part.until) return {};
+  return fmt::format(", from {} to {}", place(part.from, "the beginning"),
+                     place(part.until, "the end"));
+}
+
 /// Prints how far the verification of several runs is, a line for each; for one run nothing.
 class Several {
  public:
-  Several(const Session& session, const std::vector<std::string>& ids) {
-    if (ids.size() < 2) return;
+  Several(const Session& session, const std::vector<VerifiedPart>& parts) : parts_(parts.size()) {
+    if (parts.size() < 2) return;
     const Store store(session.store_folder, Store::Access::read);
+    std::vector<std::string> ids;
+    for (const VerifiedPart& part : parts)
+      if (std::ranges::find(ids, part.run) == ids.end()) ids.push_back(part.run);
     runs_ = run_summaries(store, ids);
-    for (const RunSummary& run : runs_) to_do_ += work_done(run, run.progress);
+    for (const VerifiedPart& part : parts) {
+      whole_ &= !part.from && !part.until;
+      to_do_ += work_of(part);
+    }
   }
-  void begin(const std::string& id) {
+  void begin(const VerifiedPart& part) {
     if (runs_.empty()) return;
-    const RunSummary& run = *std::ranges::find(runs_, id, &RunSummary::id);
-    now_ = work_done(run, run.progress);
-    say(fmt::format("verifying {} of {}{}: {}", ++number_, runs_.size(),
+    now_ = work_of(part);
+    say(fmt::format("verifying {} of {}{}: {}{}", ++number_, parts_,
                     done_ > 0 ? time_left((clock_.seconds() - begun_) * to_do_ / done_) : "",
-                    name_of(run)));
+                    name_of(run_of(part)), span_of(part)));
   }
   void end(Exit exit) {
     to_do_ -= now_;
@@ -116,28 +133,39 @@ class Several {
   std::size_t equal() const { return equal_; }
   void total() const {
     if (runs_.empty()) return;
-    say(fmt::format("{} of {} runs are reproduced bit for bit, in {}", equal_, runs_.size(),
+    say(fmt::format("{} of {} {} are reproduced bit for bit, in {}", equal_, parts_,
+                    whole_ ? "runs" : "parts of runs",
                     format_seconds(std::round(clock_.seconds() - begun_))));
   }
 
  private:
+  const RunSummary& run_of(const VerifiedPart& part) const {
+    return *std::ranges::find(runs_, part.run, &RunSummary::id);
+  }
+  double work_of(const VerifiedPart& part) const {
+    const RunSummary& run = run_of(part);
+    return part.share * work_done(run, run.progress);
+  }
+
   const SteadyClock clock_;
   const double begun_ = clock_.seconds();
-  std::vector<RunSummary> runs_;           // empty: only one run
+  const std::size_t parts_;
+  bool whole_ = true;                      // each part is a run
+  std::vector<RunSummary> runs_;           // empty: only one part
   double to_do_ = 0, done_ = 0, now_ = 0;  // work_done(): left, verified, of this run
   std::size_t number_ = 0, equal_ = 0;
 };
 
-Exit verify(const Session& session, VerifyOptions options) {
-  const auto ids = runs_to_verify(session, options);
-  if (options.how.from && ids.size() > 1)
+Exit verify(const Session& session, const VerifyOptions& options) {
+  std::vector<VerifiedPart> parts;
+  for (const std::string& id : runs_to_verify(session, options))
+    parts.push_back({id, options.from, options.until});
+  if ((options.from || options.until) && parts.size() > 1)
     throw UsageError(
-        fmt::format("--from is the number of a checkpoint of one run, but {} runs "
-                    "are named",
-                    ids.size()));
-  options.how.as_json = options.format.json;
-  const VerifiedRuns verified = verify_runs(session, ids, options.how);
-  if (options.format.json && ids.size() == 1)
+        fmt::format("{} is the number of a checkpoint of one run, but {} runs are named",
+                    options.from ? "--from" : "--until", parts.size()));
+  const VerifiedRuns verified = verify_runs(session, parts, options.format.json);
+  if (options.format.json && parts.size() == 1)
     print_json(verified.documents.at(0));
   else if (options.format.json)
     print_json({{"schema_version", kJsonSchemaVersion}, {"verifications", verified.documents}});
@@ -146,19 +174,19 @@ Exit verify(const Session& session, VerifyOptions options) {
 
 }  // namespace
 
-VerifiedRuns verify_runs(const Session& session, const std::vector<std::string>& ids,
-                         const VerifyHow& how) {
+VerifiedRuns verify_runs(const Session& session, const std::vector<VerifiedPart>& parts,
+                         bool as_json) {
   const std::string worker = worker_program();
   flush_data();  // the workers write to the same place
   VerifiedRuns all;
   Supervisor supervisor;
-  Several several(session, ids);
-  for (const std::string& id : ids) {
-    several.begin(id);
-    const Verified verified = verify_run(supervisor, session, how, worker, id);
+  Several several(session, parts);
+  for (const VerifiedPart& part : parts) {
+    several.begin(part);
+    const Verified verified = verify_part(supervisor, session, part, as_json, worker);
     all.exit = worse(all.exit, verified.exit);
     several.end(verified.exit);
-    if (how.as_json) all.documents.push_back(document_of(id, verified));
+    if (as_json) all.documents.push_back(document_of(part.run, verified));
     if (supervisor.interrupted()) break;
   }
   all.interrupted = supervisor.interrupted();
@@ -177,8 +205,14 @@ void add_verify_command(CLI::App& app, Session& session) {
       ->required()
       ->type_name(" ");
   command
-      ->add_option("--from", options->how.from,
+      ->add_option("--from", options->from,
                    "Start at this checkpoint of the run, by its number in 'acid show'")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber.description(""));
+  command
+      ->add_option("--until", options->until,
+                   "Stop at this checkpoint of the run; that the part before it is equal is not "
+                   "recorded")
       ->type_name("N")
       ->check(CLI::PositiveNumber.description(""));
   add_json_option(*command, options->format);

@@ -74,6 +74,19 @@ std::vector<JudgedClaim> judge_claims(const Comparison& comparison,
 std::vector<JudgedClaim> judge_claims(const Store& store, const Comparison& comparison,
                                       const AskedRuns& asked, const std::vector<Claim>& claims);
 
+/// An experiment, or a recipe, with the runs that its claims are about.
+struct Claimed {
+  std::string name;
+  std::vector<Claim> claims;
+  AskedRuns runs;
+
+  std::vector<JudgedClaim> judge(const Store& store) const;
+  nlohmann::json to_json(const std::vector<JudgedClaim>& judged) const;
+};
+/// The experiments of these runs that claim something, each with its runs among them; runs that a
+/// search tried are left out.
+std::vector<Claimed> claimed_by(const Store& store, const AskedRuns& asked);
+
 /// The chance that a claim holds with so many seeds, if the mean of what it tests (the advantage
 /// beyond the margin) is `effect` of its standard deviations.
 double power_of_claim(int seeds, double effect, double level, std::size_t claims);

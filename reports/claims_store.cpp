@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "reports/claims.hpp"
+#include "reports/compare.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -39,6 +40,36 @@ std::vector<JudgedClaim> judge_claims(const Store& store, const Comparison& comp
     });
   }
   return judged;
+}
+
+std::vector<JudgedClaim> Claimed::judge(const Store& store) const {
+  return judge_claims(store, compare(store, runs), runs, claims);
+}
+
+nlohmann::json Claimed::to_json(const std::vector<JudgedClaim>& judged) const {
+  nlohmann::json list = acid::to_json(judged);
+  for (nlohmann::json& row : list) row["experiment"] = name;
+  return list;
+}
+
+std::vector<Claimed> claimed_by(const Store& store, const AskedRuns& asked) {
+  const std::vector<std::string> searched = runs_of_searches(store, asked.experiments);
+  std::vector<Claimed> all;
+  std::vector<std::string> experiments;
+  for (const RunSummary& run : runs_as_asked(store, asked)) {
+    if (std::ranges::find(searched, run.id) != searched.end()) continue;
+    auto known = std::ranges::find(experiments, run.experiment);
+    if (known == experiments.end()) {
+      const ExperimentRecord record = experiment_of(store, run);
+      experiments.push_back(run.experiment);
+      all.push_back({record.name, claims_from(record.comparison), {}});
+      if (!run.experiment.empty()) all.back().runs.experiments.push_back(run.experiment);
+      known = experiments.end() - 1;
+    }
+    all[static_cast<std::size_t>(known - experiments.begin())].runs.ids.push_back(run.id);
+  }
+  std::erase_if(all, [](const Claimed& one) { return one.claims.empty(); });
+  return all;
 }
 
 }  // namespace acid
