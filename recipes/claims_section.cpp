@@ -12,6 +12,7 @@
 #include "recipes/comparison_section.hpp"
 #include "recipes/seeds.hpp"
 #include "recipes/utf8.hpp"
+#include "settings/run_settings.hpp"
 #include "settings/schema.hpp"
 
 namespace acid {
@@ -211,13 +212,18 @@ class Reader {
 
   void read_where() {
     json where = json::object();
-    const json flat = claim_["where"].flatten();
-    for (const auto& [pointer, value] : flat.items()) {
-      std::string key = pointer.substr(std::min<std::size_t>(1, pointer.size()));
-      std::ranges::replace(key, '/', '.');
-      if (!key.empty() && check_value(node_.find("where")->place, key, value)) where[key] = value;
-    }
+    choose(where, "", claim_["where"]);
     claim_["where"] = std::move(where);
+  }
+
+  /// Adds the values of swept keys within a table; one by worker is a value, as in comparisons.
+  void choose(json& where, const std::string& key, const json& value) {
+    if (!value.is_object() || is_by_worker(value)) {
+      if (!key.empty() && check_value(node_.find("where")->place, key, value)) where[key] = value;
+      return;
+    }
+    for (const auto& [name, inner] : value.items())
+      choose(where, key.empty() ? name : key + "." + name, inner);
   }
 
   void read_seeds() {

@@ -55,6 +55,25 @@ TEST_CASE("a claim is completed, and no run depends on it") {
   CHECK(least.comparison["claims"][0]["at"] == "end");
 }
 
+TEST_CASE("a claim chooses a setting that is a table by worker, also an empty one") {
+  std::string runs = kRuns;
+  const std::string swept = "workers.count = [4, 16]";
+  runs.replace(runs.find(swept), swept.size(),
+               "execution.virtual.slow_workers = [{}, { 0 = 10.0 }]");
+  const auto chosen = [&](const std::string& slow) {
+    const Plan plan = compiled(runs + "[[claims]]\nname = \"it\"\n" + kBetter +
+                               "where = { execution.virtual.slow_workers = " + slow + " }\n");
+    return plan.comparison["claims"][0]["where"];
+  };
+  CHECK(chosen("{}") == json{{"execution.virtual.slow_workers", json::object()}});
+  CHECK(chosen("{ 0 = 10.0 }") == json{{"execution.virtual.slow_workers", {{"0", 10.0}}}});
+  CHECK_THAT(errors_of(completed(runs + "[[claims]]\nname = \"it\"\n" + kBetter +
+                                 "where = { execution.virtual.slow_workers.0 = 2.0 }\n"))
+                 .at(0)
+                 .message,
+             ContainsSubstring("of execution.virtual.slow_workers"));
+}
+
 TEST_CASE("a claim that no run could decide is refused, with what could") {
   CHECK(problem(kBetter).empty());
   CHECK_THAT(problem("kind = \"better\"\nalgorithm = \"a2cid2\"\nthan = \"ar-sgd\"\n"
