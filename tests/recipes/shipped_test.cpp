@@ -4,8 +4,11 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
+#include <vector>
 
+#include "recipes/reference.hpp"
 #include "tests/catch.hpp"
 #include "tests/recipes/recipe.hpp"
 
@@ -51,6 +54,19 @@ std::string with_mnist(const fs::path& recipe) {
   return copy.string();
 }
 
+/// The overrides with which the comment of a paper's full.toml plans it without the paper's data.
+std::vector<std::string> stand_ins(const fs::path& recipe) {
+  std::vector<std::string> overrides;
+  std::ifstream file(recipe);
+  const std::string_view begin = "--set '", end = "'";
+  for (std::string line; std::getline(file, line);)
+    if (const std::size_t at = line.find(begin); line.starts_with('#') && at != line.npos)
+      if (line.ends_with(end))
+        overrides.push_back(
+            line.substr(at + begin.size(), line.size() - at - begin.size() - end.size()));
+  return overrides;
+}
+
 }  // namespace
 
 TEST_CASE("every shipped recipe compiles without warnings") {
@@ -66,6 +82,32 @@ TEST_CASE("every shipped recipe compiles without warnings") {
     CHECK(plan.warnings.empty());
   }
   CHECK(recipes >= 4);
+}
+
+TEST_CASE("every paper has a recipe that claims something, one at its own settings, and a page") {
+  std::set<std::string> papers;
+  for (const auto& folder : fs::directory_iterator(SOURCE_ROOT "/recipes/papers")) {
+    const std::string name = folder.path().filename().string();
+    INFO(name);
+    papers.insert(name);
+    const Plan full =
+        load_recipe((folder.path() / "full.toml").string(), stand_ins(folder.path() / "full.toml"));
+    CHECK(full.name == name + "-full");
+    CHECK(full.warnings.empty());
+    CHECK(fs::exists(folder.path() / "README.md"));
+    CHECK(fs::file_size(folder.path() / "picture.svg") < 60'000);
+  }
+  std::set<std::string> built_in;
+  for (const RecipeTemplate& one : paper_recipes()) {
+    INFO(one.name);
+    built_in.emplace(one.name);
+    const Plan mini = compile_recipe(std::string(one.name) + ".toml", std::string(one.text));
+    CHECK(mini.name == one.name);
+    CHECK(mini.warnings.empty());
+    CHECK(mini.seeds.size() == 10);
+    CHECK_FALSE(mini.comparison.at("claims").empty());
+  }
+  CHECK(papers == built_in);
 }
 
 TEST_CASE("the quickstart compares three algorithms over enough seeds for a test, in a minute") {
