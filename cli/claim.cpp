@@ -93,7 +93,7 @@ Exit claim(const Session& session, const ClaimOptions& options) {
 }  // namespace
 
 std::vector<JudgedClaim> Claimed::judge(const Store& store) const {
-  return judge_claims(store, compare(store, runs), runs.ids, claims);
+  return judge_claims(store, compare(store, runs), runs, claims);
 }
 
 nlohmann::json Claimed::to_json(const std::vector<JudgedClaim>& judged) const {

@@ -111,7 +111,7 @@ Exit execute_plan(const Plan& plan, const Session& session, const RunOptions& op
                          fmt::format("acid compare {} --details", quoted_for_shell(plan.name)), {},
                          lines_of_standard_output()));
     if (const std::vector<Claim> claims = claims_from(plan.comparison); !claims.empty())
-      print_data("\n" + to_text(judge_claims(store, comparison, ids, claims),
+      print_data("\n" + to_text(judge_claims(store, comparison, asked, claims),
                                 lines_of_standard_output().prose()));
   }
   return ended.diverged > 0 ? worse(ended.executed.exit, Exit::run_failed) : ended.executed.exit;

@@ -61,11 +61,22 @@ constexpr Fields kCrossover = fields<ClaimTable>(
          .said("a list of two of its values", "", "between = [4, 16]")
          .apart(),
      kAt});
+constexpr Fields kLaw = fields<ClaimTable>(
+    {key_of<ClaimTable>("formula", FieldType::text, "",
+                        "what the metric is: an expression over recipe keys, as SQL has it")
+         .said("an expression in quotes", "",
+               "formula = \"0.01 * budget.gradients / workers.count\""),
+     key_of<ClaimTable>("within", FieldType::number, "", "how far off it may be")
+         .said("a number above 0, or a percentage of the formula's value in quotes", "",
+               "within = \"2 %\"")
+         .apart(),
+     kAt});
 constexpr std::array kKinds{
     Kind{"better", kBetter.fields, "the algorithm is better than another"},
     Kind{"equivalent", kEquivalent.fields, "the two differ by less than a margin"},
     Kind{"ratio", kRatio.fields, "the metric is so many times the other's"},
-    Kind{"crossover", kCrossover.fields, "who is better changes along a swept key"}};
+    Kind{"crossover", kCrossover.fields, "who is better changes along a swept key"},
+    Kind{"law", kLaw.fields, "the metric is what a formula in recipe keys says"}};
 
 constexpr StaticText kMetricWords =
     StaticText().add("what is compared: an outcome, as in [comparison], or one of ").add(kTotals);
@@ -105,8 +116,8 @@ class Reader {
     if (out_.reported() > before) return nullptr;
     check_name();
     check_algorithm(kFirst);
-    check_algorithm(kSecond);
-    if (claim_[kFirst] == claim_[kSecond])
+    if (!is_kind("law")) check_algorithm(kSecond);
+    if (!is_kind("law") && claim_[kFirst] == claim_[kSecond])
       out_.error(node_.find("than")->place, "a claim compares two algorithms, and this is one",
                  "name another algorithm in than");
     check_metric();
@@ -223,13 +234,16 @@ class Reader {
   }
 
   void read_margins() {
-    for (const char* const key : {"margin", "by"}) {
-      const bool needed = is_kind("equivalent");
+    for (const auto& [kind, key] : {std::pair("better", "by"), std::pair("equivalent", "margin"),
+                                    std::pair("law", "within")}) {
+      if (!is_kind(kind)) continue;
+      const bool needed = !is_kind("better");
       const Node* const given = node_.find(key);
-      if (std::string_view(key) == "by" ? !is_kind("better") : !needed) continue;
       if (given == nullptr && needed)
-        out_.error(node_.place, "claims.margin is missing",
-                   "add the largest difference that does not matter: margin = 0.01, or \"2 %\"");
+        out_.error(node_.place, fmt::format("claims.{} is missing", key),
+                   fmt::format("add the largest difference that does not matter: {} = 0.01, or "
+                               "\"2 %\"",
+                               key));
       json read{{"value", 0.0}, {"relative", false}};
       const bool is_zero = given != nullptr && given->scalar.is_number() && given->scalar == 0;
       if (given != nullptr && (needed || !is_zero))

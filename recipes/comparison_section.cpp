@@ -10,6 +10,7 @@
 #include "engine/base/static_text.hpp"
 #include "engine/methods/method.hpp"
 #include "engine/recorder/metrics.hpp"
+#include "recipes/claims_section.hpp"
 #include "recipes/utf8.hpp"
 #include "settings/run_settings.hpp"
 #include "settings/schema.hpp"
@@ -189,10 +190,11 @@ bool always_agrees(const PlannedRun& run) {
          method_of(*entry, settings_from(run.settings).algorithm, nullptr).reduces_gradients;
 }
 
-nlohmann::json read_comparison(const Node* comparison, const Plan& plan, Checker& checker) {
-  if (comparison == nullptr) return nullptr;
+namespace {
+nlohmann::json read_table(const Node* comparison, const Plan& plan, Checker& checker) {
   nlohmann::json read = nlohmann::json::object();
-  if (!checker.is_type(comparison, Node::Type::table, "comparison", "a table, [comparison]"))
+  if (comparison == nullptr ||
+      !checker.is_type(comparison, Node::Type::table, "comparison", "a table, [comparison]"))
     return read;
   for (const Node& child : comparison->children) {
     if (child.key == "margin") {
@@ -210,6 +212,14 @@ nlohmann::json read_comparison(const Node* comparison, const Plan& plan, Checker
       read[child.key] = child.text();
     }
   }
+  return read;
+}
+}  // namespace
+
+nlohmann::json read_comparison(const Node& root, const Plan& plan, Checker& checker) {
+  nlohmann::json read = read_table(root.find("comparison"), plan, checker);
+  if (nlohmann::json claims = read_claims(root.find("claims"), plan, checker); !claims.is_null())
+    read["claims"] = std::move(claims);
   return read.empty() ? nullptr : read;
 }
 

@@ -10,9 +10,10 @@ namespace acid {
 /// The keys of [comparison], for the reference.
 const FieldTable& comparison_keys();
 
-/// The table [comparison] of a recipe with planned runs, as Plan::comparison; null if there is no
-/// table. Reports mistakes, such as an outcome that some run does not have.
-nlohmann::json read_comparison(const Node* comparison, const Plan& plan, Checker& checker);
+/// What a recipe with planned runs says of comparing them, [comparison] and [[claims]], as
+/// Plan::comparison; null if it says nothing. Reports mistakes, such as an outcome that some run
+/// does not have.
+nlohmann::json read_comparison(const Node& root, const Plan& plan, Checker& checker);
 
 /// Whether every run has an outcome of this name; reports at `place` why not. `what`: "the primary
 /// outcome".

@@ -7,7 +7,6 @@
 
 #include "engine/base/names.hpp"
 #include "engine/methods/method.hpp"
-#include "recipes/claims_section.hpp"
 #include "recipes/comparison_section.hpp"
 #include "recipes/compiler.hpp"
 #include "recipes/methods.hpp"
@@ -56,9 +55,7 @@ void Compiler::compile(const Node& root, Plan& plan) {
     if (over_ != nullptr) value_ = (value_ + 1) % over_->values.size();
   }
   refused_.settle(swept, skips_, plan, out_);
-  plan.comparison = read_comparison(root.find("comparison"), plan, checker_);
-  if (nlohmann::json claims = read_claims(root.find("claims"), plan, checker_); !claims.is_null())
-    plan.comparison["claims"] = std::move(claims);
+  plan.comparison = read_comparison(root, plan, checker_);
   unused_.warn(out_);
   warn_of_unused_methods(root, plan);
 }

@@ -17,13 +17,15 @@
 #include "reports/numbers.hpp"
 #include "reports/power.hpp"
 #include "reports/settings.hpp"
+#include "store/filter.hpp"
 
 namespace acid {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 4> kKindNames{"better", "equivalent", "ratio", "crossover"};
+constexpr std::array<std::string_view, 5> kKindNames{"better", "equivalent", "ratio", "crossover",
+                                                     "law"};
 
 /// One test at one point: the advantage of every seed beyond what is claimed, above 0 where the
 /// claim is true.
@@ -107,7 +109,9 @@ Tested tested_of(const Claim& claim, Claim::Kind kind, const PairedValues& pairs
   if (kind == Claim::Kind::better) {
     tested.advantages = {advantages_of(pairs, direction, claim.margin)};
   } else if (tested.estimate.n < static_cast<int>(pairs.a.size())) {
-    tested.missing = "a run diverged or missed its target, and nothing is equivalent to that";
+    tested.missing = kind == Claim::Kind::law
+                         ? "a run diverged or missed its target, of which no law tells"
+                         : "a run diverged or missed its target, and nothing is equivalent to that";
   } else {
     std::vector<double> above, below;
     for (std::size_t k = 0; k < pairs.a.size(); ++k) {
@@ -127,6 +131,25 @@ Tested tested_of(const Claim& claim, Claim::Kind kind, const PairedValues& pairs
   return tested;
 }
 
+/// What formula says of a group; UsageError that names the claim.
+double said_by_law(const Claim& claim, const json& settings) {
+  try {
+    return number_of_settings(claim.formula, settings);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("the formula of the claim '{}': {}", claim.name, error.what()));
+  }
+}
+
+/// The values of `a`, each beside what `second` has or what the law says.
+PairedValues paired_with(const Claim& claim, const ComparedGroup& a,
+                         const std::optional<ComparedGroup>& second, const std::string& metric) {
+  if (second) return paired_by_seed(a, *second, metric);
+  PairedValues pairs = paired_by_seed(a, a, metric);
+  pairs.b.assign(pairs.a.size(), said_by_law(claim, a.settings));
+  pairs.hidden = 0;
+  return pairs;
+}
+
 Tested test_point(const Comparison& comparison, const Claim& claim, std::size_t p, bool turned) {
   const ComparedPoint& point = comparison.points[p];
   const std::string& first = turned ? claim.than : claim.algorithm;
@@ -136,16 +159,16 @@ Tested test_point(const Comparison& comparison, const Claim& claim, std::size_t 
   const auto a = group_at(comparison, point, first, claim.seeds),
              b = group_at(comparison, point, second, claim.seeds);
   const auto metric = metric_at(comparison, claim, p);
-  if (!a || !b) {
+  if (!a || (!b && kind != Claim::Kind::law)) {
     tested.missing = fmt::format("no run of {} has ended", a ? second : first);
   } else if (!metric) {
     tested.missing =
         fmt::format("{} is not read at equal {}", claim.metric, equal_words(*claim.equal));
   } else {
-    const PairedValues pairs = paired_by_seed(*a, *b, *metric);
+    const PairedValues pairs = paired_with(claim, *a, b, *metric);
     if (pairs.a.size() < claim.seeds.size())
-      tested.missing =
-          fmt::format("{} of {} seeds have a value of both", pairs.a.size(), claim.seeds.size());
+      tested.missing = fmt::format("{} of {} seeds have a value{}", pairs.a.size(),
+                                   claim.seeds.size(), kind == Claim::Kind::law ? "" : " of both");
     else if (pairs.a.size() < 2)
       tested.missing = "one seed cannot tell a difference from chance";
     else
@@ -269,6 +292,9 @@ std::string Claim::words() const {
       said = fmt::format("in {}, {} is better than {} at {} = {} and worse at {}", place, algorithm,
                          than, key, value_text(first), value_text(second));
       break;
+    case Kind::law:
+      said = fmt::format("{} of {} is {} within {}", place, algorithm, formula, margin_text(*this));
+      break;
   }
   return where.empty() ? said : fmt::format("{}, where {}", said, settings_title(where));
 }
@@ -284,16 +310,16 @@ std::vector<Claim> claims_from(const json& comparison) {
       if (kind == kKindNames.end()) throw std::invalid_argument("a kind");
       claim.kind = static_cast<Claim::Kind>(kind - kKindNames.begin());
       claim.algorithm = one.at("algorithm");
-      claim.than = one.at("than");
+      claim.than = one.value("than", "");
       claim.metric = one.at("metric");
       const std::string at = one.at("at");
       for (const PositionAxis axis :
            {PositionAxis::gradients, PositionAxis::seconds, PositionAxis::bytes})
         if (at == name_of(axis)) claim.equal = axis;
-      if (const json margin =
-              one.value(claim.kind == Claim::Kind::better ? "by" : "margin", json());
-          margin.is_object())
-        claim.margin = {margin.at("value"), margin.at("relative")};
+      for (const char* const key : {"by", "margin", "within"})
+        if (const json margin = one.value(key, json()); margin.is_object())
+          claim.margin = {margin.at("value"), margin.at("relative")};
+      if (claim.kind == Claim::Kind::law) claim.formula = one.at("formula");
       if (claim.kind == Claim::Kind::ratio) {
         claim.low = one.at("bounds").at(0);
         claim.high = one.at("bounds").at(1);
@@ -315,6 +341,12 @@ std::vector<Claim> claims_from(const json& comparison) {
         "database, or another version wrote it; 'acid run RECIPE' stores it again");
   }
   return claims;
+}
+
+void require_formulas(const std::vector<Claim>& claims, const std::vector<json>& settings) {
+  for (const Claim& claim : claims)
+    if (claim.kind == Claim::Kind::law)
+      for (const json& one : settings) said_by_law(claim, one);
 }
 
 double power_of_claim(int seeds, double effect, double level, std::size_t claims) {

@@ -12,14 +12,15 @@ namespace acid {
 
 /// What a recipe claims of its runs before they are executed ([[claims]]).
 struct Claim {
-  enum class Kind { better, equivalent, ratio, crossover };
+  enum class Kind { better, equivalent, ratio, crossover, law };
   std::string name;
   Kind kind = Kind::better;
-  std::string algorithm, than;        // labels
+  std::string algorithm, than;        // labels; a law has no other
   std::string metric;                 // an outcome or a total of a run
   std::optional<PositionAxis> equal;  // read where all runs have come equally far; else at the end
-  Margin margin;                      // better: by at least, may be 0; equivalent
+  Margin margin;                      // better: by at least, may be 0; equivalent; law: within
   double low = 0, high = 0;           // ratio
+  std::string formula;                // law: an expression over recipe keys (store/filter.hpp)
   std::string key;                    // crossover: better at `first`, worse at `second`
   nlohmann::json first, second;
   std::vector<std::pair<std::string, nlohmann::json>> where;  // values of swept keys
@@ -35,6 +36,10 @@ std::string_view name_of(Claim::Kind kind);
 /// The claims in ExperimentRecord::comparison. StoreError if acid did not write them like that.
 std::vector<Claim> claims_from(const nlohmann::json& comparison);
 
+/// UsageError if a law's formula is none, or names what one of these settings does not have.
+void require_formulas(const std::vector<Claim>& claims,
+                      const std::vector<nlohmann::json>& settings);
+
 enum class ClaimVerdict { holds, does_not_hold, cannot_be_told };
 std::string_view name_of(ClaimVerdict verdict);
 
@@ -43,8 +48,9 @@ std::string_view name_of(ClaimVerdict verdict);
 struct JudgedClaim {
   Claim claim;
   ClaimVerdict verdict = ClaimVerdict::cannot_be_told;
-  /// Of the point that decides: the first minus the other, in the metric's unit; of a ratio the
-  /// geometric mean. The interval is Student's t at 95 %, without correction.
+  /// Of the point that decides: the first minus the other, or minus what the law says, in the
+  /// metric's unit; of a ratio the geometric mean. The interval is Student's t at 95 %, without
+  /// correction.
   Estimate estimate;
   std::string at;  // the settings of that point; empty: the recipe has one
   /// That the claim is not true: the largest over its points of exact one-sided tests, paired by
@@ -65,8 +71,7 @@ std::vector<JudgedClaim> judge_claims(const Comparison& comparison,
 /// The same by a comparison of these runs of a store, which also knows whether the claims were
 /// written before the runs.
 std::vector<JudgedClaim> judge_claims(const Store& store, const Comparison& comparison,
-                                      const std::vector<std::string>& run_ids,
-                                      const std::vector<Claim>& claims);
+                                      const AskedRuns& asked, const std::vector<Claim>& claims);
 
 /// The chance that a claim holds with so many seeds, if the mean of what it tests (the advantage
 /// beyond the margin) is `effect` of its standard deviations.

@@ -1,4 +1,4 @@
-// What a store knows of claims: the runs that decide, and when the claims were written.
+// What a store knows of claims: whether they were written before the runs that decide.
 #include <algorithm>
 
 #include "reports/claims.hpp"
@@ -7,23 +7,37 @@
 namespace acid {
 namespace {
 
-bool has_claim(const StoredPlan& plan, const std::string& digest) {
-  const std::vector<Claim> claims = claims_from(plan.comparison);
+bool has_claim(const nlohmann::json& comparison, const std::string& digest) {
+  const std::vector<Claim> claims = claims_from(comparison);
   return std::ranges::find(claims, digest, &Claim::digest) != claims.end();
+}
+
+/// The runs that decide: of the claim's algorithms and seeds.
+std::vector<std::string> decisive(const Claim& claim, const std::vector<RunSummary>& runs) {
+  std::vector<std::string> ids;
+  for (const RunSummary& run : runs)
+    if ((run.label == claim.algorithm || run.label == claim.than) &&
+        std::ranges::binary_search(claim.seeds, run.seed))
+      ids.push_back(run.id);
+  return ids;
 }
 
 }  // namespace
 
 std::vector<JudgedClaim> judge_claims(const Store& store, const Comparison& comparison,
-                                      const std::vector<std::string>& run_ids,
-                                      const std::vector<Claim>& claims) {
+                                      const AskedRuns& asked, const std::vector<Claim>& claims) {
   std::vector<JudgedClaim> judged = judge_claims(comparison, claims);
   if (judged.empty()) return judged;
-  const std::string begun = first_start_of(store, run_ids);
-  const std::vector<StoredPlan> plans = plans_before(store, begun);
-  for (JudgedClaim& one : judged)
-    one.registered = std::ranges::any_of(
-        plans, [&](const StoredPlan& plan) { return has_claim(plan, one.claim.digest); });
+  const std::vector<RunSummary> runs = runs_as_asked(store, asked);
+  std::map<std::vector<std::string>, std::vector<nlohmann::json>> before;
+  for (JudgedClaim& one : judged) {
+    const std::vector<std::string> ids = decisive(one.claim, runs);
+    const auto [found, is_new] = before.try_emplace(ids);
+    if (is_new) found->second = comparisons_before_runs(store, ids);
+    one.registered = std::ranges::any_of(found->second, [&](const nlohmann::json& comparison) {
+      return has_claim(comparison, one.claim.digest);
+    });
+  }
   return judged;
 }
 

@@ -145,23 +145,22 @@ std::vector<nlohmann::json> comparisons_before(const Store& store, const std::st
   return all;
 }
 
-std::string first_start_of(const Store& store, const std::vector<std::string>& run_ids) {
+std::vector<nlohmann::json> comparisons_before_runs(const Store& store,
+                                                    const std::vector<std::string>& run_ids) {
   Statement select(store.impl().connection(),
-                   "SELECT min(a.started) FROM attempts a JOIN runs r ON r.number = a.run"
-                   " WHERE r.id IN (SELECT value FROM json_each(?))");
-  const bool found = select.bind(nlohmann::json(run_ids).dump()).step();
-  return !found || select.is_null(0) ? std::string() : select.text(0);
-}
-
-std::vector<StoredPlan> plans_before(const Store& store, const std::string& time) {
-  Statement select(store.impl().connection(),
-                   "SELECT created, comparison, id FROM experiments"
-                   " WHERE comparison ->> 'claims' IS NOT NULL AND (?1 = '' OR created <= ?1)"
-                   " ORDER BY number");
-  std::vector<StoredPlan> plans;
-  for (select.bind(time); select.step();)
-    plans.push_back({select.text(0), stored_object(select, 1, "experiment " + select.text(2))});
-  return plans;
+                   "WITH asked AS (SELECT number FROM runs WHERE id IN"
+                   "  (SELECT value FROM json_each(?)))"
+                   " SELECT e.comparison, e.id FROM experiments e"
+                   " WHERE e.comparison NOTNULL"
+                   " AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.run IN asked"
+                   "  AND a.started < coalesce(e.first_asked, e.created))"
+                   " AND NOT EXISTS (SELECT 1 FROM asked WHERE number NOT IN"
+                   "  (SELECT m.run FROM experiment_runs m WHERE m.experiment = e.number))"
+                   " ORDER BY e.number");
+  std::vector<nlohmann::json> all;
+  for (select.bind(json_text(run_ids)); select.step();)
+    all.push_back(stored_object(select, 0, "experiment " + select.text(1)));
+  return all;
 }
 
 }  // namespace acid

@@ -152,4 +152,47 @@ std::unordered_set<std::string> ids_where(const Connection& connection,
   }
 }
 
+namespace {
+/// As in arithmetic: 1 / 4 is a quarter, where SQL divides whole numbers to 0.
+std::string divided_exactly(const std::string& expression) {
+  std::string exact;
+  char quote = '\0';
+  for (const char c : expression) {
+    if (quote != '\0')
+      quote = c == quote ? '\0' : quote;
+    else if (c == '\'' || c == '"' || c == '`')
+      quote = c;
+    exact += quote == '\0' && c == '/' ? "* 1.0 /" : std::string(1, c);
+  }
+  return exact;
+}
+}  // namespace
+
+double number_of_settings(const std::string& expression, const nlohmann::json& settings) {
+  const Connection connection(":memory:", "a formula", Connection::Mode::write);
+  connection.execute("CREATE TABLE runs (number INTEGER PRIMARY KEY, settings TEXT NOT NULL)");
+  Statement(connection, "INSERT INTO runs (settings) VALUES (?)").bind(settings.dump()).run();
+  ConditionNames names;
+  for (const auto& [section, value] : settings.items()) names.sections.insert(section);
+  const RunCondition formula = parse_condition(divided_exactly(expression), names);
+  require_known(connection, expression, formula, names);
+  const Guard guard(connection);
+  try {
+    Statement statement(
+        connection,
+        fmt::format(
+            "WITH {0}({1}) AS (SELECT NULL) SELECT iif(typeof(v) IN ('integer', 'real'), 1.0 * v,"
+            " NULL) FROM (SELECT ({2}) AS v FROM runs, {0})",
+            kGraphs, kGraph, formula.sql),
+        Statement::After::finalize);
+    if (!statement.step() || statement.is_null(0))
+      reject_condition(expression, "it gives no number", names.columns);
+    return statement.real(0);
+  } catch (const sqlite::SqliteError& error) {
+    const std::string reason = why_refused(error.code(), connection);
+    if (reason.empty()) throw;
+    reject_condition(expression, reason, names.columns);
+  }
+}
+
 }  // namespace acid

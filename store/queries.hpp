@@ -215,15 +215,10 @@ std::vector<std::string> runs_of_searches(const Store& store,
 /// of these runs had ended before this one was last asked for. Newest first, each once.
 std::vector<nlohmann::json> comparisons_before(const Store& store, const std::string& experiment);
 
-/// A plan that was stored: ExperimentRecord::comparison and when.
-struct StoredPlan {
-  std::string created;
-  nlohmann::json comparison;
-};
-/// When the first attempt of any of these runs began; empty: none has begun.
-std::string first_start_of(const Store& store, const std::vector<std::string>& run_ids);
-/// The plans with claims that were stored before a time, oldest first; all if it is empty.
-std::vector<StoredPlan> plans_before(const Store& store, const std::string& time);
+/// What the recipes that ask for all of these runs said of comparing them (ExperimentRecord's
+/// comparison) before the first attempt of any of these runs began.
+std::vector<nlohmann::json> comparisons_before_runs(const Store& store,
+                                                    const std::vector<std::string>& run_ids);
 
 /// Absent when the run was not predicted, or is not there.
 std::optional<RunPrediction> prediction_of(const Store& store, const std::string& run_id);

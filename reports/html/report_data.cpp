@@ -246,7 +246,7 @@ ReportData read_report(const Store& store, const AskedRuns& asked, const ReportO
   data.comparison.tagged = tagged_among(store, summaries);
   data.experiment = experiment_of(store, summaries.front());
   data.claims =
-      judge_claims(store, data.comparison, asked.ids, claims_from(data.experiment.comparison));
+      judge_claims(store, data.comparison, asked, claims_from(data.experiment.comparison));
   for (const ComparedGroup& group : data.comparison.groups)
     gather_group(data, group, ends.at(group.runs_group), runs);
   drop_idle(data);

@@ -44,6 +44,11 @@ TEST_CASE("a claim is completed, and no run depends on it") {
       "algorithm": "AD-PSGD", "than": "AR-SGD", "metric": "eval_loss", "at": "bytes",
       "by": {"value": 0.02, "relative": true}, "level": 0.05, "seeds": [1, 2, 3, 4, 5, 6],
       "where": {"workers.count": 16}}])"));
+  const Plan law = compiled(
+      with("kind = \"law\"\nalgorithm = \"ad-psgd\"\nmetric = \"seconds\"\nwithin = \"1 %\"\n"
+           "formula = \"workers.count\"\n"));
+  CHECK_FALSE(law.comparison["claims"][0].contains("than"));
+  CHECK(law.comparison["claims"][0]["within"] == json{{"value", 0.01}, {"relative", true}});
   const Plan least = compiled(with(kBetter));
   CHECK(least.comparison["claims"][0]["seeds"].size() == 8);
   CHECK(least.comparison["claims"][0]["by"] == json{{"value", 0.0}, {"relative", false}});
