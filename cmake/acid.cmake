@@ -68,8 +68,8 @@ function(acid_catalog out macro)
 endfunction()
 
 # acid_texts(OUT FOLDER TYPE FUNCTION HEADER [FILE]): a source with the texts of FOLDER/*.toml, or of
-# FOLDER/*/FILE, which are named by their folders; FUNCTION of HEADER returns them as TYPEs,
-# { name, text }.
+# FOLDER/*/FILE, which are named by their folders and hold what `claims` names; FUNCTION of HEADER
+# returns them as TYPEs, { name, text }.
 function(acid_texts out folder type function header)
   if(ARGC GREATER 5)
     set(pattern */${ARGV5})
@@ -88,6 +88,15 @@ function(acid_texts out folder type function header)
     get_filename_component(name ${named} NAME_WE)
     string(REPLACE "_" "-" name ${name})
     file(READ ${file} text)
+    if(text MATCHES "\nclaims = \"([^\"]+)\"\n")  # one file then, with the claims in it
+      set(line "${CMAKE_MATCH_0}")
+      get_filename_component(claims ${file} DIRECTORY)
+      set(claims ${claims}/${CMAKE_MATCH_1})
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${claims})
+      string(REPLACE "${line}" "\n" text "${text}")
+      file(READ ${claims} claims)
+      string(APPEND text "\n${claims}")
+    endif()
     string(APPEND texts "    ${type}{\"${name}\", R\"text(${text})text\"},\n")
   endforeach()
   file(CONFIGURE OUTPUT ${source} CONTENT "// Made from ${folder}/${pattern}.

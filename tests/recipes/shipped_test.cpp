@@ -105,6 +105,9 @@ TEST_CASE("every paper has a recipe that claims something, one at its own settin
     CHECK(mini.warnings.empty());
     CHECK(mini.seeds.size() == 10);
     CHECK_FALSE(mini.comparison.at("claims").empty());
+    const Plan file =
+        load_recipe(fmt::format("{}/recipes/papers/{}/mini.toml", SOURCE_ROOT, one.name));
+    CHECK(file.comparison == mini.comparison);
   }
   CHECK(papers == built_in);
 }
