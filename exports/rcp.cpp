@@ -13,6 +13,7 @@
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
 #include "reports/statistics.hpp"
+#include "settings/run_settings.hpp"
 
 namespace acid {
 namespace {
@@ -57,11 +58,11 @@ ConvergencePoint point_of(const Store& store, const ComparedGroup& group) {
   point.label = group.label;
   const RunDetail first = run_detail(store, group.runs.front().id);
   const double per_epoch = number_in(first.plan, "gradients_per_epoch");
-  const json batch = first.settings.value(json::json_pointer("/task/batch_size"), json());
-  if (per_epoch <= 0 || !batch.is_number())
+  const std::optional<int> batch_size = settings_from(first.settings).task.batch_size;
+  if (per_epoch <= 0 || !batch_size)
     throw UsageError(fmt::format("{} has no epochs: its task has no data set", group.label));
-  point.batch_size = batch.get<double>() * group.runs.front().workers;
-  point.epoch = per_epoch * batch.get<double>();
+  point.batch_size = static_cast<double>(*batch_size) * group.runs.front().workers;
+  point.epoch = per_epoch * *batch_size;
   for (const RunSummary& run : group.runs) {
     point.epochs.push_back(gradients_to(store, run.id, *group.target) / per_epoch);
     point.when = std::max(point.when, run.finished);

@@ -165,6 +165,9 @@ class Reader {
     const Node& metric = *node_.find("metric");
     const auto totals = split_choices(kTotals);
     if (std::ranges::find(totals, metric.text()) != totals.end()) {
+      if (metric.text() == "gradients" && (is_kind("better") || is_kind("crossover")))
+        out_.error(metric.place, "neither more nor fewer gradients are better",
+                   "claim a ratio of them, or compare gradients_per_second");
       if (claim_["at"] != "end")
         out_.error(metric.place,
                    fmt::format("{} is a total of a run, which is not read at equal {}",
@@ -253,7 +256,7 @@ class Reader {
       json read{{"value", 0.0}, {"relative", false}};
       const bool is_zero = given != nullptr && given->scalar.is_number() && given->scalar == 0;
       if (given != nullptr && (needed || !is_zero))
-        read = read_margin(*given, claim_["metric"], checker_);
+        read = read_margin(*given, claim_["metric"], checker_, is_kind("better"));
       claim_[key] = std::move(read);
     }
   }

@@ -161,13 +161,16 @@ bool check_outcome(const Place& place, std::string_view what, const std::string&
   return true;
 }
 
-nlohmann::json read_margin(const Node& margin, const std::string& metric, Checker& checker) {
+nlohmann::json read_margin(const Node& margin, const std::string& metric, Checker& checker,
+                           bool may_exceed_all) {
   constexpr const char* kRemedy =
       "write a number, as in 0.01, or a share of the baseline's value, as in \"2 %\"";
   const auto share = margin.is_text() ? percentage(margin.text()) : std::nullopt;
   const bool is_number = margin.type == Node::Type::number || margin.type == Node::Type::integer;
   const double value = share ? *share : is_number ? margin.scalar.get<double>() : std::nan("");
-  if (const std::string why = too_wide(metric, value, !is_number); !why.empty()) {
+  const bool may_be_wide = may_exceed_all && !is_number;
+  if (const std::string why = may_be_wide ? "" : too_wide(metric, value, !is_number);
+      !why.empty()) {
     checker.diagnostics().error(
         margin.place, fmt::format("a margin of {} decides nothing: {}", describe(margin), why),
         "write the largest difference that does not matter, as in 0.01 for one percentage point of "

@@ -20,8 +20,9 @@ nlohmann::json read_comparison(const Node& root, const Plan& plan, Checker& chec
 bool check_outcome(const Place& place, std::string_view what, const std::string& metric,
                    const Plan& plan, Checker& checker);
 /// A difference in a metric that does not matter, {"value", "relative"}; null after reporting why
-/// it is none.
-nlohmann::json read_margin(const Node& margin, const std::string& metric, Checker& checker);
+/// it is none. `may_exceed_all`: "100 %" and more make sense, as in twice as many.
+nlohmann::json read_margin(const Node& margin, const std::string& metric, Checker& checker,
+                           bool may_exceed_all = false);
 
 /// Whether all workers take the same steps, so that the consensus distance is always 0.
 bool always_agrees(const PlannedRun& run);

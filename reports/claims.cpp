@@ -88,6 +88,11 @@ Estimate estimate_of_differences(const PairedValues& pairs) {
   return paired_difference(pairs.a, pairs.b).difference;
 }
 
+/// As better_direction(); a run's total costs are better if they are less.
+int direction_of(std::string_view metric) {
+  return metric == "seconds" || metric == "bytes" ? -1 : better_direction(metric);
+}
+
 /// What is tested of two groups at a point, which have values there.
 Tested tested_of(const Claim& claim, Claim::Kind kind, const PairedValues& pairs, int direction) {
   Tested tested;
@@ -172,7 +177,7 @@ Tested test_point(const Comparison& comparison, const Claim& claim, std::size_t 
     else if (pairs.a.size() < 2)
       tested.missing = "one seed cannot tell a difference from chance";
     else
-      tested = tested_of(claim, kind, pairs, better_direction(claim.metric));
+      tested = tested_of(claim, kind, pairs, direction_of(claim.metric));
   }
   tested.at = settings_title(point.settings);
   return tested;

@@ -14,9 +14,7 @@
 
 namespace acid {
 
-bool RecordingComparison::same_value(double a, double b) {
-  return a == b || (std::isnan(a) && std::isnan(b));
-}
+bool same_value(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 namespace {
 

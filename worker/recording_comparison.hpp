@@ -25,6 +25,9 @@ struct Departure {
   std::string tensor;                 // empty when unknown
 };
 
+/// Bit for bit, but for the sign of 0: SQLite keeps −0.0 as 0.0.
+bool same_value(double a, double b);
+
 /// Listens to an execution in place of the store and compares it bit for bit with the recording:
 /// every event, every measured value (except those of the wall clock), and the digests of every
 /// worker at every checkpoint and at the end. Takes cuts where the recorded run took them.
@@ -80,7 +83,6 @@ class RecordingComparison final : public Recorder, public Checkpoints {
   std::size_t accounted_for(const Series& series) const;
   void look_at_rest_of_log(int worker, double time, bool is_too_much) EXCLUDES_LOCK(mutex_);
   void depart_at(double time, std::string what, int worker = kWholeRun);
-  static bool same_value(double a, double b);  // SQLite keeps −0.0 as 0.0
   /// Whether an older acid added this metric's values up in another order, and that is all.
   bool differs_by_rounding(const Metric* metric, const SeriesPoint& then, double now);
   /// Whether the metric is measured by the wall clock, so that a second execution cannot repeat it.

@@ -44,6 +44,12 @@ TEST_CASE("a claim is completed, and no run depends on it") {
       "algorithm": "AD-PSGD", "than": "AR-SGD", "metric": "eval_loss", "at": "bytes",
       "by": {"value": 0.02, "relative": true}, "level": 0.05, "seeds": [1, 2, 3, 4, 5, 6],
       "where": {"workers.count": 16}}])"));
+  CHECK(problem("kind = \"better\"\nalgorithm = \"ad-psgd\"\nthan = \"ar-sgd\"\n"
+                "metric = \"gradients_per_second\"\nby = \"100 %\"\n")
+            .empty());
+  CHECK_THAT(problem("kind = \"better\"\nalgorithm = \"ad-psgd\"\nthan = \"ar-sgd\"\n"
+                     "metric = \"gradients\"\n"),
+             ContainsSubstring("neither more nor fewer"));
   const Plan law = compiled(
       with("kind = \"law\"\nalgorithm = \"ad-psgd\"\nmetric = \"seconds\"\nwithin = \"1 %\"\n"
            "formula = \"workers.count\"\n"));

@@ -88,6 +88,24 @@ TEST_CASE("better holds beyond its margin, and turned round it does not") {
   CHECK(one.why.empty());
 }
 
+TEST_CASE("fewer seconds and bytes are better, and more gradients per second") {
+  Claim claim = claim_of(Claim::Kind::better);
+  for (const auto& [metric, better] : {std::pair("seconds", 8.0), std::pair("bytes", 8.0),
+                                       std::pair("gradients_per_second", 12.0)})
+    for (const bool is_true : {true, false}) {
+      INFO(metric);
+      std::vector<ComparedRun> runs;
+      for (std::uint64_t seed = 1; seed <= 8; ++seed)
+        for (const char* algorithm : {"ar-sgd", "ad-psgd"})
+          runs.push_back(
+              run(algorithm, seed,
+                  {{metric, (algorithm == std::string("ad-psgd")) == is_true ? better : 10}}));
+      claim.metric = metric;
+      CHECK(verdict(compare_runs(runs), claim) ==
+            (is_true ? ClaimVerdict::holds : ClaimVerdict::does_not_hold));
+    }
+}
+
 TEST_CASE("equivalent and ratio hold within their bounds alone") {
   Claim claim = claim_of(Claim::Kind::equivalent);
   claim.margin = {0.1, false};
