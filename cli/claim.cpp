@@ -3,10 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <set>
 
 #include "cli/claim_check.hpp"
+#include "cli/plan_records.hpp"
 #include "cli/planned_runs.hpp"
 #include "cli/recipe_options.hpp"
 #include "cli/terminal/commands.hpp"
@@ -34,16 +36,30 @@ Claimed of_recipe(const Store& store, const std::string& path) {
   if (claimed.claims.empty())
     throw UsageError(
         fmt::format("{} has no [[claims]]: docs/CLAIMS.md says how to write them", path));
-  if (plan.search) {
-    claimed.runs = resolve_runs(store, {plan.name}, OfSearches::without);
+  const std::string experiment = experiment_record(plan, "").id;
+  const auto stored = list_experiments(store);
+  const bool is_stored =
+      std::ranges::find(stored, experiment, &ExperimentSummary::id) != stored.end();
+  const std::string word = quoted_for_shell(path);
+  if (plan.search && is_stored) {
+    claimed.runs = resolve_runs(store, {experiment}, OfSearches::without);
     return claimed;
   }
   RunFilter filter;
-  filter.ids = ids_of(plan.runs);
-  for (const RunSummary& run : list_runs(store, filter)) claimed.runs.ids.push_back(run.id);
+  if (!plan.search) filter.ids = ids_of(plan.runs);
+  if (!plan.search)
+    for (const RunSummary& run : list_runs(store, filter)) claimed.runs.ids.push_back(run.id);
   if (claimed.runs.ids.empty())
     throw UsageError(
-        fmt::format("the store has no run of {} yet: 'acid run {}' executes them", path, path));
+        fmt::format("the store has no run of {} yet: 'acid run {}' executes them", path, word));
+  if (is_stored) claimed.runs.experiments.push_back(experiment);
+  std::map<std::string, std::set<std::string>> labels;  // of each run in the recipe
+  for (const PlannedRun& run : plan.runs) labels[run.id].insert(run.label);
+  for (const RunSummary& run : runs_as_asked(store, claimed.runs))
+    if (!labels[run.id].contains(run.label))
+      throw UsageError(fmt::format(
+          "run {} is '{}' in {} and '{}' in the store: 'acid run {}' asks for it by the name here",
+          run.id, *labels[run.id].begin(), path, run.label, word));
   return claimed;
 }
 

@@ -16,6 +16,7 @@
 #include "engine/base/names.hpp"
 #include "engine/environment/build_info.hpp"
 #include "exports/crate_check.hpp"
+#include "recipes/plan.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
 #include "store/maintenance.hpp"
@@ -94,6 +95,7 @@ double chance_to_find(std::size_t altered, std::size_t drawn, std::size_t all) {
 }
 
 std::string chances_words(std::size_t drawn, std::size_t all, const char* what) {
+  if (all == 0) return "There is no run that has ended, so that nothing was executed.";
   if (drawn == all)
     return "Every run was executed again, so that an altered one would have been found.";
   std::string words = fmt::format("One altered {} would have been found with probability {}", what,
@@ -135,6 +137,31 @@ bool names_crate(const std::vector<std::string>& names) {
   return any;
 }
 
+/// Claims are those of the recipe that is stored beside them, if it can be compiled here.
+void compare_with_recipe(const Store& store, Checked& checked) {
+  for (const Claimed& one : checked.claimed) {
+    if (one.runs.experiments.empty()) continue;
+    RunSummary of_experiment;
+    of_experiment.experiment = one.runs.experiments.front();
+    const ExperimentRecord record = experiment_of(store, of_experiment);
+    Plan plan;
+    try {
+      plan = compile_recipe(record.recipe_path, record.recipe_text, record.overrides);
+    } catch (const Error&) {  // files that it names are not here
+      continue;
+    }
+    if (plan.comparison.value("claims", nlohmann::json()) !=
+        record.comparison.value("claims", nlohmann::json()))
+      checked.findings.push_back(
+          {fmt::format("the claims stored for experiment {} are not those of its recipe", one.name),
+           "ask the author for the store again", false});
+    if (plan.recipe_digest != record.recipe_digest)
+      checked.findings.push_back(
+          {fmt::format("the recipe of experiment {} has another digest", one.name),
+           "ask the author for the store again", false});
+  }
+}
+
 Checked look_at(const Session& session, const CheckOptions& options) {
   Checked checked{{}, session, {}, {}, {}};
   if (names_crate(options.names)) {
@@ -146,15 +173,20 @@ Checked look_at(const Session& session, const CheckOptions& options) {
   }
   const Store store(checked.session.store_folder, Store::Access::read);
   for (StoreFinding& finding : inspect_store(store)) checked.findings.push_back(std::move(finding));
-  checked.claimed =
-      checked.crate ? claimed_by(store, checked.crate->asked()) : claimed_by(store, options.names);
+  try {
+    checked.claimed = checked.crate ? claimed_by(store, checked.crate->asked())
+                                    : claimed_by(store, options.names);
+    compare_with_recipe(store, checked);
+  } catch (const StoreError& error) {  // what was found so far is to be told
+    checked.findings.push_back({error.what(), "take it again from where it was published", false});
+  }
   std::vector<std::string> ids;
   if (checked.crate) ids = checked.crate->asked().ids;
   for (const Claimed& one : checked.claimed)
     for (const std::string& id : one.runs.ids)
       if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
   for (const RunSummary& run : run_summaries(store, ids)) {
-    if (run.state != RunState::finished) continue;
+    if (run.state != RunState::finished && run.state != RunState::diverged) continue;
     ++checked.runs;
     if (options.all)
       checked.parts.push_back({run.id, {}, {}});

@@ -166,7 +166,7 @@ Exit verify(const Session& session, const VerifyOptions& options) {
                     options.from ? "--from" : "--until", parts.size()));
   const VerifiedRuns verified = verify_runs(session, parts, options.format.json);
   if (options.format.json && parts.size() == 1)
-    print_json(verified.documents.at(0));
+    print_data(verified.output);
   else if (options.format.json)
     print_json({{"schema_version", kJsonSchemaVersion}, {"verifications", verified.documents}});
   return verified.exit;
@@ -187,6 +187,7 @@ VerifiedRuns verify_runs(const Session& session, const std::vector<VerifiedPart>
     all.exit = worse(all.exit, verified.exit);
     several.end(verified.exit);
     if (as_json) all.documents.push_back(document_of(part.run, verified));
+    all.output = verified.output;
     if (supervisor.interrupted()) break;
   }
   all.interrupted = supervisor.interrupted();

@@ -17,6 +17,7 @@ struct VerifiedPart {
 };
 
 struct VerifiedRuns {
+  std::string output;    // as_json: what the last worker printed
   Exit exit = Exit::ok;  // the worst of the workers'
   std::size_t equal = 0;
   nlohmann::json documents = nlohmann::json::array();  // as_json: one for each part

@@ -118,6 +118,7 @@ void add_crate_tables(const Store& store, const AskedRuns& asked, StagedFolder& 
   if (const json claims = verdicts(store, asked); !claims.empty())
     folder.add("claims.json", indented({{"claims", claims}}));
   folder.add("environments.json", indented(environments(content)));
+  folder.add("ro-crate-preview.html", render_report(store, asked));
 }
 
 void fill_crate(const Store& store, const AskedRuns& asked, StagedFolder& folder,
@@ -136,7 +137,6 @@ void fill_crate(const Store& store, const AskedRuns& asked, StagedFolder& folder
                                      {"git_commit", statement.acid.commit},
                                      {"experiments", asked.experiments},
                                      {"runs", asked.ids}}));
-  folder.add("ro-crate-preview.html", render_report(copy, asked));
   folder.add("REPRODUCE.md", crate_reproduce(content));
   folder.add("ro-crate-metadata.json", indented(crate_metadata(content, folder.files())));
   folder.add("SHA256SUMS", sums(folder.files()));

@@ -36,7 +36,7 @@ class OpenCrate {
   void copy_store();
   void read_sums();
   void read_asked();
-  std::vector<std::string> files_of_store() const;
+  std::vector<std::string> files_below(const std::string& below) const;
   std::vector<StoreFinding> wrong_files() const;
   std::vector<StoreFinding> wrong_tables(const RunJson& run_json, const CrateBuild& here) const;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "engine/base/names.hpp"
@@ -127,11 +128,36 @@ class Reader {
     read_margins();
     read_bounds();
     read_crossover();
+    claim_["points"] = points();
     return out_.reported() > before ? json() : claim_;
   }
 
  private:
   bool is_kind(std::string_view kind) const { return claim_["kind"] == kind; }
+
+  /// At how many settings the claim is, at least: as many as an algorithm of it has groups.
+  std::size_t points() const {
+    std::map<std::string, std::string> labels;  // of groups
+    for (const PlannedRun& run : plan_.compared()) labels[run.group] = run.label;
+    const auto is_meant = [&](const PlannedCell& cell) {
+      for (const auto& [key, value] : claim_["where"].items())
+        if (cell.settings.contains(key) && cell.settings.at(key) != value) return false;
+      return true;
+    };
+    std::map<std::string, std::set<std::string>> groups;  // by label
+    for (const PlannedCell& cell : plan_.cells)
+      if (is_meant(cell) && is_between(cell)) groups[labels[cell.group]].insert(cell.group);
+    const std::size_t first = groups[claim_[kFirst]].size();
+    return is_kind("law") ? first : std::max(first, groups[claim_[kSecond]].size());
+  }
+
+  /// A crossover is about two values of its key.
+  bool is_between(const PlannedCell& cell) const {
+    if (!is_kind("crossover") || !cell.settings.contains(claim_["key"].get<std::string>()))
+      return true;
+    return std::ranges::find(claim_["between"], cell.settings[claim_["key"].get<std::string>()]) !=
+           claim_["between"].end();
+  }
 
   void check_name() {
     const Node& name = *node_.find("name");
@@ -188,6 +214,7 @@ class Reader {
   /// The values that the sweep gives a key, each once; none if it is not swept.
   std::vector<json> swept(const std::string& key) const {
     std::vector<json> values;
+    if (key.empty() || key.find('/') != std::string::npos) return values;
     std::string pointer = "/" + key;
     std::ranges::replace(pointer, '.', '/');
     for (const PlannedRun& run : plan_.compared())
@@ -215,18 +242,17 @@ class Reader {
 
   void read_where() {
     json where = json::object();
-    choose(where, "", claim_["where"]);
+    for (const auto& [name, value] : claim_["where"].items()) choose(where, name, value);
     claim_["where"] = std::move(where);
   }
 
   /// Adds the values of swept keys within a table; one by worker is a value, as in comparisons.
   void choose(json& where, const std::string& key, const json& value) {
     if (!value.is_object() || is_by_worker(value)) {
-      if (!key.empty() && check_value(node_.find("where")->place, key, value)) where[key] = value;
+      if (check_value(node_.find("where")->place, key, value)) where[key] = value;
       return;
     }
-    for (const auto& [name, inner] : value.items())
-      choose(where, key.empty() ? name : key + "." + name, inner);
+    for (const auto& [name, inner] : value.items()) choose(where, key + "." + name, inner);
   }
 
   void read_seeds() {

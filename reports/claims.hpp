@@ -26,6 +26,7 @@ struct Claim {
   std::vector<std::pair<std::string, nlohmann::json>> where;  // values of swept keys
   double level = 0.05;
   std::vector<std::uint64_t> seeds;  // that decide; ascending
+  std::size_t points = 0;            // settings that it is about, at least
   std::string digest;                // SHA-256 of all this: an altered claim has another one
 
   /// "A²CiD² is better than AD-PSGD in evaluation loss at equal gradients by 0.01 at least".

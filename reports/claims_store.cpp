@@ -13,14 +13,16 @@ bool has_claim(const nlohmann::json& comparison, const std::string& digest) {
   return std::ranges::find(claims, digest, &Claim::digest) != claims.end();
 }
 
+using LabelledRuns = std::vector<std::pair<std::string, std::string>>;  // ids and labels
+
 /// The runs that decide: of the claim's algorithms and seeds.
-std::vector<std::string> decisive(const Claim& claim, const std::vector<RunSummary>& runs) {
-  std::vector<std::string> ids;
+LabelledRuns decisive(const Claim& claim, const std::vector<RunSummary>& runs) {
+  LabelledRuns all;
   for (const RunSummary& run : runs)
     if ((run.label == claim.algorithm || run.label == claim.than) &&
         std::ranges::binary_search(claim.seeds, run.seed))
-      ids.push_back(run.id);
-  return ids;
+      all.emplace_back(run.id, run.label);
+  return all;
 }
 
 }  // namespace
@@ -30,11 +32,11 @@ std::vector<JudgedClaim> judge_claims(const Store& store, const Comparison& comp
   std::vector<JudgedClaim> judged = judge_claims(comparison, claims);
   if (judged.empty()) return judged;
   const std::vector<RunSummary> runs = runs_as_asked(store, asked);
-  std::map<std::vector<std::string>, std::vector<nlohmann::json>> before;
+  std::map<LabelledRuns, std::vector<nlohmann::json>> before;
   for (JudgedClaim& one : judged) {
-    const std::vector<std::string> ids = decisive(one.claim, runs);
-    const auto [found, is_new] = before.try_emplace(ids);
-    if (is_new) found->second = comparisons_before_runs(store, ids);
+    const LabelledRuns decide = decisive(one.claim, runs);
+    const auto [found, is_new] = before.try_emplace(decide);
+    if (is_new) found->second = comparisons_before_runs(store, decide);
     one.registered = std::ranges::any_of(found->second, [&](const nlohmann::json& comparison) {
       return has_claim(comparison, one.claim.digest);
     });

@@ -6,8 +6,10 @@
 
 #include "reports/claims.hpp"
 #include "reports/compare_formats.hpp"
+#include "reports/equal_places.hpp"
 #include "reports/numbers.hpp"
 #include "reports/power.hpp"
+#include "reports/settings.hpp"
 #include "reports/text_table.hpp"
 
 namespace acid {
@@ -54,7 +56,40 @@ json json_of(const Claim& claim, std::size_t claims) {
           {"power", power_of_claim(seeds, 1, claim.level, claims)}};
 }
 
+std::string margin_text(const Claim& claim) {
+  return claim.margin.relative ? claim.margin.words()
+                               : format_metric_value(claim.metric, claim.margin.value);
+}
+
 }  // namespace
+
+std::string Claim::words() const {
+  const std::string place =
+      metric + (equal ? fmt::format(" at equal {}", equal_words(*equal)) : std::string());
+  std::string said;
+  switch (kind) {
+    case Kind::better:
+      said = fmt::format("{} is better than {} in {}", algorithm, than, place);
+      if (margin.value > 0) said += fmt::format(" by {} at least", margin_text(*this));
+      break;
+    case Kind::equivalent:
+      said = fmt::format("{} and {} differ by less than {} in {}", algorithm, than,
+                         margin_text(*this), place);
+      break;
+    case Kind::ratio:
+      said = fmt::format("{} of {} is {} to {} times that of {}", place, algorithm,
+                         format_number(low, 4), format_number(high, 4), than);
+      break;
+    case Kind::crossover:
+      said = fmt::format("in {}, {} is better than {} at {} = {} and worse at {}", place, algorithm,
+                         than, key, value_text(first), value_text(second));
+      break;
+    case Kind::law:
+      said = fmt::format("{} of {} is {} within {}", place, algorithm, formula, margin_text(*this));
+      break;
+  }
+  return where.empty() ? said : fmt::format("{}, where {}", said, settings_title(where));
+}
 
 std::string found(const JudgedClaim& judged) {
   if (judged.estimate.n == 0) return {};

@@ -104,6 +104,31 @@ TEST_CASE("claims may stand in a file of their own, which is stored with the rec
                 {"the formula of the claim 'x'", "workers.count"});
 }
 
+TEST_CASE("labels that change their methods make another claim") {
+  const Folder folder;
+  const auto labelled = [](const std::string& first, const std::string& second) {
+    std::string recipe = kClaimed + claim("fewer", "kind = \"better\"\nmetric = \"bytes\"\n");
+    for (const auto& [from, to] :
+         {std::pair("kind = \"ar-sgd\"", "ar-sgd\"\nlabel = \"" + first),
+          std::pair("kind = \"ad-psgd\"", "ad-psgd\"\nlabel = \"" + second)})
+      recipe.replace(recipe.find(from), std::string(from).size(), "kind = \"" + to + "\"");
+    for (const auto& [from, to] : {std::pair("algorithm = \"ad-psgd\"", "algorithm = \"Y\""),
+                                   std::pair("than = \"ar-sgd\"", "than = \"X\"")})
+      recipe.replace(recipe.find(from), std::string(from).size(), to);
+    return recipe;
+  };
+  folder.write("a.toml", labelled("X", "Y"));
+  folder.write("b.toml", labelled("Y", "X"));
+  folder.done({"run", "a.toml"});
+  CHECK(folder.told({"claim", "a.toml"})["claims"][0]["verdict"] == "holds");
+  check_refused(folder.call({"claim", "b.toml"}), {"in the store", "asks for it"});
+  folder.done({"run", "b.toml"});
+  const json later = json::parse(folder.call({"claim", "b.toml", "--json"}).out)["claims"];
+  CHECK(later[0]["verdict"] == "does not hold");
+  CHECK(later[0]["registered"] == false);
+  CHECK(folder.told({"claim", "a.toml"})["claims"][0]["verdict"] == "holds");
+}
+
 TEST_CASE("acid claim without claims or runs says what to do") {
   const Folder folder;
   folder.write("plain.toml", kClaimed);

@@ -87,7 +87,7 @@ TEST_CASE("a file of a crate that was altered, left out or added is named") {
   CHECK_THAT(altered([&] { fs::remove(crate + "/comparison.md"); }),
              ContainsSubstring("comparison.md is missing"));
   CHECK_THAT(altered([&] { append(crate + "/acid-store/store.db-wal", "x"); }),
-             ContainsSubstring("store.db-wal is in the store's folder"));
+             ContainsSubstring("store.db-wal is in the crate"));
   CHECK_THAT(altered([&] {
                fs::remove(crate + "/metrics.csv");
                fs::create_symlink(made + "/metrics.csv", crate + "/metrics.csv");

@@ -43,7 +43,7 @@ TEST_CASE("a claim is completed, and no run depends on it") {
   CHECK(plan.comparison["claims"] == json::parse(R"([{"name": "it", "kind": "better",
       "algorithm": "AD-PSGD", "than": "AR-SGD", "metric": "eval_loss", "at": "bytes",
       "by": {"value": 0.02, "relative": true}, "level": 0.05, "seeds": [1, 2, 3, 4, 5, 6],
-      "where": {"workers.count": 16}}])"));
+      "points": 1, "where": {"workers.count": 16}}])"));
   CHECK(problem("kind = \"better\"\nalgorithm = \"ad-psgd\"\nthan = \"ar-sgd\"\n"
                 "metric = \"gradients_per_second\"\nby = \"100 %\"\n")
             .empty());
@@ -56,6 +56,10 @@ TEST_CASE("a claim is completed, and no run depends on it") {
   CHECK_FALSE(law.comparison["claims"][0].contains("than"));
   CHECK(law.comparison["claims"][0]["within"] == json{{"value", 0.01}, {"relative", true}});
   const Plan least = compiled(with(kBetter));
+  CHECK(least.comparison["claims"][0]["points"] == 2);
+  CHECK_THAT(problem(kBetter + "where = { \"\" = 16 }\n"), ContainsSubstring("one value"));
+  CHECK_THAT(problem(kBetter + "where = { \"workers/count\" = 16 }\n"),
+             ContainsSubstring("one value"));
   CHECK(least.comparison["claims"][0]["seeds"].size() == 8);
   CHECK(least.comparison["claims"][0]["by"] == json{{"value", 0.0}, {"relative", false}});
   CHECK(least.comparison["claims"][0]["at"] == "end");

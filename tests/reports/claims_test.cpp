@@ -124,6 +124,22 @@ TEST_CASE("equivalent and ratio hold within their bounds alone") {
   CHECK(verdict(loss_apart_by(0.5), claim) == ClaimVerdict::does_not_hold);
 }
 
+TEST_CASE("a claim is not told if runs of one of its settings are not there") {
+  const auto by_workers = [](const std::string& algorithm, std::uint64_t seed, int workers) {
+    const bool is_better = (algorithm == "ad-psgd") == (workers == 4);
+    return (is_better ? 1.0 : 2.0) + 1e-3 * static_cast<double>(seed % 3);
+  };
+  Claim crossover = claim_of(Claim::Kind::crossover);
+  crossover.key = "workers.count";
+  crossover.first = 4;
+  crossover.second = 16;
+  crossover.points = 2;
+  CHECK(verdict(compared(by_workers, {4, 16}), crossover) == ClaimVerdict::holds);
+  const JudgedClaim half = judged(compared(by_workers, {4, 8}), crossover);
+  CHECK(half.verdict == ClaimVerdict::cannot_be_told);
+  CHECK(half.why == "it is about 2 settings, and the runs are of 1");
+}
+
 TEST_CASE("a law holds where the formula says what was found at every point") {
   const auto by_workers = [](const std::string& algorithm, std::uint64_t seed, int workers) {
     return (algorithm == "ar-sgd" ? 3.0 : 1 + 1.0 / workers) + 1e-3 * static_cast<double>(seed % 3);
@@ -141,7 +157,8 @@ TEST_CASE("a law holds where the formula says what was found at every point") {
   claim.margin = {1e-3, false};
   claim.formula = "1 + 1 / workers.count";
   CHECK(verdict(comparison, claim) == ClaimVerdict::cannot_be_told);
-  for (const char* const wrong : {"workers.cout", "1 +", "'four'", "1; 2", "(SELECT 1"}) {
+  for (const char* const wrong : {"workers.cout", "1 +", "'four'", "1; 2", "(SELECT 1", "random()",
+                                  "julianday('now')", "count(*)"}) {
     claim.formula = wrong;
     CHECK_THROWS_WITH(judged(comparison, claim), ContainsSubstring("of the claim 'a claim'"));
   }
