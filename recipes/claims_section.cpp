@@ -137,26 +137,29 @@ class Reader {
 
   /// At how many settings the claim is, at least: as many as an algorithm of it has groups.
   std::size_t points() const {
-    std::map<std::string, std::string> labels;  // of groups
-    for (const PlannedRun& run : plan_.compared()) labels[run.group] = run.label;
-    const auto is_meant = [&](const PlannedCell& cell) {
-      for (const auto& [key, value] : claim_["where"].items())
-        if (cell.settings.contains(key) && cell.settings.at(key) != value) return false;
-      return true;
-    };
+    std::set<std::string> cells;  // of a search: by its first value
+    for (const PlannedCell& cell : plan_.cells) cells.insert(cell.group);
     std::map<std::string, std::set<std::string>> groups;  // by label
-    for (const PlannedCell& cell : plan_.cells)
-      if (is_meant(cell) && is_between(cell)) groups[labels[cell.group]].insert(cell.group);
+    for (const PlannedRun& run : plan_.compared())
+      if (cells.contains(run.group) && is_meant(run)) groups[run.label].insert(run.group);
     const std::size_t first = groups[claim_[kFirst]].size();
     return is_kind("law") ? first : std::max(first, groups[claim_[kSecond]].size());
   }
 
-  /// A crossover is about two values of its key.
-  bool is_between(const PlannedCell& cell) const {
-    if (!is_kind("crossover") || !cell.settings.contains(claim_["key"].get<std::string>()))
-      return true;
-    return std::ranges::find(claim_["between"], cell.settings[claim_["key"].get<std::string>()]) !=
-           claim_["between"].end();
+  bool is_meant(const PlannedRun& run) const {
+    for (const auto& [key, value] : claim_["where"].items())
+      if (const json::json_pointer at(pointer_to(key));
+          run.settings.contains(at) && run.settings.at(at) != value)
+        return false;
+    if (!is_kind("crossover")) return true;
+    const json::json_pointer at(pointer_to(claim_["key"]));
+    const json& between = claim_["between"];
+    return std::ranges::find(between, run.settings.at(at)) != between.end();
+  }
+
+  static std::string pointer_to(std::string key) {
+    std::ranges::replace(key, '.', '/');
+    return "/" + key;
   }
 
   void check_name() {
@@ -215,10 +218,8 @@ class Reader {
   std::vector<json> swept(const std::string& key) const {
     std::vector<json> values;
     if (key.empty() || key.find('/') != std::string::npos) return values;
-    std::string pointer = "/" + key;
-    std::ranges::replace(pointer, '.', '/');
     for (const PlannedRun& run : plan_.compared())
-      if (const json::json_pointer at(pointer); run.settings.contains(at))
+      if (const json::json_pointer at(pointer_to(key)); run.settings.contains(at))
         if (const json& value = run.settings.at(at);
             std::ranges::find(values, value) == values.end())
           values.push_back(value);
