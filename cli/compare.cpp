@@ -6,6 +6,7 @@
 
 #include "cli/predict/scores.hpp"
 #include "cli/terminal/commands.hpp"
+#include "exports/rcp.hpp"
 #include "recipes/seeds.hpp"
 #include "reports/compare_settings.hpp"
 #include "reports/forms.hpp"
@@ -24,6 +25,7 @@ struct Options {
   std::optional<std::string> pivot;  // "true": --pivot without =ROWS:COLUMNS
   bool only_changed = false;
   bool predicted = false;
+  std::string rcp;  // a file of reference convergence points; empty: none
 };
 
 void print_changes(const SettingsDiff& diff, const Format& format) {
@@ -75,6 +77,15 @@ Exit compare_runs(const Session& session, const Options& options) {
     return Exit::ok;
   }
   const Comparison comparison = compare(store, runs, asked);
+  if (!options.rcp.empty()) {
+    const ConvergenceReference reference(options.rcp);
+    const auto points = convergence_points(store, comparison);
+    if (options.format.json)
+      print_json({{"schema_version", kJsonSchemaVersion}, {"points", rcp_rows(points, reference)}});
+    else
+      print_data(rcp_text(points, reference, lines_of_standard_output()));
+    return Exit::ok;
+  }
   if (options.predicted) {
     print_scores(comparison, score_predictions(store, comparison), options.format);
     return Exit::ok;
@@ -182,10 +193,19 @@ void add_layout_options(CLI::App& command, Options& options) {
       "--predicted", options.predicted,
       "Instead: what 'acid run --predict' stored before the runs began, beside what they did:\n"
       "errors, how many values are inside their 90 % intervals, and CRPS");
+  CLI::Option* const rcp = command.add_option(
+      "--rcp", options.rcp,
+      "Instead: whether each group's epochs to the target pass the one-sided test of MLPerf\n"
+      "against the reference convergence points in FILE");
+  rcp->type_name("FILE")->check(wrong_if_empty);
   CLI::Option* const changed = command.add_flag(
       "--only-changed", options.only_changed,
       "Instead: the settings that differ between any runs, and what differs in how they\n"
       "were asked for and executed (overrides, acid, host, CPU)");
+  for (const char* other : {"--baseline", "--metric", "--at", "--by", "--csv", "--markdown",
+                            "--latex", "--details", "--pivot", "--predicted"})
+    rcp->excludes(other);
+  changed->excludes(rcp);
   for (const char* other : {"--baseline", "--metric", "--at", "--target", "--by", "--latex",
                             "--details", "--pivot", "--best-over"})
     changed->excludes(other);

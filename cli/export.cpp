@@ -11,6 +11,7 @@
 #include "cli/terminal/run_json.hpp"
 #include "engine/base/clock.hpp"
 #include "engine/base/names.hpp"
+#include "engine/environment/build_info.hpp"
 #include "exports/crate.hpp"
 
 namespace acid {
@@ -87,12 +88,15 @@ Exit export_crate(const Session& session, const ExportOptions& options) {
   for (const char* other : {".tar", ".gz", ".tgz", ".xz", ".zst", ".bz2", ".7z", ".rar"})
     if (options.crate.ends_with(other))
       throw UsageError(fmt::format("a crate is a folder or a .zip file, not a {} file", other));
+  CrateStatement statement = options.statement;
+  const BuildInfo& build = build_info();
+  statement.acid = {build.version, build.commit, build.diff_sha256};
   StagedFolder folder(options.crate);
   {
     const SteadyClock clock;
     ReadingProgress progress(clock, "exported", standard_error_is_terminal());
     const RunJson run_json = [](const RunDetail& run) { return to_json(run); };
-    fill_crate(store, runs, folder, options.statement, run_json,
+    fill_crate(store, runs, folder, statement, run_json,
                [&](std::size_t done) { progress.show(done, runs.ids.size()); });
   }
   zip ? folder.commit_zip() : folder.commit_folder();

@@ -10,9 +10,12 @@
 #include "engine/base/clock.hpp"
 #include "engine/base/digest.hpp"
 #include "engine/base/regular_file.hpp"
+#include "engine/environment/build_info.hpp"
 #include "exports/final_model.hpp"
 #include "exports/points.hpp"
+#include "exports/rcp.hpp"
 #include "exports/tensorboard.hpp"
+#include "reports/compare.hpp"
 #include "store/files.hpp"
 
 namespace acid {
@@ -135,6 +138,19 @@ void export_checkpoints(const ExportRequest& request) {
   }
 }
 
+void export_rcp(const ExportRequest& request) {
+  const auto points = convergence_points(request.store, compare(request.store, request.runs));
+  const nlohmann::json file = rcp_json(points, fmt::format("acid {}", build_info().version));
+  if (const std::size_t left_out = points.size() - file.size(); left_out > 0)
+    say(fmt::format("{} left out: some of their runs did not reach the target",
+                    left_out == 1 ? "1 group is" : fmt::format("{} groups are", left_out)));
+  if (file.empty())
+    throw UsageError("there is nothing to export: no group of runs reached the target as a whole");
+  ExportOutput output(request.output);
+  output.write(indented(file));
+  output.finish();
+}
+
 }  // namespace
 
 ExportOutput::ExportOutput(const std::string& path) {
@@ -165,6 +181,8 @@ const std::vector<ExportFormat>& export_formats() {
        Of::one_run, To::folder, false, export_checkpoints},
       {"torchscript", "the same as a module that torch.jit.load takes", Of::one_run, To::anything,
        false, export_torchscript},
+      {"rcp", "reference convergence points of MLPerf: epochs to the target, by group of runs",
+       Of::any_runs, To::anything, false, export_rcp},
       {"test-set", "the examples that one run was evaluated on, as safetensors", Of::one_run,
        To::anything, false, export_test_set},
   };

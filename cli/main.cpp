@@ -39,6 +39,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_list_command(app, session);
   add_show_command(app, session);
   add_compare_command(app, session);
+  add_claim_command(app, session);
   add_report_command(app, session);
   add_figure_command(app, session);
   add_export_command(app, session);

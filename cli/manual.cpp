@@ -71,12 +71,13 @@ std::string command_text(const CLI::App& command, const std::string& above) {
 }
 
 std::string exit_status_text() {
-  const std::array<std::pair<Exit, const char*>, 6> meanings{{
+  const std::array<std::pair<Exit, const char*>, 7> meanings{{
       {Exit::ok, "All is well."},
       {Exit::run_failed, "A run failed or diverged, or a file could not be written."},
       {Exit::usage, "Bad usage, or an error in the recipe."},
       {Exit::store, "A problem with the store."},
       {Exit::mismatch, "A run could not be reproduced."},
+      {Exit::claim_fails, "A claim does not hold, or cannot be told."},
       {Exit::interrupted, "Interrupted; what was done is saved."},
   }};
   std::string text;

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <span>
 
 #include "cli/terminal/commands.hpp"
 #include "engine/base/names.hpp"
@@ -12,32 +14,40 @@ namespace acid {
 namespace {
 
 struct NewOptions {
-  std::string path, name = "first";
+  std::string path, name = "first", paper;
   bool force = false;
 };
 
-std::vector<std::string> template_names() {
+std::vector<std::string> recipe_names(std::span<const RecipeTemplate> all) {
   std::vector<std::string> names;
-  for (const RecipeTemplate& one : recipe_templates()) names.emplace_back(one.name);
+  for (const RecipeTemplate& one : all) names.emplace_back(one.name);
   return names;
 }
 
-Exit write_recipe(const NewOptions& options) {
-  const auto all = recipe_templates();
-  const auto found = std::ranges::find(all, options.name, &RecipeTemplate::name);
+const RecipeTemplate& wanted_recipe(const NewOptions& options) {
+  const bool of_paper = !options.paper.empty();
+  const auto all = of_paper ? paper_recipes() : recipe_templates();
+  const std::string& name = of_paper ? options.paper : options.name;
+  const auto found = std::ranges::find(all, name, &RecipeTemplate::name);
   if (found == all.end())
-    throw UsageError(fmt::format("there is no template '{}'; {}", options.name,
-                                 did_you_mean(options.name, template_names())));
-  const std::string path = options.path.empty() ? options.name + ".toml" : options.path;
+    throw UsageError(fmt::format("there is no {} '{}'; {}",
+                                 of_paper ? "recipe of a paper called" : "template", name,
+                                 did_you_mean(name, recipe_names(all))));
+  return *found;
+}
+
+Exit write_recipe(const NewOptions& options) {
+  const RecipeTemplate& found = wanted_recipe(options);
+  const std::string path = options.path.empty() ? std::string(found.name) + ".toml" : options.path;
   if (path == "-") {
-    print_data(found->text);
+    print_data(found.text);
     return Exit::ok;
   }
   if (!options.force && std::filesystem::exists(path))
     throw UsageError(
         fmt::format("'{}' exists: name another file, or write over it with --force", path));
   OutputFile file(path);
-  file.write(found->text);
+  file.write(found.text);
   file.commit();
   const std::string word = quoted_for_shell(path);
   say(fmt::format("{} is written: 'acid plan {}' shows its runs, 'acid run {}' executes them", path,
@@ -54,8 +64,14 @@ void add_new_command(CLI::App& app, Session& session) {
       ->type_name(" ");
   command
       ->add_option("--template", options->name,
-                   fmt::format("{} (default: first)", one_of(template_names())))
+                   fmt::format("{} (default: first)", one_of(recipe_names(recipe_templates()))))
       ->type_name("NAME");
+  command
+      ->add_option("--paper", options->paper,
+                   fmt::format("A recipe that checks the claims of a paper: {}",
+                               one_of(recipe_names(paper_recipes()))))
+      ->type_name("NAME")
+      ->excludes("--template");
   command->add_flag("--force", options->force, "Write over a file that exists");
   command->callback(
       [&session, options] { session.action = [options] { return write_recipe(*options); }; });

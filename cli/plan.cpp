@@ -22,6 +22,7 @@
 #include "cli/terminal/table.hpp"
 #include "engine/methods/method.hpp"
 #include "exports/text.hpp"
+#include "reports/claims.hpp"
 #include "reports/heading.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
@@ -236,6 +237,7 @@ Exit plan(const Session& session, const PlanOptions& options) {
     for (std::size_t k = 0; k < compiled.runs.size(); ++k)
       document["runs"][k].update(outlook.of(compiled.runs[k]).to_json());
     document["verdict"] = to_json(verdict);
+    document["claims"] = planned_json(claims_from(compiled.comparison));
     document["states"] = outlook.states();
     document["time"] = time(options.probe).to_json();
     print_json(document);
@@ -245,6 +247,8 @@ Exit plan(const Session& session, const PlanOptions& options) {
     print_data(to_markdown(table_of(compiled, outlook, false)) + text_of_left_out(compiled));
   } else {
     print_data(text_of(compiled, outlook, verdict, options.runs));
+    if (const auto claims = claims_from(compiled.comparison); !claims.empty())
+      print_data("\n" + planned_words(claims, lines_of_standard_output().prose()));
     flush_data();  // a probe takes a second
     const bool probe = options.probe || (isatty(STDOUT_FILENO) == 1 && !options.no_probe);
     print_data("\n" + wrapped(time(probe).words(), lines_of_standard_output().prose()) + "\n");

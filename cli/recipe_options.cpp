@@ -9,6 +9,7 @@
 #include "cli/planned_outcomes.hpp"
 #include "cli/terminal/session.hpp"
 #include "engine/base/names.hpp"
+#include "reports/claims.hpp"
 
 namespace acid {
 
@@ -33,7 +34,12 @@ void RecipeOptions::add_to(CLI::App& command, bool with_driver) {
 Plan RecipeOptions::compile(const OverAxis* over) const {
   std::vector<std::string> all = overrides;
   if (!driver.empty()) all.push_back("execution.driver=" + driver);
-  return load_recipe(path, all, copy_of, over);
+  Plan plan = load_recipe(path, all, copy_of, over);
+  std::vector<std::pair<std::string, nlohmann::json>> settings;
+  for (const PlannedRun& run : plan.compared())
+    if (run.seed == plan.seeds.front()) settings.emplace_back(run.label, run.settings);
+  require_formulas(claims_from(plan.comparison), settings);
+  return plan;
 }
 
 Plan RecipeOptions::compile_with(const std::vector<std::string>& more) const {

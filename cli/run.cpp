@@ -15,6 +15,7 @@
 #include "cli/searching.hpp"
 #include "cli/terminal/commands.hpp"
 #include "engine/base/names.hpp"
+#include "reports/claims.hpp"
 #include "reports/compare.hpp"
 #include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
@@ -104,10 +105,15 @@ Exit execute_plan(const Plan& plan, const Session& session, const RunOptions& op
   if (ended.executed.interrupted) return ended.executed.exit;
   AskedRuns asked(ids);
   asked.experiments.push_back(experiment.id);
-  if (executor.share.others)
-    print_data(to_screen(compare(store, asked), colour_on_standard_output(),
+  if (executor.share.others) {
+    const Comparison comparison = compare(store, asked);
+    print_data(to_screen(comparison, colour_on_standard_output(),
                          fmt::format("acid compare {} --details", quoted_for_shell(plan.name)), {},
                          lines_of_standard_output()));
+    if (const std::vector<Claim> claims = claims_from(plan.comparison); !claims.empty())
+      print_data("\n" + to_text(judge_claims(store, comparison, asked, claims),
+                                lines_of_standard_output().prose()));
+  }
   return ended.diverged > 0 ? worse(ended.executed.exit, Exit::run_failed) : ended.executed.exit;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/processes/supervisor.hpp"
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/progress.hpp"
+#include "cli/verify_runs.hpp"
 #include "engine/base/clock.hpp"
 #include "engine/python/model_templates.hpp"
 #include "reports/numbers.hpp"
@@ -25,7 +26,7 @@ using nlohmann::json;
 
 struct VerifyOptions {
   std::vector<std::string> names;
-  std::optional<int> from;
+  std::optional<int> from, until;
   Format format;
 };
 
@@ -35,15 +36,17 @@ struct Verified {
 };
 
 // The worker prints progress and verdict itself, on this process's standard output and error.
-Verified verify_run(Supervisor& supervisor, const Session& session, const VerifyOptions& options,
-                    const std::string& worker, const std::string& id) {
+Verified verify_part(Supervisor& supervisor, const Session& session, const VerifiedPart& part,
+                     bool as_json, const std::string& worker) {
+  const std::string& id = part.run;
   std::vector<std::string> arguments{worker,  "--store", session.store_folder,
                                      "--run", id,        "--verify"};
-  if (options.from) {
-    arguments.push_back("--from");
-    arguments.push_back(fmt::format("{}", *options.from));
-  }
-  if (options.format.json) arguments.push_back("--json");
+  for (const auto& [option, number] : {std::pair{"--from", part.from}, {"--until", part.until}})
+    if (number) {
+      arguments.emplace_back(option);
+      arguments.push_back(fmt::format("{}", *number));
+    }
+  if (as_json) arguments.push_back("--json");
   try {
     const Store store(session.store_folder, Store::Access::read);
     const RunSettings settings = settings_from(run_settings(store, {id}).front());
@@ -51,8 +54,7 @@ Verified verify_run(Supervisor& supervisor, const Session& session, const Verify
   } catch (const Error&) {
     // The worker says what is wrong with the settings.
   }
-  supervisor.start(id, arguments,
-                   options.format.json ? Child::Output::data : Child::Output::passed_on);
+  supervisor.start(id, arguments, as_json ? Child::Output::data : Child::Output::passed_on);
   std::vector<Supervisor::Ending> ended;
   while (ended.empty()) ended = supervisor.wait(-1);
   Supervisor::Ending& ending = ended.front();
@@ -91,71 +93,108 @@ std::vector<std::string> runs_to_verify(const Session& session, const VerifyOpti
   return begun;
 }
 
+/// ", from checkpoint 2 to checkpoint 3"; empty for a whole run.
+std::string span_of(const VerifiedPart& part) {
+  const auto place = [](const std::optional<int>& number, const char* none) {
+    return number ? fmt::format("checkpoint {}", *number) : std::string(none);
+  };
+  if (!part.from && !part.until) return {};
+  return fmt::format(", from {} to {}", place(part.from, "the beginning"),
+                     place(part.until, "the end"));
+}
+
 /// Prints how far the verification of several runs is, a line for each; for one run nothing.
 class Several {
  public:
-  Several(const Session& session, const std::vector<std::string>& ids) {
-    if (ids.size() < 2) return;
+  Several(const Session& session, const std::vector<VerifiedPart>& parts) : parts_(parts.size()) {
+    if (parts.size() < 2) return;
     const Store store(session.store_folder, Store::Access::read);
+    std::vector<std::string> ids;
+    for (const VerifiedPart& part : parts)
+      if (std::ranges::find(ids, part.run) == ids.end()) ids.push_back(part.run);
     runs_ = run_summaries(store, ids);
-    for (const RunSummary& run : runs_) to_do_ += work_done(run, run.progress);
+    for (const VerifiedPart& part : parts) {
+      whole_ &= !part.from && !part.until;
+      to_do_ += work_of(part);
+    }
   }
-  void begin(const std::string& id) {
+  void begin(const VerifiedPart& part) {
     if (runs_.empty()) return;
-    const RunSummary& run = *std::ranges::find(runs_, id, &RunSummary::id);
-    now_ = work_done(run, run.progress);
-    say(fmt::format("verifying {} of {}{}: {}", ++number_, runs_.size(),
+    now_ = work_of(part);
+    say(fmt::format("verifying {} of {}{}: {}{}", ++number_, parts_,
                     done_ > 0 ? time_left((clock_.seconds() - begun_) * to_do_ / done_) : "",
-                    name_of(run)));
+                    name_of(run_of(part)), span_of(part)));
   }
   void end(Exit exit) {
     to_do_ -= now_;
     done_ += now_;
     equal_ += exit == Exit::ok ? 1 : 0;
   }
+  std::size_t equal() const { return equal_; }
   void total() const {
     if (runs_.empty()) return;
-    say(fmt::format("{} of {} runs are reproduced bit for bit, in {}", equal_, runs_.size(),
+    say(fmt::format("{} of {} {} are reproduced bit for bit, in {}", equal_, parts_,
+                    whole_ ? "runs" : "parts of runs",
                     format_seconds(std::round(clock_.seconds() - begun_))));
   }
 
  private:
+  const RunSummary& run_of(const VerifiedPart& part) const {
+    return *std::ranges::find(runs_, part.run, &RunSummary::id);
+  }
+  double work_of(const VerifiedPart& part) const {
+    const RunSummary& run = run_of(part);
+    return part.share * work_done(run, run.progress);
+  }
+
   const SteadyClock clock_;
   const double begun_ = clock_.seconds();
-  std::vector<RunSummary> runs_;           // empty: only one run
+  const std::size_t parts_;
+  bool whole_ = true;                      // each part is a run
+  std::vector<RunSummary> runs_;           // empty: only one part
   double to_do_ = 0, done_ = 0, now_ = 0;  // work_done(): left, verified, of this run
   std::size_t number_ = 0, equal_ = 0;
 };
 
 Exit verify(const Session& session, const VerifyOptions& options) {
-  const std::string worker = worker_program();
-  const auto ids = runs_to_verify(session, options);
-  if (options.from && ids.size() > 1)
+  std::vector<VerifiedPart> parts;
+  for (const std::string& id : runs_to_verify(session, options))
+    parts.push_back({id, options.from, options.until});
+  if ((options.from || options.until) && parts.size() > 1)
     throw UsageError(
-        fmt::format("--from is the number of a checkpoint of one run, but {} runs "
-                    "are named",
-                    ids.size()));
-  flush_data();  // the workers write to the same place
-  Exit exit = Exit::ok;
-  json documents = json::array();
-  Supervisor supervisor;
-  Several several(session, ids);
-  for (const std::string& id : ids) {
-    several.begin(id);
-    const Verified verified = verify_run(supervisor, session, options, worker, id);
-    exit = worse(exit, verified.exit);
-    several.end(verified.exit);
-    if (options.format.json && ids.size() == 1) print_data(verified.output);
-    if (options.format.json) documents.push_back(document_of(id, verified));
-    if (supervisor.interrupted()) break;
-  }
-  if (!supervisor.interrupted()) several.total();
-  if (options.format.json && ids.size() > 1)
-    print_json({{"schema_version", kJsonSchemaVersion}, {"verifications", documents}});
-  return exit;
+        fmt::format("{} is the number of a checkpoint of one run, but {} runs are named",
+                    options.from ? "--from" : "--until", parts.size()));
+  const VerifiedRuns verified = verify_runs(session, parts, options.format.json);
+  if (options.format.json && parts.size() == 1)
+    print_data(verified.output);
+  else if (options.format.json)
+    print_json({{"schema_version", kJsonSchemaVersion}, {"verifications", verified.documents}});
+  return verified.exit;
 }
 
 }  // namespace
+
+VerifiedRuns verify_runs(const Session& session, const std::vector<VerifiedPart>& parts,
+                         bool as_json) {
+  const std::string worker = worker_program();
+  flush_data();  // the workers write to the same place
+  VerifiedRuns all;
+  Supervisor supervisor;
+  Several several(session, parts);
+  for (const VerifiedPart& part : parts) {
+    several.begin(part);
+    const Verified verified = verify_part(supervisor, session, part, as_json, worker);
+    all.exit = worse(all.exit, verified.exit);
+    several.end(verified.exit);
+    if (as_json) all.documents.push_back(document_of(part.run, verified));
+    all.output = verified.output;
+    if (supervisor.interrupted()) break;
+  }
+  all.interrupted = supervisor.interrupted();
+  all.equal = several.equal();
+  if (!all.interrupted) several.total();
+  return all;
+}
 
 void add_verify_command(CLI::App& app, Session& session) {
   auto options = std::make_shared<VerifyOptions>();
@@ -169,6 +208,12 @@ void add_verify_command(CLI::App& app, Session& session) {
   command
       ->add_option("--from", options->from,
                    "Start at this checkpoint of the run, by its number in 'acid show'")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber.description(""));
+  command
+      ->add_option("--until", options->until,
+                   "Stop at this checkpoint of the run; that the part before it is equal is not "
+                   "recorded")
       ->type_name("N")
       ->check(CLI::PositiveNumber.description(""));
   add_json_option(*command, options->format);

@@ -67,20 +67,39 @@ function(acid_catalog out macro)
   set(${out} ${sources} PARENT_SCOPE)
 endfunction()
 
-# acid_texts(OUT FOLDER TYPE FUNCTION HEADER): a source with the texts of FOLDER/*.toml, which
-# FUNCTION of HEADER returns as TYPEs, { name, text }.
+# acid_texts(OUT FOLDER TYPE FUNCTION HEADER [FILE]): a source with the texts of FOLDER/*.toml, or of
+# FOLDER/*/FILE, which are named by their folders and hold what `claims` names; FUNCTION of HEADER
+# returns them as TYPEs, { name, text }.
 function(acid_texts out folder type function header)
-  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.toml)
+  if(ARGC GREATER 5)
+    set(pattern */${ARGV5})
+  else()
+    set(pattern *.toml)
+  endif()
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/${pattern})
   set(source ${CMAKE_CURRENT_BINARY_DIR}/${folder}.cpp)
   set(texts "")
   foreach(file IN LISTS files)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-    get_filename_component(name ${file} NAME_WE)
+    set(named ${file})
+    if(ARGC GREATER 5)
+      get_filename_component(named ${file} DIRECTORY)
+    endif()
+    get_filename_component(name ${named} NAME_WE)
     string(REPLACE "_" "-" name ${name})
     file(READ ${file} text)
+    if(text MATCHES "\nclaims = \"([^\"]+)\"\n")  # one file then, with the claims in it
+      set(line "${CMAKE_MATCH_0}")
+      get_filename_component(claims ${file} DIRECTORY)
+      set(claims ${claims}/${CMAKE_MATCH_1})
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${claims})
+      string(REPLACE "${line}" "\n" text "${text}")
+      file(READ ${claims} claims)
+      string(APPEND text "\n${claims}")
+    endif()
     string(APPEND texts "    ${type}{\"${name}\", R\"text(${text})text\"},\n")
   endforeach()
-  file(CONFIGURE OUTPUT ${source} CONTENT "// Made from ${folder}/*.toml.
+  file(CONFIGURE OUTPUT ${source} CONTENT "// Made from ${folder}/${pattern}.
 #include <array>
 
 #include \"${header}\"

@@ -5,6 +5,7 @@
 #include "engine/base/names.hpp"
 #include "exports/crate_parts.hpp"
 #include "exports/points.hpp"
+#include "reports/claims.hpp"
 #include "reports/compare.hpp"
 #include "reports/compare_formats.hpp"
 #include "reports/html.hpp"
@@ -66,6 +67,13 @@ json environments(const CrateContent& content) {
   return {{"environments", all}};
 }
 
+json verdicts(const Store& store, const AskedRuns& asked) {
+  json rows = json::array();
+  for (const Claimed& one : claimed_by(store, asked))
+    for (json& row : one.to_json(one.judge(store))) rows.push_back(std::move(row));
+  return rows;
+}
+
 std::string sums(const std::map<std::string, StagedFile>& files) {
   std::string text;
   for (const auto& [path, file] : files) text += file.sha256 + "  " + path + "\n";
@@ -93,6 +101,26 @@ std::vector<CrateBuild> builds_of(const CrateContent& content) {
   return builds;
 }
 
+void add_crate_tables(const Store& store, const AskedRuns& asked, StagedFolder& folder,
+                      const RunJson& run_json, const RunsDone& done) {
+  const CrateContent content = read_content(store, asked);
+  for (const auto& [experiment, path] : content.experiments)
+    folder.add(path, experiment.recipe_text);
+  for (const RunDetail& run : content.runs) {
+    const std::string runs_folder = "runs/" + run.summary.id;
+    folder.add(runs_folder + "/run.json", indented(run_json(run)));
+    folder.add(runs_folder + "/settings.json", indented(run.settings));
+  }
+  folder.add("metrics.csv", [&](const Write& write) { write_long_csv(store, asked, write, done); });
+  const Comparison comparison = compare(store, asked);
+  folder.add("comparison.json", indented(to_json(comparison)));
+  folder.add("comparison.md", to_markdown(comparison));
+  if (const json claims = verdicts(store, asked); !claims.empty())
+    folder.add("claims.json", indented({{"claims", claims}}));
+  folder.add("environments.json", indented(environments(content)));
+  folder.add("ro-crate-preview.html", render_report(store, asked));
+}
+
 void fill_crate(const Store& store, const AskedRuns& asked, StagedFolder& folder,
                 const CrateStatement& statement, const RunJson& run_json, const RunsDone& done) {
   require_finished(store, asked.ids);
@@ -101,21 +129,14 @@ void fill_crate(const Store& store, const AskedRuns& asked, StagedFolder& folder
   folder.adopt(kCrateStore);
 
   const Store copy(place, Store::Access::read);  // everything below shows one moment
+  add_crate_tables(copy, asked, folder, run_json, done);
   CrateContent content = read_content(copy, asked);
   content.statement = statement;
-  for (const auto& [experiment, path] : content.experiments)
-    folder.add(path, experiment.recipe_text);
-  for (const RunDetail& run : content.runs) {
-    const std::string runs_folder = "runs/" + run.summary.id;
-    folder.add(runs_folder + "/run.json", indented(run_json(run)));
-    folder.add(runs_folder + "/settings.json", indented(run.settings));
-  }
-  folder.add("metrics.csv", [&](const Write& write) { write_long_csv(copy, asked, write, done); });
-  const Comparison comparison = compare(copy, asked);
-  folder.add("comparison.json", indented(to_json(comparison)));
-  folder.add("comparison.md", to_markdown(comparison));
-  folder.add("environments.json", indented(environments(content)));
-  folder.add("ro-crate-preview.html", render_report(copy, asked));
+  content.claims = folder.files().contains("claims.json");
+  folder.add("asked.json", indented({{"acid_version", statement.acid.version},
+                                     {"git_commit", statement.acid.commit},
+                                     {"experiments", asked.experiments},
+                                     {"runs", asked.ids}}));
   folder.add("REPRODUCE.md", crate_reproduce(content));
   folder.add("ro-crate-metadata.json", indented(crate_metadata(content, folder.files())));
   folder.add("SHA256SUMS", sums(folder.files()));

@@ -1,4 +1,5 @@
-// ro-crate-metadata.json: JSON-LD after RO-Crate 1.1 and Process Run Crate 0.5.
+// ro-crate-metadata.json: JSON-LD after RO-Crate 1.3, Process Run Crate 0.6 and Workflow Testing
+// RO-Crate 0.2.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -13,7 +14,20 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kProfile = "https://w3id.org/ro/wfrun/process/0.5";
+/// A profile of RO-Crate.
+struct Profile {
+  const char* id;
+  const char* name;
+  const char* version;
+};
+constexpr const char* kRoCrate = "https://w3id.org/ro/crate/1.3";
+constexpr Profile kProcess{"https://w3id.org/ro/wfrun/process/0.6", "Process Run Crate", "0.6"};
+constexpr Profile kWorkflow{"https://w3id.org/workflowhub/workflow-ro-crate/1.1",
+                            "Workflow RO-Crate", "1.1"};
+constexpr Profile kTesting{"https://w3id.org/ro/wftest/0.2", "Workflow Testing RO-Crate", "0.2"};
+constexpr const char* kClaims = "claims.json";
+constexpr const char* kTestSuite = "#claims";
+constexpr const char* kRecipeLanguage = "#recipe-language";
 constexpr std::size_t kDigitsOfDigest = 12;
 
 json reference(const std::string& id) { return {{"@id", id}}; }
@@ -92,8 +106,11 @@ std::string description_of(const std::string& path) {
   if (path.ends_with("store.db")) return "Store of the runs (SQLite): acid reads it as it is";
   if (path == "metrics.csv") return "Every recorded value of every run";
   if (path.starts_with("comparison.")) return "Comparison of the runs over seeds";
+  if (path == kClaims)
+    return "What the recipe claims, with verdicts; 'acid claim check' makes and compares it again";
+  if (path == "asked.json") return "Experiments and runs in the order in which they were named";
   if (path == "environments.json") return "Machines and builds, and which attempts had which";
-  if (path == "REPRODUCE.md") return "Commands that install acid, run, verify and compare";
+  if (path == "REPRODUCE.md") return "Commands that install acid, run, check and compare";
   return path == "SHA256SUMS" ? "SHA-256 of every other file" : "";
 }
 
@@ -106,6 +123,40 @@ json file_entity(const std::string& path, const StagedFile* file) {
   one["contentSize"] = std::to_string(file->bytes);
   one["sha256"] = file->sha256;
   return one;
+}
+
+using Files = std::map<std::string, StagedFile>;
+
+/// The profiles that the crate conforms to. Workflow Testing asks for a main workflow and, through
+/// Workflow RO-Crate, for a licence.
+std::vector<Profile> profiles_of(const CrateContent& content, const Files& files) {
+  if (!files.contains(kClaims) || content.experiments.size() != 1 ||
+      content.statement.license.empty())
+    return {kProcess};
+  return {kProcess, kWorkflow, kTesting};
+}
+
+/// Makes the claims a suite of tests of the recipes, whose engine is the acid that made the crate.
+void add_tests(const CrateContent& content, const Files& files, Graph& graph) {
+  json language = entity(kRecipeLanguage, "ComputerLanguage");
+  language["name"] = "Recipe of acid (TOML)";
+  graph.add(std::move(language));
+  json suite = entity(kTestSuite, "TestSuite");
+  suite["name"] = "Claims of the recipe";
+  suite["definition"] = reference(kClaims);
+  for (const auto& [experiment, path] : content.experiments) {
+    suite["mainEntity"].push_back(reference(path));
+    json recipe = file_entity(path, &files.at(path));
+    recipe["@type"] = {"File", "SoftwareSourceCode", "ComputationalWorkflow"};
+    recipe["programmingLanguage"] = reference(kRecipeLanguage);
+    graph.add(std::move(recipe));
+  }
+  graph.add(std::move(suite));
+  json definition = file_entity(kClaims, &files.at(kClaims));
+  definition["@type"] = {"File", "TestDefinition"};
+  definition["conformsTo"] = reference(software_id(content.statement.acid));
+  definition["engineVersion"] = ">=" + content.statement.acid.version;
+  graph.add(std::move(definition));
 }
 
 /// The inputs of an attempt: files of the crate, and values.
@@ -160,7 +211,9 @@ json action(const RunDetail& run, const AttemptRow& attempt, const std::string& 
 }
 
 void add_software(const CrateContent& content, Graph& graph) {
-  for (const CrateBuild& build : builds_of(content)) {
+  std::vector<CrateBuild> builds = builds_of(content);
+  builds.push_back(content.statement.acid);
+  for (const CrateBuild& build : builds) {
     json one = entity(software_id(build), "SoftwareApplication");
     one["name"] = "acid";
     one["description"] =
@@ -190,7 +243,7 @@ std::string title(const CrateContent& content) {
   return names.empty() ? "Runs of acid" : names;
 }
 
-json root(const CrateContent& content, const std::map<std::string, StagedFile>& files) {
+json root(const CrateContent& content, const Files& files) {
   json one = entity("./", "Dataset");
   one["name"] = title(content);
   one["description"] = fmt::format(
@@ -198,7 +251,9 @@ json root(const CrateContent& content, const std::map<std::string, StagedFile>& 
       "final models, digests, and the commands to reproduce them",
       counted(content.runs.size(), "training run"), content.experiments.size() == 1 ? "" : "s",
       title(content));
-  one["conformsTo"] = reference(kProfile);
+  const std::vector<Profile> profiles = profiles_of(content, files);
+  for (const Profile& profile : profiles) one["conformsTo"].push_back(reference(profile.id));
+  if (profiles.size() > 1) one["mainEntity"] = reference(content.experiments.front().second);
   one["datePublished"] = published(content);
   if (!content.statement.license.empty()) one["license"] = reference(content.statement.license);
   if (!content.statement.author.empty())
@@ -211,20 +266,22 @@ json root(const CrateContent& content, const std::map<std::string, StagedFile>& 
   for (const RunDetail& run : content.runs)
     for (const AttemptRow& attempt : run.attempts)
       one["mentions"].push_back(reference(action_id(run, attempt.number)));
+  if (files.contains(kClaims)) one["mentions"].push_back(reference(kTestSuite));
   return one;
 }
 
-void add_frame(const CrateContent& content, const std::map<std::string, StagedFile>& files,
-               Graph& graph) {
+void add_frame(const CrateContent& content, const Files& files, Graph& graph) {
   json descriptor = entity("ro-crate-metadata.json", "CreativeWork");
-  descriptor["conformsTo"] = reference("https://w3id.org/ro/crate/1.1");
+  descriptor["conformsTo"] = reference(kRoCrate);
   descriptor["about"] = reference("./");
   graph.add(std::move(descriptor));
   graph.add(root(content, files));
-  json profile = entity(kProfile, "CreativeWork");
-  profile["name"] = "Process Run Crate";
-  profile["version"] = "0.5";
-  graph.add(std::move(profile));
+  for (const Profile& profile : profiles_of(content, files)) {
+    json one = entity(profile.id, {"CreativeWork", "Profile"});
+    one["name"] = profile.name;
+    one["version"] = profile.version;
+    graph.add(std::move(one));
+  }
   json preview = entity("ro-crate-preview.html", "CreativeWork");
   preview["name"] = "Report";
   preview["encodingFormat"] = "text/html";
@@ -248,6 +305,7 @@ json crate_metadata(const CrateContent& content, const std::map<std::string, Sta
   Graph graph;
   add_frame(content, files, graph);
   add_software(content, graph);
+  if (files.contains(kClaims)) add_tests(content, files, graph);
   for (std::size_t r = 0; r < content.runs.size(); ++r) {
     const std::size_t e = content.experiment_of_run[r];
     const std::string recipe =
@@ -258,10 +316,10 @@ json crate_metadata(const CrateContent& content, const std::map<std::string, Sta
   for (const auto& [path, file] : files)
     if (path != "ro-crate-preview.html") graph.add(file_entity(path, &file));
   graph.add(file_entity("SHA256SUMS", nullptr));
-  return {
-      {"@context",
-       {"https://w3id.org/ro/crate/1.1/context", "https://w3id.org/ro/terms/workflow-run/context"}},
-      {"@graph", std::move(graph).entities()}};
+  return {{"@context",
+           {std::string(kRoCrate) + "/context", "https://w3id.org/ro/terms/workflow-run/context",
+            "https://w3id.org/ro/terms/test"}},
+          {"@graph", std::move(graph).entities()}};
 }
 
 }  // namespace acid

@@ -16,17 +16,11 @@ struct CrateContent {
   /// The experiments that ask for the runs, each with the path of its recipe in the crate.
   std::vector<std::pair<ExperimentRecord, std::string>> experiments;
   std::vector<std::size_t> experiment_of_run;  // index; past the end: none asks for it any more
+  bool claims = false;                         // the experiments claim something
   CrateStatement statement;
 };
 
-inline constexpr const char* kCrateStore = "acid-store";  // folder in the crate
-
-/// The builds of acid that executed attempts, each once: version, commit, digest of the changes in
-/// the working tree (empty: none).
-struct CrateBuild {
-  std::string version, commit, diff_sha256;
-  bool operator==(const CrateBuild&) const = default;
-};
+/// The builds of acid that executed attempts, each once.
 CrateBuild build_of(const AttemptRow& attempt);
 std::vector<CrateBuild> builds_of(const CrateContent& content);
 

@@ -29,15 +29,11 @@ bool is_plain(const std::string& name) {
 }
 
 void refuse_unless_plain(const std::string& path) {
-  for (std::size_t at = 0; at <= path.size();) {
-    const std::size_t end = std::min(path.find('/', at), path.size());
-    if (!is_plain(path.substr(at, end - at)))
-      throw StoreError(
-          fmt::format("the store gives rise to the file name '{}', which is none that acid makes: "
-                      "the database was altered outside acid; 'acid doctor --store' looks for more",
-                      path));
-    at = end + 1;
-  }
+  if (!is_plain_path(path))
+    throw StoreError(
+        fmt::format("the store gives rise to the file name '{}', which is none that acid makes: "
+                    "the database was altered outside acid; 'acid doctor --store' looks for more",
+                    path));
 }
 
 /// Writes the file or folder to the disk, so that a renamed file is never seen half-written.
@@ -50,6 +46,15 @@ void sync(const std::string& path) {
 }
 
 }  // namespace
+
+bool is_plain_path(const std::string& path) {
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t end = std::min(path.find('/', at), path.size());
+    if (!is_plain(path.substr(at, end - at))) return false;
+    at = end + 1;
+  }
+  return true;
+}
 
 StagedFolder::StagedFolder(const std::string& target) : target_(target) {
   while (target_.size() > 1 && target_.back() == '/') target_.pop_back();

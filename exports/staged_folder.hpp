@@ -9,6 +9,10 @@
 
 namespace acid {
 
+/// Whether StagedFolder takes a path: names of ASCII letters, digits, '.', '_' and '-', none of
+/// which begins with '.', so that it cannot lead out of a folder.
+bool is_plain_path(const std::string& path);
+
 struct StagedFile {
   std::uintmax_t bytes = 0;
   std::string sha256;
@@ -25,9 +29,8 @@ class StagedFolder {
   StagedFolder(const StagedFolder&) = delete;
   StagedFolder& operator=(const StagedFolder&) = delete;
 
-  /// Adds a file at a path within: folders and a file, each name of ASCII letters, digits, '.', '_'
-  /// and '-', and none beginning with '.'. StoreError for any other path: names come from a store,
-  /// and none may lead out of the folder.
+  /// Adds a file at a path within. StoreError unless is_plain_path(): names come from a store, and
+  /// none may lead out of the folder.
   void add(const std::string& path, std::string_view content);
   /// Adds a file with the content that `fill` writes piece by piece.
   void add(const std::string& path, const std::function<void(const Write&)>& fill);

@@ -10,6 +10,7 @@
 #include "engine/base/static_text.hpp"
 #include "engine/methods/method.hpp"
 #include "engine/recorder/metrics.hpp"
+#include "recipes/claims_section.hpp"
 #include "recipes/utf8.hpp"
 #include "settings/run_settings.hpp"
 #include "settings/schema.hpp"
@@ -74,7 +75,60 @@ std::optional<Problem> no_outcome(const PlannedRun& run, const std::string& metr
   return std::nullopt;
 }
 
-/// A name among those of outcomes, which every run has; nothing after reporting why not.
+/// 0.02 of "2 %"; nothing for other texts.
+std::optional<double> percentage(std::string text) {
+  std::erase(text, ' ');
+  if (!text.ends_with('%')) return std::nullopt;
+  text.pop_back();
+  if (text.empty() || text.find_first_not_of("0123456789.") != std::string::npos)
+    return std::nullopt;
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  return *end == '\0' ? std::optional(value / 100) : std::nullopt;
+}
+
+/// Why every difference would be within the margin; empty: not so.
+std::string too_wide(const std::string& metric, double value, bool relative) {
+  if (relative) return value >= 1 ? "a margin of the baseline's whole value holds everything" : "";
+  return of_accuracy(metric) && value >= 1
+             ? "accuracies are shares from 0 to 1, of which none differ by more"
+             : "";
+}
+
+nlohmann::json read_margins(const Node& margins, const Plan& plan, Checker& checker) {
+  nlohmann::json read = nlohmann::json::object();
+  if (!checker.is_type(&margins, Node::Type::table, "comparison.margin",
+                       "a table of metrics, { eval_accuracy = 0.01 }"))
+    return read;
+  for (const Node& margin : margins.children)
+    if (check_outcome(margin.key_place, "the metric of a margin", margin.key, plan, checker))
+      if (nlohmann::json value = read_margin(margin, margin.key, checker); !value.is_null())
+        read[margin.key] = std::move(value);
+  return read;
+}
+
+void check_baseline(const Node& baseline, const Plan& plan, Checker& checker) {
+  std::vector<std::string> labels;
+  const PlannedRun* named = nullptr;
+  for (const PlannedRun& run : plan.compared()) {
+    if (std::ranges::find(labels, run.label) == labels.end()) labels.push_back(run.label);
+    if (run.label == baseline.text() || run.algorithm == baseline.text()) named = &run;
+  }
+  if (labels.empty()) return;  // the runs' mistakes are reported already
+  if (named == nullptr)
+    return checker.unknown(baseline.place, "algorithm", baseline.text(), labels,
+                           " in comparison.consensus_baseline");
+  if (!always_agrees(*named)) return;
+  checker.diagnostics().error(
+      baseline.place,
+      fmt::format("the workers of {} always agree, so that no consensus distance compares with "
+                  "its own, 0",
+                  clip(named->label, 40)),
+      "name an algorithm whose workers differ");
+}
+
+}  // namespace
+
 bool check_outcome(const Place& place, std::string_view what, const std::string& metric,
                    const Plan& plan, Checker& checker) {
   std::vector<std::string> known = names_of(kOutcomes);
@@ -107,33 +161,16 @@ bool check_outcome(const Place& place, std::string_view what, const std::string&
   return true;
 }
 
-/// 0.02 of "2 %"; nothing for other texts.
-std::optional<double> percentage(std::string text) {
-  std::erase(text, ' ');
-  if (!text.ends_with('%')) return std::nullopt;
-  text.pop_back();
-  if (text.empty() || text.find_first_not_of("0123456789.") != std::string::npos)
-    return std::nullopt;
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  return *end == '\0' ? std::optional(value / 100) : std::nullopt;
-}
-
-/// Why every difference would be within the margin; empty: not so.
-std::string too_wide(const std::string& metric, double value, bool relative) {
-  if (relative) return value >= 1 ? "a margin of the baseline's whole value holds everything" : "";
-  return of_accuracy(metric) && value >= 1
-             ? "accuracies are shares from 0 to 1, of which none differ by more"
-             : "";
-}
-
-nlohmann::json read_margin(const Node& margin, Checker& checker) {
+nlohmann::json read_margin(const Node& margin, const std::string& metric, Checker& checker,
+                           bool may_exceed_all) {
   constexpr const char* kRemedy =
       "write a number, as in 0.01, or a share of the baseline's value, as in \"2 %\"";
   const auto share = margin.is_text() ? percentage(margin.text()) : std::nullopt;
   const bool is_number = margin.type == Node::Type::number || margin.type == Node::Type::integer;
   const double value = share ? *share : is_number ? margin.scalar.get<double>() : std::nan("");
-  if (const std::string why = too_wide(margin.key, value, !is_number); !why.empty()) {
+  const bool may_be_wide = may_exceed_all && !is_number;
+  if (const std::string why = may_be_wide ? "" : too_wide(metric, value, !is_number);
+      !why.empty()) {
     checker.diagnostics().error(
         margin.place, fmt::format("a margin of {} decides nothing: {}", describe(margin), why),
         "write the largest difference that does not matter, as in 0.01 for one percentage point of "
@@ -148,40 +185,6 @@ nlohmann::json read_margin(const Node& margin, Checker& checker) {
   return nullptr;
 }
 
-nlohmann::json read_margins(const Node& margins, const Plan& plan, Checker& checker) {
-  nlohmann::json read = nlohmann::json::object();
-  if (!checker.is_type(&margins, Node::Type::table, "comparison.margin",
-                       "a table of metrics, { eval_accuracy = 0.01 }"))
-    return read;
-  for (const Node& margin : margins.children)
-    if (check_outcome(margin.key_place, "the metric of a margin", margin.key, plan, checker))
-      if (nlohmann::json value = read_margin(margin, checker); !value.is_null())
-        read[margin.key] = std::move(value);
-  return read;
-}
-
-void check_baseline(const Node& baseline, const Plan& plan, Checker& checker) {
-  std::vector<std::string> labels;
-  const PlannedRun* named = nullptr;
-  for (const PlannedRun& run : plan.compared()) {
-    if (std::ranges::find(labels, run.label) == labels.end()) labels.push_back(run.label);
-    if (run.label == baseline.text() || run.algorithm == baseline.text()) named = &run;
-  }
-  if (labels.empty()) return;  // the runs' mistakes are reported already
-  if (named == nullptr)
-    return checker.unknown(baseline.place, "algorithm", baseline.text(), labels,
-                           " in comparison.consensus_baseline");
-  if (!always_agrees(*named)) return;
-  checker.diagnostics().error(
-      baseline.place,
-      fmt::format("the workers of {} always agree, so that no consensus distance compares with "
-                  "its own, 0",
-                  clip(named->label, 40)),
-      "name an algorithm whose workers differ");
-}
-
-}  // namespace
-
 const FieldTable& comparison_keys() { return kTableOf<kComparisonKeys>; }
 
 bool always_agrees(const PlannedRun& run) {
@@ -190,10 +193,11 @@ bool always_agrees(const PlannedRun& run) {
          method_of(*entry, settings_from(run.settings).algorithm, nullptr).reduces_gradients;
 }
 
-nlohmann::json read_comparison(const Node* comparison, const Plan& plan, Checker& checker) {
-  if (comparison == nullptr) return nullptr;
+namespace {
+nlohmann::json read_table(const Node* comparison, const Plan& plan, Checker& checker) {
   nlohmann::json read = nlohmann::json::object();
-  if (!checker.is_type(comparison, Node::Type::table, "comparison", "a table, [comparison]"))
+  if (comparison == nullptr ||
+      !checker.is_type(comparison, Node::Type::table, "comparison", "a table, [comparison]"))
     return read;
   for (const Node& child : comparison->children) {
     if (child.key == "margin") {
@@ -211,6 +215,14 @@ nlohmann::json read_comparison(const Node* comparison, const Plan& plan, Checker
       read[child.key] = child.text();
     }
   }
+  return read;
+}
+}  // namespace
+
+nlohmann::json read_comparison(const Node& root, const Plan& plan, Checker& checker) {
+  nlohmann::json read = read_table(root.find("comparison"), plan, checker);
+  if (nlohmann::json claims = read_claims(root.find("claims"), plan, checker); !claims.is_null())
+    read["claims"] = std::move(claims);
   return read.empty() ? nullptr : read;
 }
 

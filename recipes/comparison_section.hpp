@@ -10,9 +10,19 @@ namespace acid {
 /// The keys of [comparison], for the reference.
 const FieldTable& comparison_keys();
 
-/// The table [comparison] of a recipe with planned runs, as Plan::comparison; null if there is no
-/// table. Reports mistakes, such as an outcome that some run does not have.
-nlohmann::json read_comparison(const Node* comparison, const Plan& plan, Checker& checker);
+/// What a recipe with planned runs says of comparing them, [comparison] and [[claims]], as
+/// Plan::comparison; null if it says nothing. Reports mistakes, such as an outcome that some run
+/// does not have.
+nlohmann::json read_comparison(const Node& root, const Plan& plan, Checker& checker);
+
+/// Whether every run has an outcome of this name; reports at `place` why not. `what`: "the primary
+/// outcome".
+bool check_outcome(const Place& place, std::string_view what, const std::string& metric,
+                   const Plan& plan, Checker& checker);
+/// A difference in a metric that does not matter, {"value", "relative"}; null after reporting why
+/// it is none. `may_exceed_all`: "100 %" and more make sense, as in twice as many.
+nlohmann::json read_margin(const Node& margin, const std::string& metric, Checker& checker,
+                           bool may_exceed_all = false);
 
 /// Whether all workers take the same steps, so that the consensus distance is always 0.
 bool always_agrees(const PlannedRun& run);

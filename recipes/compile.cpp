@@ -55,7 +55,7 @@ void Compiler::compile(const Node& root, Plan& plan) {
     if (over_ != nullptr) value_ = (value_ + 1) % over_->values.size();
   }
   refused_.settle(swept, skips_, plan, out_);
-  plan.comparison = read_comparison(root.find("comparison"), plan, checker_);
+  plan.comparison = read_comparison(root, plan, checker_);
   unused_.warn(out_);
   warn_of_unused_methods(root, plan);
 }
@@ -72,6 +72,7 @@ void Compiler::warn_of_unused_methods(const Node& root, const Plan& plan) {
 void Compiler::check_top(const Node& root) {
   std::vector<std::string> known = names_of(top_keys().fields);
   known.emplace_back("algorithms");
+  known.emplace_back("claims");
   known.insert(known.end(), sections_.begin(), sections_.end());
   for (const Node& child : root.children)
     if (std::find(known.begin(), known.end(), child.key) == known.end())

@@ -86,6 +86,11 @@ Diagnostics::Diagnostics(std::string file, std::string_view text,
                          std::vector<std::string> overrides)
     : file_(std::move(file)), lines_(split_lines(text)), overrides_(std::move(overrides)) {}
 
+void Diagnostics::continues_with(std::string file, int after_line) {
+  next_file_ = std::move(file);
+  lines_of_first_ = after_line;
+}
+
 void Diagnostics::error(const Place& place, Problem problem) {
   ++reported_;
   add(errors_, place, std::move(problem));
@@ -156,6 +161,10 @@ Diagnostic Diagnostics::locate(const Finding& finding) const {
     diagnostic.source_line = overrides_.at(static_cast<std::size_t>(place.override_index));
   } else if (place.line > 0 && static_cast<std::size_t>(place.line) <= lines_.size()) {
     diagnostic.source_line = lines_[static_cast<std::size_t>(place.line) - 1];
+    if (!next_file_.empty() && place.line > lines_of_first_) {
+      diagnostic.file = next_file_;
+      diagnostic.line -= lines_of_first_;
+    }
   }
   // Underlining stops at the end of the line, also for values that go on below it.
   const auto width = static_cast<int>(printable(diagnostic.source_line).size());

@@ -15,6 +15,9 @@ class Diagnostics {
  public:
   Diagnostics(std::string file, std::string_view text, std::vector<std::string> overrides);
 
+  /// From the line after this one on, the text is that of another file.
+  void continues_with(std::string file, int after_line);
+
   void error(const Place& place, Problem problem);
   void error(const Place& place, std::string message, std::string remedy) {
     error(place, Problem{std::move(message), std::move(remedy)});
@@ -53,6 +56,8 @@ class Diagnostics {
   Diagnostic locate(const Finding& finding) const;
 
   std::string file_;
+  std::string next_file_;  // empty: the text is of one file
+  int lines_of_first_ = 0;
   std::vector<std::string> lines_;
   std::vector<std::string> overrides_;
   std::vector<Finding> errors_, warnings_;

@@ -1,4 +1,8 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <filesystem>
+#include <sstream>
 
 #include "engine/base/digest.hpp"
 #include "recipes/compiler.hpp"
@@ -23,11 +27,54 @@ std::string recipe_digest(const std::string& text, const std::vector<std::string
   return sha256_hex(whole.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+/// A recipe whose claims are in a file of their own, and that file, as one text.
+struct JoinedText {
+  std::string text;
+  std::string claims_file;  // empty: the recipe names none
+  int lines = 0;            // of the recipe
+};
+
+/// The claims of a file. Nothing else may be in it: it would become a part of the recipe's last
+/// table.
+std::string claims_text(const std::string& file) {
+  const std::string text = recipe_text(file, "file of claims");
+  Diagnostics diagnostics(file, text, {});
+  if (const auto root = parse_recipe(text, diagnostics)) {
+    for (const Node& child : root->children)
+      if (child.key != "claims" || !child.is_list())
+        diagnostics.error(child.key_place,
+                          fmt::format("'{}' stands in a file of claims", child.key),
+                          "such a file has [[claims]] and nothing else: write this in the recipe");
+  }
+  if (diagnostics.has_errors()) throw RecipeError(diagnostics.errors());
+  return text;
+}
+
+JoinedText with_claims(const std::string& path, std::string text) {
+  Diagnostics scratch(path, text, {});
+  const auto root = parse_recipe(text, scratch);
+  const Node* const claims = root ? root->find("claims") : nullptr;
+  if (claims == nullptr || !claims->is_text()) return {std::move(text), "", 0};
+  const std::filesystem::path named = claims->text();
+  const std::string file = (std::filesystem::path(path).parent_path() / named).string();
+  const std::string added = claims_text(file);
+  std::vector<std::string> lines;
+  for (std::istringstream in(text); in && !in.eof();) std::getline(in, lines.emplace_back());
+  lines.at(static_cast<std::size_t>(claims->place.line) - 1) =
+      fmt::format("# The claims of {} stand at the end.", named.string());
+  if (lines.back().empty()) lines.pop_back();
+  lines.emplace_back();
+  return {fmt::format("{}\n{}", fmt::join(lines, "\n"), added), file,
+          static_cast<int>(lines.size())};
+}
+
 }  // namespace
 
-Plan compile_recipe(const std::string& path, const std::string& recipe_text,
+Plan compile_recipe(const std::string& path, const std::string& text,
                     const std::vector<std::string>& overrides, const OverAxis* over) {
+  const auto [recipe_text, claims_file, lines] = with_claims(path, text);
   Diagnostics diagnostics(path, recipe_text, overrides);
+  if (!claims_file.empty()) diagnostics.continues_with(claims_file, lines);
   Plan plan{.name = std::filesystem::path(path).stem().string(),
             .recipe_path = path,
             .recipe_text = recipe_text,

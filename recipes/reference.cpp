@@ -11,6 +11,7 @@
 #include "engine/methods/listed.hpp"
 #include "engine/methods/method.hpp"
 #include "recipes/checker.hpp"
+#include "recipes/claims_section.hpp"
 #include "recipes/comparison_section.hpp"
 #include "recipes/ranges.hpp"
 #include "recipes/search.hpp"
@@ -141,7 +142,7 @@ void add(std::vector<RecipeTable>& tables, const std::string& path, std::string_
          const FieldTable& declared) {
   tables.push_back({.path = path,
                     .summary = std::string(summary),
-                    .is_list = path == "algorithms",
+                    .is_list = path == "algorithms" || path == "claims",
                     .keys = keys_of(declared.fields)});
   if (declared.kinds != nullptr)
     for (const Kind& kind : declared.kinds())
@@ -178,6 +179,8 @@ std::vector<RecipeTable> recipe_reference() {
       add(tables, "search", "what each algorithm chooses before it is compared", search_keys());
       add(tables, "comparison", "how the runs are compared; no run depends on it, and no id",
           comparison_keys());
+      add(tables, "claims", "what the runs are to show, fixed before them; no run depends on it",
+          claim_keys());
     }
     add(tables, section.name == "algorithm" ? "algorithms" : std::string(section.name),
         section.help, *section.table);

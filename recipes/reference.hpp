@@ -45,5 +45,7 @@ struct RecipeTemplate {
   std::string_view name, text;
 };
 std::span<const RecipeTemplate> recipe_templates();
+/// What shows a paper's mechanism and checks its claims, recipes/papers/NAME/mini.toml.
+std::span<const RecipeTemplate> paper_recipes();
 
 }  // namespace acid

@@ -67,7 +67,7 @@ void agree(Value ComparisonPlan::*member, const char* words, const char* instead
   agreed.*member = plans.front().*member;
 }
 
-std::string words_of(const ComparisonPlan& plan) {
+std::string words_of_plan(const ComparisonPlan& plan) {
   std::vector<std::string> words;
   words.push_back("primary outcome " + (plan.primary.empty() ? "the task's" : plan.primary));
   for (const auto& [metric, margin] : plan.margins)
@@ -79,9 +79,10 @@ std::string words_of(const ComparisonPlan& plan) {
 
 /// The newest earlier plan with other words.
 std::string words_before(const Store& store, const RunSummary& run, const ComparisonPlan& plan) {
-  const std::string words = words_of(plan);
+  const std::string words = words_of_plan(plan);
   for (const json& document : comparisons_before(store, run.experiment))
-    if (std::string other = words_of(comparison_plan_from(document)); other != words) return other;
+    if (std::string other = words_of_plan(comparison_plan_from(document)); other != words)
+      return other;
   return {};
 }
 
@@ -143,7 +144,7 @@ ComparisonPlan agreed_plan(const std::vector<ComparisonPlan>& plans,
            fmt::format(
                "how the runs are compared was changed when some had ended: before, {}; now, "
                "{}",
-               plan.before, words_of(plan))});
+               plan.before, words_of_plan(plan))});
   return agreed;
 }
 

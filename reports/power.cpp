@@ -94,6 +94,10 @@ double power_of(int pairs, double effect, std::size_t comparisons) {
   return exact_power(pairs, std::abs(effect), level / 2, smallest_p(pairs) / 2);
 }
 
+double one_sided_power_of(int pairs, double effect, double level) {
+  return exact_power(pairs, effect, level, smallest_p(pairs) / 2);
+}
+
 std::optional<int> seeds_to_show(double effect, std::size_t comparisons, double power) {
   if (!std::isfinite(effect) || effect == 0) return std::nullopt;
   return first_with([&](int pairs) { return power_of(pairs, effect, comparisons) >= power; });

@@ -33,6 +33,8 @@ std::size_t family_size(const Comparison& comparison);
 /// Simulated, that is right to within two or three points. Beyond kMostSignFlips pairs ranks are
 /// tested, with an efficiency of 3/π.
 double power_of(int pairs, double effect, std::size_t comparisons);
+/// The same for a one-sided exact test at a level.
+double one_sided_power_of(int pairs, double effect, double level);
 inline constexpr double kPower = 0.8;
 inline constexpr int kMostPlannedSeeds = 10'000;
 /// Fewest pairs that have this power; absent where more than kMostPlannedSeeds would be needed, and

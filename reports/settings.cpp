@@ -4,15 +4,10 @@
 
 #include <set>
 
+#include "settings/run_settings.hpp"
+
 namespace acid {
 namespace {
-
-/// Whether it is a table by worker, as slow_workers = { 0 = 10.0 }; without workers it is empty.
-bool is_by_number(const nlohmann::json& table) {
-  for (const auto& [key, value] : table.items())
-    if (key.find_first_not_of("0123456789") != std::string::npos) return false;
-  return true;
-}
 
 /// Within a list or a table, as a recipe writes it.
 std::string inner_text(const nlohmann::json& value) {
@@ -21,7 +16,7 @@ std::string inner_text(const nlohmann::json& value) {
 }
 
 void flatten_into(FlatSettings& flat, const std::string& prefix, const nlohmann::json& value) {
-  if (!value.is_object() || is_by_number(value)) {
+  if (!value.is_object() || is_by_worker(value)) {
     if (!prefix.empty()) flat[prefix] = value;
     return;
   }

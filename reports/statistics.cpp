@@ -296,6 +296,12 @@ PairedDifference paired_difference(std::span<const double> a, std::span<const do
   return result;
 }
 
+std::optional<double> above_p(std::span<const double> values) {
+  if (values.size() < 2 || any_nan(values)) return std::nullopt;
+  if (values.size() <= kMostSignFlips && all_finite(values)) return sign_flip_above(values);
+  return signed_rank_p(doubled_signed_ranks({values.begin(), values.end()}), true);
+}
+
 std::optional<double> equivalence_p(std::span<const double> a, std::span<const double> b,
                                     std::span<const double> margins) {
   ACID_ASSERT(a.size() == b.size() && a.size() == margins.size(), "{} values against {}", a.size(),
@@ -306,11 +312,7 @@ std::optional<double> equivalence_p(std::span<const double> a, std::span<const d
     above[k] = margins[k] + (a[k] - b[k]);
     below[k] = margins[k] - (a[k] - b[k]);
   }
-  const auto p = [&](const std::vector<double>& shifted) {
-    return shifted.size() > kMostSignFlips ? signed_rank_p(doubled_signed_ranks(shifted), true)
-                                           : sign_flip_above(shifted);
-  };
-  return std::max(p(above), p(below));
+  return std::max(*above_p(above), *above_p(below));
 }
 
 std::optional<PairedRatio> paired_ratio(std::span<const double> a, std::span<const double> b) {

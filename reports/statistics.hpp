@@ -69,6 +69,11 @@ inline constexpr int kMostSignFlips = 40;
 PairedDifference paired_difference(std::span<const double> a, std::span<const double> b,
                                    std::span<const double> floors = {});
 
+/// Exact one-sided p that the mean of values, such as differences paired by seed, is above 0. The
+/// tests are those of paired_difference(), and the smallest p of n values is 1/2ⁿ. Absent for fewer
+/// than 2 values and when one is not a number.
+std::optional<double> above_p(std::span<const double> values);
+
 /// Exact p of two one-sided tests that a and b, paired by seed, differ by less than a margin each:
 /// the larger of the p that the mean of a − b + margin and of margin − (a − b) are above 0. The
 /// tests are those of paired_difference(), and the smallest p of n pairs is 1/2ⁿ. Absent for fewer

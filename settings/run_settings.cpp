@@ -305,6 +305,12 @@ std::string graph_name(const json& topology) {
   return topology.is_null() ? "any" : text(topology, "kind");
 }
 
+bool is_by_worker(const json& table) {
+  for (const auto& [key, value] : table.items())
+    if (key.find_first_not_of("0123456789") != std::string::npos) return false;
+  return true;
+}
+
 RunSettings settings_from(const json& resolved) {
   return filled([&] { return settings_of(resolved); });
 }

@@ -76,8 +76,8 @@ struct ExecutionSettings {
   double max_backlog = 4;
   std::optional<double> max_load;  // of the busiest worker, from plans; absent: any
   int max_restarts = 3;
-  bool predict = false;  // acid run predicts its runs before they begin
-  int predict_runs = 5;  // that are simulated for it; 0: losses are not predicted
+  bool predict = false;       // acid run predicts its runs before they begin
+  int predict_runs = 5;       // that are simulated for it; 0: losses are not predicted
   VirtualOptions simulation;  // but for its threads, which are no setting
   ThreadsSettings threads;
   std::optional<MpiSettings> mpi;  // there for that driver, and for no other
@@ -120,6 +120,10 @@ TaskSettings task_from(const nlohmann::json& resolved);
 
 /// The name of a run's graph; "any" if the run reads none.
 std::string graph_name(const nlohmann::json& topology);
+
+/// Whether a table of settings is by worker, as slow_workers = { 0 = 10.0 }; such a table is one
+/// value. Without workers it is empty.
+bool is_by_worker(const nlohmann::json& table);
 
 /// Whether a run under MPI goes on without lost processes; only asynchronous methods can.
 bool goes_on_without_lost(const RunSettings& settings);

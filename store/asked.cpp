@@ -145,4 +145,24 @@ std::vector<nlohmann::json> comparisons_before(const Store& store, const std::st
   return all;
 }
 
+std::vector<nlohmann::json> comparisons_before_runs(
+    const Store& store, const std::vector<std::pair<std::string, std::string>>& runs) {
+  Statement select(
+      store.impl().connection(),
+      "WITH asked AS (SELECT r.number, j.value ->> 1 AS label FROM json_each(?) j"
+      "  JOIN runs r ON r.id = j.value ->> 0)"
+      " SELECT e.comparison, e.id FROM experiments e"
+      " WHERE e.comparison NOTNULL"
+      " AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.run IN"
+      "  (SELECT number FROM asked) AND a.started < coalesce(e.first_asked, e.created))"
+      " AND NOT EXISTS (SELECT 1 FROM asked s WHERE NOT EXISTS"
+      "  (SELECT 1 FROM experiment_runs m WHERE m.experiment = e.number"
+      "   AND m.run = s.number AND m.label = s.label))"
+      " ORDER BY e.number");
+  std::vector<nlohmann::json> all;
+  for (select.bind(json_text(runs)); select.step();)
+    all.push_back(stored_object(select, 0, "experiment " + select.text(1)));
+  return all;
+}
+
 }  // namespace acid

@@ -223,6 +223,11 @@ RunCondition parse_condition(const std::string& text, const ConditionNames& name
 
 void reject_condition(const std::string& text, const std::string& reason,
                       const std::vector<std::string>& columns) {
+  if (columns.empty())
+    throw UsageError(fmt::format(
+        "'{}' is no formula: {}; expected one expression over the keys of a recipe, such as \"2 * "
+        "workers.count\"",
+        text, reason));
   throw UsageError(fmt::format(
       "cannot filter runs by '{}': {}; expected one SQL expression such as \"state = 'finished' "
       "AND workers > 4\" over settings, as in \"topology.kind = ring\", and the columns {}",

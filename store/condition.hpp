@@ -38,7 +38,8 @@ RunCondition parse_condition(const std::string& text, const ConditionNames& name
 /// Where SQLite finds a dotted key in settings: $."workers"."count".
 std::string json_path(std::string_view key);
 
-/// UsageError that says why, and which columns there are.
+/// UsageError that says why, and which columns there are. Without columns it is a formula over
+/// settings alone (store/filter.hpp).
 [[noreturn]] void reject_condition(const std::string& text, const std::string& reason,
                                    const std::vector<std::string>& columns);
 

@@ -27,6 +27,7 @@ bool is_place(const std::string& table, const std::string& column) {
   if (column == "id") return table != "runs" && table != "experiments";
   if (column == "path") return table == "checkpoints" || table == "artifacts";
   if (column == "number") return table != "checkpoints";
+  if (column == "first_asked") return true;  // of all stores' definitions the first: see merge.cpp
   return std::ranges::find(kPlaces, column) != kPlaces.end();
 }
 
@@ -197,8 +198,13 @@ std::string contents_digest(const Store& store) {
     digest.update(lines_of_run(connection, run));
   for (const std::int64_t each :
        numbers(connection, "SELECT number FROM experiments ORDER BY created, id"))
-    digest.update(fmt::format("experiment {} {}\n", content_of_experiment(connection, each),
-                              broken_experiment(connection, each).empty()));
+    digest.update(fmt::format(
+        "experiment {} {} {}\n", content_of_experiment(connection, each),
+        broken_experiment(connection, each).empty(),
+        fmt::join(
+            texts(connection,
+                  "SELECT coalesce(first_asked, created) FROM experiments WHERE number = ?", each),
+            "")));
   digest.update(
       fmt::format("tags {} {}\n", digest_of_tags(connection), tags_are_sealed(connection)));
   return digest.hex();

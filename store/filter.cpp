@@ -3,6 +3,8 @@
 #include <fmt/ranges.h>
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/clock.hpp"
@@ -19,12 +21,26 @@ using sqlite::Statement;
 constexpr double kMostSeconds = 5;
 constexpr sqlite3_int64 kMostHeapBytes = 256 << 20;
 
+/// Functions whose value depends on their arguments alone.
+bool is_arithmetic(std::string_view function) {
+  constexpr std::array<std::string_view, 41> kFunctions{
+      "abs",     "acos",     "acosh", "asin", "asinh", "atan",  "atan2", "atanh", "ceil",
+      "ceiling", "cos",      "cosh",  "exp",  "floor", "ln",    "log",   "log10", "log2",
+      "max",     "min",      "mod",   "pi",   "pow",   "power", "round", "sign",  "sin",
+      "sinh",    "sqrt",     "tan",   "tanh", "trunc", "iif",   "like",  "glob",  "ifnull",
+      "nullif",  "coalesce", "->",    "->>",  "typeof"};
+  return std::ranges::find(kFunctions, function) != kFunctions.end();
+}
+
 /// While it lives, statements prepared on the connection can only select, within limits of time and
 /// memory. One at a time in a process.
 class Guard {
  public:
-  explicit Guard(const Connection& connection) : handle_(connection.handle()) {
-    sqlite3_set_authorizer(handle_, allow, nullptr);
+  enum class Functions { all, arithmetic };
+  explicit Guard(const Connection& connection, Functions functions = Functions::all)
+      : handle_(connection.handle()) {
+    sqlite3_set_authorizer(handle_, functions == Functions::all ? allow : allow_arithmetic,
+                           nullptr);
     sqlite3_progress_handler(handle_, kStepsBetweenLooks, is_late, this);
     sqlite3_hard_heap_limit64(sqlite3_memory_used() + kMostHeapBytes);
   }
@@ -45,6 +61,11 @@ class Guard {
     return action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_FUNCTION
                ? SQLITE_OK
                : SQLITE_DENY;
+  }
+  static int allow_arithmetic(void* guard, int action, const char* what, const char* function,
+                              const char* place, const char* view) {
+    if (action == SQLITE_FUNCTION && !is_arithmetic(function)) return SQLITE_DENY;
+    return allow(guard, action, what, function, place, view);
   }
   sqlite3* handle_;
   const SteadyClock clock_;
@@ -149,6 +170,49 @@ std::unordered_set<std::string> ids_where(const Connection& connection,
     const std::string reason = why_refused(error.code(), connection);
     if (reason.empty()) throw;
     reject_condition(fmt::format("{}", fmt::join(conditions, " and ")), reason, names.columns);
+  }
+}
+
+namespace {
+/// As in arithmetic: 1 / 4 is a quarter, where SQL divides whole numbers to 0.
+std::string divided_exactly(const std::string& expression) {
+  std::string exact;
+  char quote = '\0';
+  for (const char c : expression) {
+    if (quote != '\0')
+      quote = c == quote ? '\0' : quote;
+    else if (c == '\'' || c == '"' || c == '`')
+      quote = c;
+    exact += quote == '\0' && c == '/' ? "* 1.0 /" : std::string(1, c);
+  }
+  return exact;
+}
+}  // namespace
+
+double number_of_settings(const std::string& expression, const nlohmann::json& settings) {
+  const Connection connection(":memory:", "a formula", Connection::Mode::write);
+  connection.execute("CREATE TABLE runs (number INTEGER PRIMARY KEY, settings TEXT NOT NULL)");
+  Statement(connection, "INSERT INTO runs (settings) VALUES (?)").bind(settings.dump()).run();
+  ConditionNames names;
+  for (const auto& [section, value] : settings.items()) names.sections.insert(section);
+  const RunCondition formula = parse_condition(divided_exactly(expression), names);
+  require_known(connection, expression, formula, names);
+  const Guard guard(connection, Guard::Functions::arithmetic);
+  try {
+    Statement statement(
+        connection,
+        fmt::format(
+            "WITH {0}({1}) AS (SELECT NULL) SELECT iif(typeof(v) IN ('integer', 'real'), 1.0 * v,"
+            " NULL) FROM (SELECT ({2}) AS v FROM runs, {0})",
+            kGraphs, kGraph, formula.sql),
+        Statement::After::finalize);
+    if (!statement.step() || statement.is_null(0))
+      reject_condition(expression, "it gives no number", names.columns);
+    return statement.real(0);
+  } catch (const sqlite::SqliteError& error) {
+    const std::string reason = why_refused(error.code(), connection);
+    if (reason.empty()) throw;
+    reject_condition(expression, reason, names.columns);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -17,5 +18,10 @@ std::unordered_set<std::string> ids_where(const sqlite::Connection& connection,
                                           const std::vector<std::string>& conditions,
                                           const std::unordered_set<std::string>& dead,
                                           const std::optional<std::string>& asked);
+
+/// The number that an expression of the language of --where gives of one run's settings, such as
+/// "2 * workers.count"; whole numbers divide as others do, 1 / 4 is 0.25. UsageError if it is none,
+/// names another setting, or gives no number.
+double number_of_settings(const std::string& expression, const nlohmann::json& settings);
 
 }  // namespace acid

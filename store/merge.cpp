@@ -41,14 +41,15 @@ void refuse_while_written(const Store& store) {
 struct Definition {
   std::int64_t number = 0;
   bool sound = false, chosen = false;  // chosen: it has no search, or the search has chosen
-  std::string created, content;
+  std::string created, content, first_asked;
 };
 
 std::optional<Definition> definition_of(const Connection& connection, const std::string& id) {
   Statement find(connection,
-                 "SELECT number, search NOTNULL, created FROM experiments WHERE id = ?");
+                 "SELECT number, search NOTNULL, created, coalesce(first_asked, created)"
+                 " FROM experiments WHERE id = ?");
   if (!find.bind(id).step()) return std::nullopt;
-  Definition found{find.integer(0), false, find.integer(1) != 0, find.text(2), ""};
+  Definition found{find.integer(0), false, find.integer(1) != 0, find.text(2), "", find.text(3)};
   find.reset();
   found.sound = broken_experiment(connection, found.number).empty();
   found.content = content_of_experiment(connection, found.number);
@@ -80,6 +81,17 @@ void insert_experiment(const Connection& from, const Connection& to, const Defin
         .run();
 }
 
+void take_over(const MergeSides& sides, const Definition& theirs,
+               const std::optional<Definition>& ours) {
+  if (!ours) {
+    ++sides.report.experiments_added;
+  } else {
+    Statement(sides.to, "DELETE FROM experiments WHERE number = ?").bind(ours->number).run();
+    if (ours->content != theirs.content) ++sides.report.experiments_renewed;
+  }
+  insert_experiment(sides.from, sides.to, theirs);
+}
+
 /// Returns the ids of experiments whose seals have to hold at the end: `sound` with those that
 /// came.
 void merge_experiments(const MergeSides& sides, std::set<std::string>& sound) {
@@ -87,18 +99,16 @@ void merge_experiments(const MergeSides& sides, std::set<std::string>& sound) {
        texts(sides.from, "SELECT id FROM experiments ORDER BY created, id")) {
     const std::optional<Definition> theirs = definition_of(sides.from, id);
     const std::optional<Definition> ours = definition_of(sides.to, id);
-    if (ours && !is_newer(*theirs, *ours)) continue;
-    if (ours) {
-      Statement(sides.to, "DELETE FROM experiments WHERE id = ?").bind(id).run();
-      if (ours->content != theirs->content) ++sides.report.experiments_renewed;
-    } else {
-      ++sides.report.experiments_added;
-    }
-    insert_experiment(sides.from, sides.to, *theirs);
-    if (theirs->sound)
+    const bool is_theirs = !ours || is_newer(*theirs, *ours);
+    if (is_theirs) take_over(sides, *theirs, ours);
+    if (is_theirs && theirs->sound)
       sound.insert(id);
-    else
+    else if (is_theirs)
       sound.erase(id);
+    if (ours && ours->sound && theirs->sound)
+      Statement(sides.to, "UPDATE experiments SET first_asked = ? WHERE id = ?")
+          .bind(std::min(ours->first_asked, theirs->first_asked), id)
+          .run();
   }
 }
 

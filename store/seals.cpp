@@ -6,6 +6,7 @@
 #include "store/impl.hpp"
 #include "store/proof.hpp"
 #include "store/row_digest.hpp"
+#include "store/rows.hpp"
 
 namespace acid {
 namespace {
@@ -20,6 +21,9 @@ constexpr const char* kSealedOfRun =
 constexpr const char* kSealedOfExperiment =
     "SELECT number, id, name, recipe_path, recipe_text, recipe_digest, overrides, command_line,"
     " created, search, comparison FROM experiments WHERE number = ?1";
+// Stores of version 11 and before have none.
+constexpr const char* kFirstAsked =
+    "SELECT first_asked FROM experiments WHERE number = ?1 AND first_asked NOTNULL";
 constexpr const char* kSealedOfMembers =
     "SELECT m.position, r.digest FROM experiment_runs m JOIN runs r ON r.number = m.run"
     " WHERE m.experiment = ?1 ORDER BY m.position";
@@ -43,7 +47,10 @@ std::string digest_of_run(const Connection& connection, std::int64_t run) {
   return digest_of(connection, {kSealedOfRun}, run);
 }
 std::string digest_of_experiment(const Connection& connection, std::int64_t experiment) {
-  return digest_of(connection, {kSealedOfExperiment, kSealedOfMembers}, experiment);
+  return texts(connection, kFirstAsked, experiment).empty()
+             ? digest_of(connection, {kSealedOfExperiment, kSealedOfMembers}, experiment)
+             : digest_of(connection, {kSealedOfExperiment, kSealedOfMembers, kFirstAsked},
+                         experiment);
 }
 std::string digest_of_member(const Connection& connection, std::int64_t experiment,
                              std::int64_t position) {

@@ -7,6 +7,7 @@
 #include "engine/base/names.hpp"
 #include "store/impl.hpp"
 #include "store/proof.hpp"
+#include "store/rows.hpp"
 #include "store/utc.hpp"
 
 namespace acid {
@@ -141,16 +142,20 @@ void Store::add_experiment(const ExperimentRecord& experiment, const std::vector
   const std::string now = utc_now();
   const bool lists_were_sound = lists_are_sealed(connection);
   // The experiment is replaced as a whole: it becomes the newest, with the runs that its recipe
-  // compiles to now.
+  // compiles to now. Only the time at which it was first asked for stays.
+  const std::vector<std::string> first =
+      texts(connection, "SELECT coalesce(first_asked, created) FROM experiments WHERE id = ?",
+            experiment.id);
   Statement(connection, "DELETE FROM experiments WHERE id = ?").bind(experiment.id).run();
   Statement insert(connection,
                    "INSERT INTO experiments (id, name, recipe_path, recipe_text, recipe_digest,"
-                   " overrides, command_line, created, search, comparison)"
-                   " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                   " overrides, command_line, created, search, comparison, first_asked)"
+                   " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert
       .bind(experiment.id, experiment.name, experiment.recipe_path, experiment.recipe_text,
             experiment.recipe_digest, json_text(experiment.overrides), experiment.command_line, now,
-            text_or_null(experiment.search), text_or_null(experiment.comparison))
+            text_or_null(experiment.search), text_or_null(experiment.comparison),
+            first.empty() ? now : first.front())
       .run();
   const std::int64_t number = connection.last_insert_id();
   // A run that the recipe asks for twice keeps its first place.

@@ -192,11 +192,11 @@ int run(int argc, char** argv, std::string& again) {
   app.add_option("--store", execute.store_folder, "folder of the store");
   app.add_option("--run", execute.run_id, "id of the run to execute");
   app.add_flag("--fresh", execute.fresh, "start again instead of going on from a checkpoint");
-  app.add_flag("--allow-changed", execute.allow_changed,
-               "go on from a checkpoint though the program or its data changed since");
+  app.add_flag("--allow-changed", execute.allow_changed, "go on though program or data changed");
   app.add_flag("--more", more, "execute more runs, which acid names on descriptor 3");
   app.add_flag("--verify", only_verify, "execute it again or replay it, and compare every digest");
   app.add_option("--from", verify.from, "verify from this checkpoint on");
+  app.add_option("--until", verify.until, "verify up to this checkpoint");
   app.add_flag("--json", verify.json, "print the verdict as JSON");
   app.add_flag("--torchscript", only_torchscript, "print its final model as a TorchScript module");
   app.add_flag("--test-set", only_test_set, "print the examples that evaluate it, as safetensors");

@@ -14,18 +14,30 @@
 
 namespace acid {
 
-bool RecordingComparison::same_value(double a, double b) {
-  return a == b || (std::isnan(a) && std::isnan(b));
+bool same_value(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+namespace {
+
+/// The last cut of a run that did not come to an end, unless another is given.
+std::optional<std::size_t> last_cut(const Recording& recording, std::optional<std::size_t> until) {
+  const RunState state = recording.run.summary.state;
+  const bool ended = state == RunState::finished || state == RunState::diverged;
+  if (until || ended || recording.cuts.empty()) return until;
+  return recording.cuts.size() - 1;
 }
 
+}  // namespace
+
 RecordingComparison::RecordingComparison(const Recording& recording, int from,
-                                         std::function<void()> enough,
+                                         std::optional<std::size_t> until,
+                                         std::function<void(const Cut&)> enough,
                                          std::function<void(const Position&)> progress)
     : recording_(recording),
       simulated_(recording.settings.execution.entry().simulates),
       finished_(recording.run.summary.state == RunState::finished),
       diverged_(recording.run.summary.state == RunState::diverged),
       from_(from),
+      until_(last_cut(recording, until)),
       enough_(std::move(enough)),
       progress_(std::move(progress)),
       next_cut_(static_cast<std::size_t>(from + 1)),
@@ -167,11 +179,11 @@ void RecordingComparison::compare_position(const Position& recorded, const Posit
 }
 
 bool RecordingComparison::due(std::int64_t step, const Position&) {
-  return next_cut_ < recording_.cuts.size() && step == recording_.cuts[next_cut_].step;
+  return !cuts_are_compared() && step == recording_.cuts[next_cut_].step;
 }
 
 void RecordingComparison::save(const Cut& cut) {
-  if (next_cut_ >= recording_.cuts.size()) return;
+  if (cuts_are_compared()) return;
   const CheckpointRow& row = recording_.cuts[next_cut_];
   const CutDigests& recorded = recording_.digests[next_cut_];
   ++next_cut_;
@@ -186,13 +198,13 @@ void RecordingComparison::save(const Cut& cut) {
                .worker = kWholeRun,
                .event = {},
                .tensor = ""});
-  const bool last = next_cut_ == recording_.cuts.size() && !finished_ && !diverged_;
+  const bool last = until_ && next_cut_ == *until_ + 1;
   {
     MutexLock lock(mutex_);
     ++cuts_;
     over_ = last;
   }
-  if (last) enough_();
+  if (last) enough_(cut);
 }
 
 void RecordingComparison::compare_cut(const CutDigests& recorded, const CutDigests& found,
@@ -290,19 +302,18 @@ std::optional<Departure> RecordingComparison::first_departure() const {
 std::string RecordingComparison::compared() const {
   MutexLock lock(mutex_);
   const char* end = !final_state_ ? "" : diverged_ ? " and the divergence" : " and the final state";
-  const bool partial = !finished_ && !diverged_ && !recording_.cuts.empty();
   const std::string rounded =
       rounded_.empty()
           ? ""
           : fmt::format(" ({} to nine digits: an older acid added it up in another order)",
                         fmt::join(rounded_, ", "));
-  return fmt::format("{}{} of {}, {}, {}{}{}", counted(cuts_, "checkpoint"), end,
-                     counted(recording_.run.summary.workers, "worker"), counted(events_, "event"),
-                     counted(values_, "measured value"), rounded,
-                     partial
-                         ? fmt::format(" (nothing after checkpoint {}, where it was interrupted)",
-                                       recording_.cuts.back().number)
-                         : "");
+  return fmt::format(
+      "{}{} of {}, {}, {}{}{}", counted(cuts_, "checkpoint"), end,
+      counted(recording_.run.summary.workers, "worker"), counted(events_, "event"),
+      counted(values_, "measured value"), rounded,
+      until_ ? fmt::format(" (nothing after checkpoint {}{})", recording_.cuts[*until_].number,
+                           finished_ || diverged_ ? "" : ", where it was interrupted")
+             : "");
 }
 
 }  // namespace acid

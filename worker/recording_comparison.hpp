@@ -25,6 +25,9 @@ struct Departure {
   std::string tensor;                 // empty when unknown
 };
 
+/// Bit for bit, but for the sign of 0: SQLite keeps −0.0 as 0.0.
+bool same_value(double a, double b);
+
 /// Listens to an execution in place of the store and compares it bit for bit with the recording:
 /// every event, every measured value (except those of the wall clock), and the digests of every
 /// worker at every checkpoint and at the end. Takes cuts where the recorded run took them.
@@ -32,9 +35,11 @@ struct Departure {
 /// Threads: those of Recorder and Checkpoints.
 class RecordingComparison final : public Recorder, public Checkpoints {
  public:
-  /// `from`: index of the cut from which the execution starts; −1: the beginning. `enough` is
-  /// called when nothing is left to compare of a run that did not finish.
-  RecordingComparison(const Recording& recording, int from, std::function<void()> enough,
+  /// `from`: index of the cut from which the execution starts; −1: the beginning. `until`: index of
+  /// the cut after which nothing is compared any more; absent: none for a run that came to an end,
+  /// else its last. `enough` is called there, with what the execution found at it.
+  RecordingComparison(const Recording& recording, int from, std::optional<std::size_t> until,
+                      std::function<void(const Cut&)> enough,
                       std::function<void(const Position&)> progress);
 
   void sample(const Position& position, std::span<const Value> values) override;
@@ -44,7 +49,7 @@ class RecordingComparison final : public Recorder, public Checkpoints {
 
   bool due(std::int64_t step, const Position& position) override;
   double next_time() const override { return kNever; }
-  bool has(std::int64_t) const override { return next_cut_ >= recording_.cuts.size(); }
+  bool has(std::int64_t) const override { return cuts_are_compared(); }
   void save(const Cut& cut) override;
 
   /// Compares how the execution of `spec` ended. Call it last.
@@ -60,6 +65,9 @@ class RecordingComparison final : public Recorder, public Checkpoints {
   bool compared_anything() const EXCLUDES_LOCK(mutex_);
 
  private:
+  bool cuts_are_compared() const {
+    return next_cut_ >= recording_.cuts.size() || (until_ && next_cut_ > *until_);
+  }
   void compare_event(int worker, std::int64_t number, const Event& event);
   void compare_value(const Position& position, const Value& value) EXCLUDES_LOCK(mutex_);
   void compare_cut(const CutDigests& recorded, const CutDigests& found,
@@ -75,7 +83,6 @@ class RecordingComparison final : public Recorder, public Checkpoints {
   std::size_t accounted_for(const Series& series) const;
   void look_at_rest_of_log(int worker, double time, bool is_too_much) EXCLUDES_LOCK(mutex_);
   void depart_at(double time, std::string what, int worker = kWholeRun);
-  static bool same_value(double a, double b);  // SQLite keeps −0.0 as 0.0
   /// Whether an older acid added this metric's values up in another order, and that is all.
   bool differs_by_rounding(const Metric* metric, const SeriesPoint& then, double now);
   /// Whether the metric is measured by the wall clock, so that a second execution cannot repeat it.
@@ -85,7 +92,8 @@ class RecordingComparison final : public Recorder, public Checkpoints {
   const bool simulated_;            // seconds are simulated, so they can be repeated
   const bool finished_, diverged_;  // of the recorded run
   const int from_;  // index of the cut from which the execution starts; −1: the beginning
-  const std::function<void()> enough_;
+  const std::optional<std::size_t> until_;  // index of the last cut that is compared; absent: all
+  const std::function<void(const Cut&)> enough_;
   const std::function<void(const Position&)> progress_;
   std::size_t next_cut_ = 0;                                       // the driver's thread
   std::map<std::pair<std::string, int>, std::size_t> next_point_;  // in series; the driver's thread
@@ -96,7 +104,7 @@ class RecordingComparison final : public Recorder, public Checkpoints {
   std::string first_tensor_ GUARDED_BY(mutex_);    // of the first departure with a known tensor
   std::vector<bool> departed_ GUARDED_BY(mutex_);  // by worker: its events are no longer looked at
   std::vector<std::int64_t> next_event_ GUARDED_BY(mutex_);
-  bool over_ GUARDED_BY(mutex_) = false;  // the last cut of a run that did not finish was compared
+  bool over_ GUARDED_BY(mutex_) = false;  // the cut `until_` was compared
   std::int64_t events_ GUARDED_BY(mutex_) = 0, values_ GUARDED_BY(mutex_) = 0;
   int cuts_ GUARDED_BY(mutex_) = 0;
   bool final_state_ GUARDED_BY(mutex_) = false;

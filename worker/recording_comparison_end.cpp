@@ -36,11 +36,10 @@ bool same_spans(const std::vector<std::vector<Span>>& a, const std::vector<std::
 
 void RecordingComparison::end(const Outcome& outcome, const RunSpec& spec) {
   const double time = outcome.position.normalised_time;
-  if (next_cut_ < recording_.cuts.size() && outcome.ending != Ending::stopped)
+  if (!cuts_are_compared() && outcome.ending != Ending::stopped)
     depart_at(time,
               fmt::format("the end came before checkpoint {}", recording_.cuts[next_cut_].number));
-  if (!finished_ && !diverged_)
-    return expect_nothing_left(recording_.cuts.back().position, /*nor_after_it=*/false);
+  if (until_) return expect_nothing_left(recording_.cuts[*until_].position, /*nor_after_it=*/false);
   if (!ended_alike(outcome)) return;
   if (!recording_.run.result) return depart_at(time, "how it ended was not recorded");
   if (finished_) {

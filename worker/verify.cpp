@@ -1,20 +1,15 @@
 #include "worker/verify.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
-#include <set>
 
-#include "engine/drivers/driver.hpp"
-#include "engine/drivers/replay/replay.hpp"
 #include "engine/environment/environment.hpp"
 #include "store/existing_store.hpp"
-#include "store/files.hpp"
 #include "worker/claims.hpp"
 #include "worker/execute_run.hpp"
-#include "worker/recording_comparison.hpp"
+#include "worker/reexecution.hpp"
 #include "worker/resume.hpp"
 
 namespace acid {
@@ -121,153 +116,6 @@ void refuse_other_events(const Recording& recording, const ComposedRun& run, int
       from != 0 && other_meaning(version, run, 0) == nullptr ? "without --from, or " : ""));
 }
 
-int index_of_cut(const Recording& recording, int number) {
-  if (number == 0) return -1;
-  std::string known;
-  for (std::size_t k = 0; k < recording.cuts.size(); ++k) {
-    if (recording.cuts[k].number == number && !recording.cuts[k].removed)
-      return static_cast<int>(k);
-    if (!recording.cuts[k].removed)
-      known += fmt::format("{}{}", known.empty() ? "" : ", ", recording.cuts[k].number);
-  }
-  throw UsageError(fmt::format("run {} has no file of a checkpoint {} any more; {}",
-                               recording.run.summary.id, number,
-                               known.empty() ? "leave --from out" : "it has " + known));
-}
-
-/// The samples that the wall clock asked for, as numbers of gradients.
-std::vector<std::int64_t> samples_of(const Recording& recording) {
-  std::set<std::int64_t> places;
-  for (const Series& series : recording.series)
-    for (const SeriesPoint& point : series.points) places.insert(point.position.gradients);
-  return {places.begin(), places.end()};
-}
-
-/// The event log as a script for a replay. Throws DamagedEvent at the first altered event.
-ReplayScript script_of(const Recording& recording, int from) {
-  ReplayScript script;
-  script.shared_clock = !recording.settings.execution.entry().has_processes;
-  script.marks_before = from + 1;
-  for (std::size_t w = 0; w < recording.events.size(); ++w) {
-    auto& events = script.workers.emplace_back();
-    const int worker = static_cast<int>(w);
-    const std::int64_t count = event_count(recording, worker);
-    for (std::int64_t k = 0; k < count; ++k) events.push_back(event_of(recording, worker, k));
-  }
-  return script;
-}
-
-// A lower bound for the time of an event that can no longer be read: the time of the event before
-// it.
-double time_before(const Recording& recording, int worker, std::int64_t number) {
-  return number == 0 ? 0 : event_of(recording, worker, number - 1).time;
-}
-
-class Reexecution {
- public:
-  Reexecution(const VerifyOptions& options, const Recording& recording, ComposedRun& run,
-              std::stop_token stop)
-      : recording_(recording),
-        run_(run),
-        stop_(stop),
-        from_(index_of_cut(recording, options.from)),
-        comparison_(
-            recording, from_, [this] { enough_.request_stop(); },
-            [this](const Position& position) { show_progress(position); }),
-        store_folder_(options.store_folder) {}
-
-  void execute() {
-    std::stop_callback pass_on(stop_, [this] { enough_.request_stop(); });
-    try {
-      open_checkpoint();
-      comparison_.end(execute_again(), run_.spec);
-    } catch (const DamagedCheckpoint& damage) {
-      comparison_.depart(
-          {.time = recording_.cuts[static_cast<std::size_t>(from_)].position.normalised_time,
-           .what = damage.what(),
-           .worker = kWholeRun,
-           .event = {},
-           .tensor = ""});
-    } catch (const DamagedEvent& damage) {
-      comparison_.depart({.time = time_before(recording_, damage.worker(), damage.number()),
-                          .what = kAlteredEvent,
-                          .worker = damage.worker(),
-                          .event = damage.number(),
-                          .tensor = ""});
-    } catch (const BrokenScript& broken) {
-      comparison_.depart({.time = time_before(recording_, broken.worker(), broken.event()),
-                          .what = broken.what(),
-                          .worker = broken.worker(),
-                          .event = broken.event(),
-                          .tensor = ""});
-    }
-    if (isatty(STDERR_FILENO) != 0) std::cerr << "\r\033[K";
-  }
-
-  const RecordingComparison& comparison() const { return comparison_; }
-
- private:
-  void open_checkpoint() {
-    if (from_ < 0) return;
-    const CheckpointRow& row = recording_.cuts[static_cast<std::size_t>(from_)];
-    const Store store(store_folder_, Store::Access::read);
-    file_ = std::make_unique<CheckpointFile>(checked_path(store, row.path), row.sha256);
-    check_layout(*file_, driver(run_.driver()).state_layout(run_.spec),
-                 "'acid verify' without --from reads no checkpoint");
-  }
-
-  Outcome execute_again() {
-    RunSpec& spec = run_.spec;
-    spec.keep_events = !recording_.events.empty();
-    const Run run{
-        spec, *run_.objective, comparison_, {&comparison_, file_.get()}, enough_.get_token()};
-    if (run_.settings.execution.entry().simulates)
-      return run_virtual(run, run_.options.virtual_time);
-    if (spec.method.is_asynchronous())
-      return run_replay(run, script_of(recording_, from_), ended(),
-                        std::min(usable_cores(), spec.workers));
-    // Rounds are determined by the settings, whether their workers are threads or processes; the
-    // clock decides only where they end.
-    const bool end_known = ended() && recording_.run.result;
-    spec.end_at_gradients =
-        end_known ? recording_.run.result->position.gradients : spec.budget.gradients;
-    spec.budget.seconds = spec.budget.bytes = kNever;
-    run_.options.threads.slow_factors.clear();
-    if (spec.cadence.every_seconds < kNever) spec.cadence.at_gradients = samples_of(recording_);
-    return run_threads(run, run_.options.threads);
-  }
-
-  /// Whether the recorded run came to an end of its own.
-  bool ended() const {
-    const RunState state = recording_.run.summary.state;
-    return state == RunState::finished || state == RunState::diverged;
-  }
-
-  // Shown at most twice a second, on a terminal only. Several threads may call it at once.
-  void show_progress(const Position& position) {
-    if (isatty(STDERR_FILENO) == 0) return;
-    MutexLock lock(showing_);
-    const double now = clock_.seconds();
-    if (now < next_look_) return;
-    next_look_ = now + 0.5;
-    std::cerr << fmt::format("\rverifying run {}: {:.0f} %", recording_.run.summary.id,
-                             100 * run_.spec.budget.progress(position))
-              << std::flush;
-  }
-
-  const Recording& recording_;
-  ComposedRun& run_;
-  const std::stop_token stop_;
-  const int from_;
-  std::stop_source enough_;
-  std::unique_ptr<CheckpointFile> file_;
-  const CoarseClock clock_;
-  Mutex showing_;
-  double next_look_ GUARDED_BY(showing_) = 0;
-  RecordingComparison comparison_;
-  const std::string store_folder_;
-};
-
 std::string describe(const Departure& departure) {
   std::string where;
   if (departure.event)
@@ -300,12 +148,16 @@ struct Verdict {
 
 json to_json(const VerifyOptions& options, const Verdict& verdict, const json& changed) {
   const auto& departure = verdict.departure;
-  json document = {
-      {"schema_version", 1},          {"run", options.run_id},
-      {"equal", verdict.equal()},     {"message", verdict.message()},
-      {"compared", verdict.compared}, {"from", options.from == 0 ? json() : json(options.from)},
-      {"changed", changed},           {"untrue", verdict.untrue},
-      {"first_difference", nullptr}};
+  json document = {{"schema_version", 1},
+                   {"run", options.run_id},
+                   {"equal", verdict.equal()},
+                   {"message", verdict.message()},
+                   {"compared", verdict.compared},
+                   {"from", options.from == 0 ? json() : json(options.from)},
+                   {"until", options.until == 0 ? json() : json(options.until)},
+                   {"changed", changed},
+                   {"untrue", verdict.untrue},
+                   {"first_difference", nullptr}};
   if (departure)
     document["first_difference"] = {
         {"what", departure->what},
@@ -384,7 +236,8 @@ Exit verify_run(const VerifyOptions& options, std::stop_token stop) {
   verdict.compared = executable ? comparison.compared() : "nothing, for the settings were altered";
   if (verdict.equal() && !comparison.compared_anything())
     throw UsageError(fmt::format("run {} left nothing that could be compared", options.run_id));
-  record(options, recording, verdict, surroundings);
+  // The store's verifications say what holds to a run's end.
+  if (options.until == 0 || !verdict.equal()) record(options, recording, verdict, surroundings);
   if (options.json)
     std::cout << to_json(options, verdict, changed).dump(2) << "\n";
   else

@@ -31,6 +31,7 @@ void add_machines_command(CLI::App& app, Session& session);
 void add_doctor_command(CLI::App& app, Session& session);
 void add_gc_command(CLI::App& app, Session& session);
 void add_tag_command(CLI::App& app, Session& session);
+void add_claim_command(CLI::App& app, Session& session);
 void add_merge_command(CLI::App& app, Session& session);
 void add_remove_command(CLI::App& app, Session& session);
 

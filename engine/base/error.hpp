@@ -15,6 +15,7 @@ enum class Exit : int {
   usage = 2,
   store = 3,
   mismatch = 4,
+  claim_fails = 5,  // or cannot be told
   lost = 75,  // acid-worker to acid: a process of the run was lost; another attempt may succeed
   interrupted = 130,
 };

@@ -31,6 +31,7 @@ struct Section {
 };
 constexpr std::array kSections{
     Section{"verdict", "Verdict", verdict_section},
+    Section{"claims", "Claims", claims_section},
     Section{"search", "Search", search_section},
     Section{"curves", "Curves", curves_section},
     Section{"time", "Where the time went", time_section},
@@ -47,6 +48,7 @@ constexpr std::array kSections{
 
 constexpr std::array kSweepSections{
     Section{"overview", "Overview", overview_section},
+    Section{"claims", "Claims", claims_section},
     Section{"setting", "One setting", setting_section},
     Section{"predicted", "Predicted and measured", predicted_section},
     Section{"numbers", "Every number", numbers_section, "The table of all settings"},

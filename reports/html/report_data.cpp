@@ -245,6 +245,8 @@ ReportData read_report(const Store& store, const AskedRuns& asked, const ReportO
                    reads_equal_places(store, compare));
   data.comparison.tagged = tagged_among(store, summaries);
   data.experiment = experiment_of(store, summaries.front());
+  data.claims =
+      judge_claims(store, data.comparison, asked, claims_from(data.experiment.comparison));
   for (const ComparedGroup& group : data.comparison.groups)
     gather_group(data, group, ends.at(group.runs_group), runs);
   drop_idle(data);

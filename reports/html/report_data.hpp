@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/recorder/metrics.hpp"
+#include "reports/claims.hpp"
 #include "reports/comparison.hpp"
 #include "reports/curves.hpp"
 #include "reports/hosts.hpp"
@@ -65,6 +66,7 @@ struct ReportData {
   std::vector<int> styles;                       // of each group: one per label
   /// [group][worker]: spans of the group's first finished run that was never resumed, as kept.
   std::vector<std::vector<std::vector<Span>>> spans;
+  std::vector<JudgedClaim> claims;
   PredictionScores predictions;
   HostsAtWork hosts;  // of these runs and of those that their searches tried
   bool live = false;

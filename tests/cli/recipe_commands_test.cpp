@@ -344,6 +344,17 @@ TEST_CASE("new writes a recipe that compiles, and writes over nothing unasked") 
   check_refused(folder.call({"new", "--template", "netwrk"}), {"did you mean 'network'?"});
 }
 
+TEST_CASE("new --paper writes the recipe that checks a paper's claims, and knows which papers") {
+  const Folder folder;
+  folder.done({"new", "--paper", "d-psgd"});
+  CHECK_THAT(folder.done({"plan", "d-psgd.toml"}).out, ContainsSubstring("claim"));
+  folder.write("mine.toml", "mine");
+  check_refused(folder.call({"new", "mine.toml", "--paper", "sgp"}), {"--force"});
+  check_refused(folder.call({"new", "--paper", "d-psdg"}), {"did you mean 'd-psgd'?"});
+  check_refused(folder.call({"new", "--paper", "of nobody"}), {"known: ", "d-psgd", "diloco"});
+  check_refused(folder.call({"new", "--paper", "sgp", "--template", "first"}), {"--template"});
+}
+
 TEST_CASE("a recipe that is broken or not there, and a missing worker, leave no store behind") {
   const SmallStudy folder;
   folder.write("broken.toml", std::string(acid::test::kSmallRecipe) + "\n[optimzer]\nkind = 1\n");

@@ -81,7 +81,7 @@ TEST_CASE("every command explains itself on standard output") {
   const auto overview = folder.done({"--help"});
   for (const std::string command :
        {"run", "resume", "plan", "predict", "list", "show", "compare", "report", "figure", "export",
-        "verify", "topology", "machines", "doctor", "gc", "tag", "merge",
+        "verify", "topology", "machines", "doctor", "gc", "tag", "merge", "claim",
         "remove", "watch", "submit"}) {
     INFO(command);
     CHECK_THAT(overview.out, ContainsSubstring("  " + command));

@@ -1,5 +1,5 @@
-"""`acid export --crate`, judged by what RO-Crate 1.1 and Process Run Crate 0.5 demand, and by
-doing what REPRODUCE.md says. Knows nothing of how acid makes it."""
+"""`acid export --crate`, judged by what RO-Crate 1.3, Process Run Crate 0.6 and Workflow Testing
+RO-Crate 0.2 demand, and by doing what REPRODUCE.md says. Knows nothing of how acid makes it."""
 import csv
 import hashlib
 import json
@@ -12,7 +12,19 @@ import zipfile
 
 from bench import bench
 
-PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
+PROFILE = "https://w3id.org/ro/wfrun/process/0.6"
+WORKFLOW = "https://w3id.org/workflowhub/workflow-ro-crate/1.1"
+TESTING = "https://w3id.org/ro/wftest/0.2"
+RO_CRATE = "https://w3id.org/ro/crate/1.3"
+CLAIM = """
+[[claims]]
+name = "pairs send less"
+kind = "ratio"
+algorithm = "pairs"
+than = "ar-sgd"
+metric = "bytes"
+bounds = [0.01, 0.9]
+"""
 
 
 def listed(value):
@@ -32,7 +44,8 @@ def digest(path):
 
 def check_files(folder, graph):
     """Every file is described, and every description is of a file that is as it says."""
-    described = {entity["@id"]: entity for entity in graph.values() if entity["@type"] == "File"}
+    described = {entity["@id"]: entity for entity in graph.values()
+                 if "File" in listed(entity["@type"])}
     for name, entity in described.items():
         path = os.path.join(folder, urllib.parse.unquote(name))
         assert os.path.isfile(path), name
@@ -55,23 +68,44 @@ def check_files(folder, graph):
         assert value == digest(os.path.join(folder, name)), name
 
 
-def check_frame(graph):
+def check_frame(graph, profiles):
     descriptor, root = graph["ro-crate-metadata.json"], graph["./"]
     assert descriptor["@type"] == "CreativeWork" and descriptor["about"] == {"@id": "./"}
-    assert descriptor["conformsTo"] == {"@id": "https://w3id.org/ro/crate/1.1"}
+    assert descriptor["conformsTo"] == {"@id": RO_CRATE}
     assert root["@type"] == "Dataset" and root["name"] and root["description"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", root["datePublished"])
-    assert root["conformsTo"] == {"@id": PROFILE}
-    assert graph[PROFILE]["@type"] == "CreativeWork" and graph[PROFILE]["version"] == "0.5"
+    assert [each["@id"] for each in listed(root["conformsTo"])] == profiles
+    for profile in profiles:
+        assert "CreativeWork" in listed(graph[profile]["@type"]), profile
+        assert profile.endswith("/" + graph[profile]["version"]) and graph[profile]["name"]
     assert graph[root["license"]["@id"]]["@type"] == "CreativeWork"
     assert graph[root["author"]["@id"]] == {
         "@id": root["author"]["@id"], "@type": "Person", "name": "Ada <L> \"Ö\""}
 
 
+def check_tests(graph):
+    """The claims are a test suite of the main workflow, with a definition for an engine."""
+    root = graph["./"]
+    workflow = graph[root["mainEntity"]["@id"]]
+    assert workflow["@id"] == "recipe.toml"
+    assert set(workflow["@type"]) == {"File", "SoftwareSourceCode", "ComputationalWorkflow"}
+    assert graph[workflow["programmingLanguage"]["@id"]]["@type"] == "ComputerLanguage"
+    suites = [graph[each["@id"]] for each in root["mentions"]
+              if graph[each["@id"]]["@type"] == "TestSuite"]
+    assert len(suites) == 1 and suites[0]["name"]
+    assert listed(suites[0]["mainEntity"]) == [{"@id": "recipe.toml"}]
+    definition = graph[suites[0]["definition"]["@id"]]
+    assert set(definition["@type"]) == {"File", "TestDefinition"}
+    engine = graph[definition["conformsTo"]["@id"]]
+    assert engine["@type"] == "SoftwareApplication" and engine["name"] == "acid"
+    assert definition["engineVersion"] == ">=" + engine["softwareVersion"]
+
+
 def check_actions(graph, attempts):
     actions = [entity for entity in graph.values() if entity["@type"] == "CreateAction"]
     assert len(actions) == attempts
-    mentioned = {each["@id"] for each in graph["./"]["mentions"]}
+    mentioned = {each["@id"] for each in graph["./"]["mentions"]
+                 if graph[each["@id"]]["@type"] != "TestSuite"}
     assert mentioned == {action["@id"] for action in actions}
     for action in actions:
         tool = graph[action["instrument"]["@id"]]
@@ -83,17 +117,19 @@ def check_actions(graph, attempts):
         assert "error" not in action
         assert graph[action["agent"]["@id"]]["@type"] == "Person"
         inputs = [graph[each["@id"]] for each in listed(action["object"])]
-        values = {each["name"]: each["value"] for each in inputs if each["@type"] != "File"}
+        values = {each["name"]: each["value"] for each in inputs if each["@type"] == "PropertyValue"}
         assert values["seed"] in (1, 2) and values["optimizer.learning_rate"] == 0.05
         assert "recipe.toml" in [each["@id"] for each in inputs]
         for each in listed(action["result"]):
-            assert graph[each["@id"]]["@type"] == "File"
+            assert "File" in listed(graph[each["@id"]]["@type"])
 
 
 def read_graph(folder):
     with open(os.path.join(folder, "ro-crate-metadata.json"), encoding="utf-8") as file:
         document = json.load(file)
-    assert document["@context"][0] == "https://w3id.org/ro/crate/1.1/context"
+    assert document["@context"] == [
+        RO_CRATE + "/context", "https://w3id.org/ro/terms/workflow-run/context",
+        "https://w3id.org/ro/terms/test"]
     graph = {entity["@id"]: entity for entity in document["@graph"]}
     assert len(graph) == len(document["@graph"]), "two entities of one name"
 
@@ -118,7 +154,7 @@ def check_reproduces(acid, folder):
     commands = [line.split("#")[0].strip() for line in blocks.splitlines()]
     wanted = ("sha256sum", "cp ", "acid ")
     commands = [line for line in commands if line.startswith(wanted) and " RUN " not in line]
-    assert len(commands) == 7, commands
+    assert len(commands) == 8, commands
     environment = dict(acid.environment)
     environment["PATH"] = os.path.dirname(acid.program) + ":" + environment["PATH"]
     for command in commands:
@@ -154,13 +190,31 @@ def main(program):
                 with open(os.path.join(acid.path("crate"), name), "rb") as file:
                     assert archive.read(name) == file.read(), name
         graph = read_graph(acid.path("crate"))
-        check_frame(graph)
+        check_frame(graph, [PROFILE])
+        assert not any(entity["@type"] == "TestSuite" for entity in graph.values())
         check_files(acid.path("crate"), graph)
         check_actions(graph, 4)
         with open(acid.path("crate/metrics.csv"), encoding="utf-8") as file:
             assert len({row["run"] for row in csv.DictReader(file)}) == 4
         for run in check_reproduces(acid, acid.path("crate")):
             assert mean_of(acid, run, "crate/again") == mean_of(acid, run, "acid-store")
+
+        with open(acid.path("small.toml"), encoding="utf-8") as file:
+            recipe = file.read()
+        with open(acid.path("claimed.toml"), "w", encoding="utf-8") as file:
+            file.write(recipe.replace('"small"', '"claimed"') + CLAIM)
+        acid.call("run", "claimed.toml", "--set", "evaluation.every_gradients=100")
+        acid.call("export", "claimed", "--crate", "claimed", *statement)
+        graph = read_graph(acid.path("claimed"))
+        check_frame(graph, [PROFILE, WORKFLOW, TESTING])
+        check_files(acid.path("claimed"), graph)
+        check_tests(graph)
+        check_actions(graph, 4)
+        with open(acid.path("claimed/claims.json"), encoding="utf-8") as file:
+            claims = json.load(file)["claims"]
+        assert [claim["name"] for claim in claims] == ["pairs send less"]
+        assert claims[0]["verdict"] == "cannot be told"  # two seeds
+        acid.call("claim", "check", "claimed", code=5)
 
         for taken in ("crate", "small.toml"):
             acid.call("export", "small", "--crate", taken, code=2)
@@ -175,8 +229,8 @@ def main(program):
         assert len(recipes) == 2 and all(name.startswith("recipes/") for name in recipes)
         verified = acid.call("verify", "threads", "--store", acid.path("both/acid-store"))
         assert verified.count(" verified") == 4, verified
-        assert acid.listed() == ["acid-store", "both", "crate", "crate.zip", "same.zip",
-                                 "small.toml", "threads.toml"]
+        assert acid.listed() == ["acid-store", "both", "claimed", "claimed.toml", "crate",
+                                 "crate.zip", "same.zip", "small.toml", "threads.toml"]
 
 
 if __name__ == "__main__":

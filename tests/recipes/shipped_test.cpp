@@ -4,8 +4,11 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
+#include <vector>
 
+#include "recipes/reference.hpp"
 #include "tests/catch.hpp"
 #include "tests/recipes/recipe.hpp"
 
@@ -42,13 +45,26 @@ std::string with_mnist(const fs::path& recipe) {
   const fs::path& root = folder.root;
   fs::create_directories(root / "recipes");
   fs::create_directories(root / "mnist");
-  write_idx(root / "mnist/train-images-idx3-ubyte", 0x803, 60'000);
-  write_idx(root / "mnist/train-labels-idx1-ubyte", 0x801, 60'000);
+  write_idx(root / "mnist/train-images-idx3-ubyte", 0x803, 70'000);
+  write_idx(root / "mnist/train-labels-idx1-ubyte", 0x801, 70'000);
   write_idx(root / "mnist/t10k-images-idx3-ubyte", 0x803, 10'000);
   write_idx(root / "mnist/t10k-labels-idx1-ubyte", 0x801, 10'000);
   const fs::path copy = root / "recipes" / recipe.filename();
   fs::copy_file(recipe, copy, fs::copy_options::overwrite_existing);
   return copy.string();
+}
+
+/// The overrides with which the comment of a paper's full.toml plans it without the paper's data.
+std::vector<std::string> stand_ins(const fs::path& recipe) {
+  std::vector<std::string> overrides;
+  std::ifstream file(recipe);
+  const std::string_view begin = "--set '", end = "'";
+  for (std::string line; std::getline(file, line);)
+    if (const std::size_t at = line.find(begin); line.starts_with('#') && at != line.npos)
+      if (line.ends_with(end))
+        overrides.push_back(
+            line.substr(at + begin.size(), line.size() - at - begin.size() - end.size()));
+  return overrides;
 }
 
 }  // namespace
@@ -66,6 +82,36 @@ TEST_CASE("every shipped recipe compiles without warnings") {
     CHECK(plan.warnings.empty());
   }
   CHECK(recipes >= 4);
+}
+
+TEST_CASE("every paper has a recipe that claims something, one at its own settings, and a page") {
+  std::set<std::string> papers;
+  for (const auto& folder : fs::directory_iterator(SOURCE_ROOT "/recipes/papers")) {
+    const std::string name = folder.path().filename().string();
+    INFO(name);
+    papers.insert(name);
+    const Plan full =
+        load_recipe((folder.path() / "full.toml").string(), stand_ins(folder.path() / "full.toml"));
+    CHECK(full.name == name + "-full");
+    CHECK(fs::exists(folder.path() / "README.md"));
+    CHECK(fs::file_size(folder.path() / "picture.svg") < 70'000);
+  }
+  std::set<std::string> built_in;
+  for (const RecipeTemplate& one : paper_recipes()) {
+    INFO(one.name);
+    built_in.emplace(one.name);
+    const Plan mini = compile_recipe(std::string(one.name) + ".toml", std::string(one.text));
+    CHECK(mini.name == one.name);
+    for (const Diagnostic& warning : mini.warnings)  // slow networks may be what is shown
+      CHECK_THAT(warning.message,
+                 ContainsSubstring("in exchanges") || ContainsSubstring("exchanges take"));
+    CHECK(mini.seeds.size() == 10);
+    CHECK_FALSE(mini.comparison.at("claims").empty());
+    const Plan file =
+        load_recipe(fmt::format("{}/recipes/papers/{}/mini.toml", SOURCE_ROOT, one.name));
+    CHECK(file.comparison == mini.comparison);
+  }
+  CHECK(papers == built_in);
 }
 
 TEST_CASE("the quickstart compares three algorithms over enough seeds for a test, in a minute") {
@@ -103,6 +149,28 @@ TEST_CASE(
     CHECK(run.workers == 16);
     CHECK(run.examples->validation == 5000);
   }
+}
+
+TEST_CASE("the gallery shows its recipes as they are, and recipes of studies compile") {
+  const auto content = [](const fs::path& path) {
+    std::ifstream file(path);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string page = content(SOURCE_ROOT "/docs/GALLERY.md");
+  int recipes = 0;
+  for (const auto& file : fs::directory_iterator(SOURCE_ROOT "/recipes/gallery")) {
+    INFO(file.path());
+    CHECK_NOTHROW(load_recipe(file.path()));
+    CHECK_THAT(page, ContainsSubstring("\n" + content(file.path()) + "```"));
+    const std::string picture = "gallery/" + file.path().stem().string() + ".svg";
+    CHECK_THAT(page, ContainsSubstring("(" + picture + ")"));
+    CHECK(fs::exists(SOURCE_ROOT "/docs/" + picture));
+    ++recipes;
+  }
+  CHECK(recipes == 6);
+  for (const auto& file : fs::recursive_directory_iterator(SOURCE_ROOT "/docs/studies"))
+    if (file.path().extension() == ".toml" && file.path().filename() != "claims.toml")
+      CHECK_FALSE(load_recipe(file.path()).comparison["claims"].empty());
 }
 
 }  // namespace acid::test

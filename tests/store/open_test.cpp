@@ -57,7 +57,8 @@ TEST_CASE("the writer's commits are batched, a reader never checkpoints or write
     WritingConnection writer(temp.store(), WritingConnection::Durability::batched);
     CHECK(writer.get().pragma("synchronous") == 1);
     writer.get().execute(
-        "INSERT INTO experiments VALUES (1, 'a', '', '', '', '', '', '', '', NULL, NULL, NULL)");
+        "INSERT INTO experiments VALUES (1, 'a', '', '', '', '', '', '', '', NULL, NULL, NULL,"
+        " NULL)");
     const sqlite::Connection reader = open_for_reading(temp.store());
     CHECK(reader.pragma("wal_autocheckpoint") == 0);
     CHECK_THROWS_AS(reader.execute("DELETE FROM experiments"), StoreError);
@@ -73,7 +74,7 @@ TEST_CASE("the write-ahead log does not grow without bound") {
   for (int i = 0; i < 1000; ++i)
     sqlite::Statement(writer.get(),
                       "INSERT OR REPLACE INTO experiments VALUES (?, ?, ?, '', '', '',"
-                      " '', '', '', NULL, NULL, NULL)")
+                      " '', '', '', NULL, NULL, NULL, NULL)")
         .bind(i % 10, std::to_string(i % 10), blob)
         .run();
   CHECK(fs::file_size(temp.store() + "/store.db-wal") < 30'000'000);

@@ -1,5 +1,6 @@
 #include "store/maintenance.hpp"
 #include "store/open.hpp"
+#include "store/proof.hpp"
 #include "store/rows.hpp"
 #include "tests/catch.hpp"
 #include "tests/store/fixture.hpp"
@@ -76,6 +77,9 @@ TEST_CASE("a store of version 9 gets a place for predictions, and its seals stay
       migrate(old, migrations().first(9));
       old.execute("PRAGMA foreign_keys = OFF");
       const sqlite::Connection& now = store.impl().connection();
+      now.execute("UPDATE experiments SET first_asked = NULL");  // which later versions have
+      seal_experiment(now, 1);
+      now.execute("ALTER TABLE experiments DROP COLUMN first_asked");
       for (const std::string& table : tables_of(old)) copy_rows(now, old, table, "1", as_it_is);
       sqlite::Statement seal(now, "SELECT one, seal FROM store_seal");
       seal.step();

@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "cli/claim_check.hpp"
+#include "cli/plan_records.hpp"
+#include "cli/planned_runs.hpp"
+#include "cli/recipe_options.hpp"
+#include "cli/terminal/commands.hpp"
+#include "engine/base/names.hpp"
+#include "reports/compare.hpp"
+#include "store/queries.hpp"
+
+namespace acid {
+namespace {
+
+struct ClaimOptions {
+  std::vector<std::string> names;
+  Format format;
+};
+
+bool is_recipe(const std::string& name) {
+  return name.ends_with(".toml") || std::filesystem::is_regular_file(name);
+}
+
+Claimed of_recipe(const Store& store, const std::string& path) {
+  RecipeOptions recipe;
+  recipe.path = path;
+  const Plan plan = recipe.compile();
+  Claimed claimed{plan.name, claims_from(plan.comparison), {}};
+  if (claimed.claims.empty())
+    throw UsageError(
+        fmt::format("{} has no [[claims]]: docs/CLAIMS.md says how to write them", path));
+  const std::string experiment = experiment_record(plan, "").id;
+  const auto stored = list_experiments(store);
+  const bool is_stored =
+      std::ranges::find(stored, experiment, &ExperimentSummary::id) != stored.end();
+  const std::string word = quoted_for_shell(path);
+  if (plan.search && is_stored) {
+    claimed.runs = resolve_runs(store, {experiment}, OfSearches::without);
+    return claimed;
+  }
+  RunFilter filter;
+  if (!plan.search) filter.ids = ids_of(plan.runs);
+  if (!plan.search)
+    for (const RunSummary& run : list_runs(store, filter)) claimed.runs.ids.push_back(run.id);
+  if (claimed.runs.ids.empty())
+    throw UsageError(
+        fmt::format("the store has no run of {} yet: 'acid run {}' executes them", path, word));
+  if (is_stored) claimed.runs.experiments.push_back(experiment);
+  std::map<std::string, std::set<std::string>> labels;  // of each run in the recipe
+  for (const PlannedRun& run : plan.runs) labels[run.id].insert(run.label);
+  for (const RunSummary& run : runs_as_asked(store, claimed.runs))
+    if (!labels[run.id].contains(run.label))
+      throw UsageError(fmt::format(
+          "run {} is '{}' in {} and '{}' in the store: 'acid run {}' asks for it by the name here",
+          run.id, *labels[run.id].begin(), path, run.label, word));
+  return claimed;
+}
+
+Exit claim(const Session& session, const ClaimOptions& options) {
+  const Store store(session.store_folder, Store::Access::read);
+  const std::vector<Claimed> all = claimed_by(store, options.names);
+  nlohmann::json list = nlohmann::json::array();
+  std::string text;
+  bool all_hold = true;
+  for (const Claimed& one : all) {
+    const std::vector<JudgedClaim> judged = one.judge(store);
+    all_hold &= all_of_them_hold(judged);
+    for (nlohmann::json& row : one.to_json(judged)) list.push_back(std::move(row));
+    if (all.size() > 1) text += one.name + "\n";
+    text += to_text(judged, lines_of_standard_output().prose());
+  }
+  if (options.format.json)
+    print_json({{"schema_version", kJsonSchemaVersion}, {"claims", list}});
+  else
+    print_data(text);
+  return all_hold ? Exit::ok : Exit::claim_fails;
+}
+
+}  // namespace
+
+std::vector<Claimed> claimed_by(const Store& store, const std::vector<std::string>& names) {
+  if (names.size() == 1 && is_recipe(names.front())) return {of_recipe(store, names.front())};
+  std::vector<Claimed> all = claimed_by(store, resolve_runs(store, names, OfSearches::without));
+  if (all.empty())
+    throw UsageError(
+        "the recipes of these runs have no [[claims]]: docs/CLAIMS.md says how to write them");
+  return all;
+}
+
+bool all_of_them_hold(const std::vector<JudgedClaim>& claims) {
+  return std::ranges::all_of(
+      claims, [](const JudgedClaim& claim) { return claim.verdict == ClaimVerdict::holds; });
+}
+
+void add_claim_command(CLI::App& app, Session& session) {
+  auto options = std::make_shared<ClaimOptions>();
+  CLI::App* command =
+      app.add_subcommand("claim", "Judge the claims that a recipe makes of its runs");
+  command
+      ->add_option(
+          "NAMES", options->names,
+          "A recipe, or runs and experiments: ids, prefixes, an experiment's name, @latest "
+          "(default)")
+      ->type_name(" ");
+  add_json_option(*command, options->format);
+  add_store_option(*command, session);
+  add_claim_check(*command, session);
+  command->require_subcommand(0, 1);
+  command->callback([command, &session, options] {
+    if (command->get_subcommands().empty())
+      session.action = [&session, options] { return claim(session, *options); };
+  });
+}
+
+}  // namespace acid

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/terminal/commands.hpp"
+#include "reports/claims.hpp"
+#include "store/queries.hpp"
+
+namespace acid {
+
+/// What a recipe's file, or the experiments of named runs, claim. UsageError if nothing is claimed,
+/// or if no run of it is in the store.
+std::vector<Claimed> claimed_by(const Store& store, const std::vector<std::string>& names);
+bool all_of_them_hold(const std::vector<JudgedClaim>& claims);
+
+void add_claim_check(CLI::App& claim, Session& session);
+
+}  // namespace acid

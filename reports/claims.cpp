@@ -1,0 +1,369 @@
+#include "reports/claims.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "engine/base/digest.hpp"
+#include "engine/base/error.hpp"
+#include "reports/compare.hpp"
+#include "reports/compare_formats.hpp"
+#include "reports/equal_places.hpp"
+#include "reports/known_metrics.hpp"
+#include "reports/numbers.hpp"
+#include "reports/power.hpp"
+#include "reports/settings.hpp"
+#include "store/filter.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 5> kKindNames{"better", "equivalent", "ratio", "crossover",
+                                                     "law"};
+
+/// One test at one point: the advantage of every seed beyond what is claimed, above 0 where the
+/// claim is true.
+struct Tested {
+  std::string at;
+  std::vector<std::vector<double>> advantages;  // one list, or one for each side of a range
+  Estimate estimate;
+  std::string missing;  // why there is nothing to test; empty: there is
+};
+
+/// The group with this label at a point, with the seeds of the claim alone.
+std::optional<ComparedGroup> group_at(const Comparison& comparison, const ComparedPoint& point,
+                                      const std::string& label,
+                                      const std::vector<std::uint64_t>& seeds) {
+  for (const std::size_t g : point.groups) {
+    if (comparison.groups[g].label != label) continue;
+    ComparedGroup group = comparison.groups[g];
+    const auto is_other = [&](std::uint64_t seed) {
+      return !std::ranges::binary_search(seeds, seed);
+    };
+    std::erase_if(group.runs, [&](const RunSummary& run) { return is_other(run.seed); });
+    std::erase_if(group.diverged, is_other);
+    return group;
+  }
+  return std::nullopt;
+}
+
+bool has_values(const ComparedPoint& point,
+                const std::vector<std::pair<std::string, json>>& where) {
+  return std::ranges::all_of(where, [&](const auto& wanted) {
+    return std::ranges::find(point.settings, wanted) != point.settings.end();
+  });
+}
+
+/// The name under which the metric is read at the point; nothing if it is not.
+std::optional<std::string> metric_at(const Comparison& comparison, const Claim& claim,
+                                     std::size_t point) {
+  if (!claim.equal) return claim.metric;
+  for (const EqualPlace& place : comparison.equal)
+    if (place.point == point && place.axis == *claim.equal) {
+      if (place.at_end) return claim.metric;
+      if (place.place > 0) return metric_at_equal(claim.metric, *claim.equal);
+    }
+  return std::nullopt;
+}
+
+/// The advantage of `a` over `b` beyond a margin, by seed; a run that diverged is infinitely worse.
+std::vector<double> advantages_of(const PairedValues& pairs, int direction, const Margin& margin) {
+  std::vector<double> list;
+  for (std::size_t k = 0; k < pairs.a.size(); ++k) {
+    const double a = pairs.a[k], b = pairs.b[k];
+    double difference = a == b ? 0 : direction * (a - b);
+    if (std::abs(difference) <= pairs.floors[k]) difference = 0;
+    list.push_back(difference - (std::isinf(b) ? 0 : margin.of(b)));
+  }
+  return list;
+}
+
+Estimate estimate_of_differences(const PairedValues& pairs) {
+  return paired_difference(pairs.a, pairs.b).difference;
+}
+
+/// As better_direction(); a run's total costs are better if they are less.
+int direction_of(std::string_view metric) {
+  return metric == "seconds" || metric == "bytes" ? -1 : better_direction(metric);
+}
+
+/// What is tested of two groups at a point, which have values there.
+Tested advantages_tested(const Claim& claim, Claim::Kind kind, const PairedValues& pairs,
+                         int direction) {
+  Tested tested;
+  if (kind == Claim::Kind::ratio) {
+    std::vector<double> above, below;
+    for (std::size_t k = 0; k < pairs.a.size(); ++k) {
+      const double ratio = std::log(pairs.a[k]) - std::log(pairs.b[k]);
+      above.push_back(ratio - std::log(claim.low));
+      below.push_back(std::log(claim.high) - ratio);
+    }
+    tested.advantages = {above, below};
+    if (const auto ratio = paired_ratio(pairs.a, pairs.b))
+      tested.estimate = {ratio->n, ratio->mean, {}, {}, ratio->ci_low, ratio->ci_high};
+    else
+      tested.missing = "a value is not above 0, so that there is no ratio";
+    if (tested.missing.empty() && tested.estimate.n < static_cast<int>(pairs.a.size()))
+      tested.missing = "a run diverged or missed its target, and there is no ratio to that";
+    return tested;
+  }
+  tested.estimate = estimate_of_differences(pairs);
+  if (kind == Claim::Kind::better) {
+    tested.advantages = {advantages_of(pairs, direction, claim.margin)};
+  } else if (tested.estimate.n < static_cast<int>(pairs.a.size())) {
+    tested.missing = kind == Claim::Kind::law
+                         ? "a run diverged or missed its target, of which no law tells"
+                         : "a run diverged or missed its target, and nothing is equivalent to that";
+  } else {
+    std::vector<double> above, below;
+    for (std::size_t k = 0; k < pairs.a.size(); ++k) {
+      const double difference = pairs.a[k] == pairs.b[k] ? 0 : pairs.a[k] - pairs.b[k];
+      const double margin = claim.margin.of(pairs.b[k]);
+      above.push_back(margin + difference);
+      below.push_back(margin - difference);
+    }
+    tested.advantages = {above, below};
+  }
+  return tested;
+}
+
+/// Advantages that are no larger than what lines between samples may be wrong by say nothing.
+Tested tested_of(const Claim& claim, Claim::Kind kind, const PairedValues& pairs, int direction) {
+  Tested tested = advantages_tested(claim, kind, pairs, direction);
+  const double mean_of_other = std::abs(estimate(pairs.b).mean);
+  const double hidden =
+      kind == Claim::Kind::ratio && mean_of_other > 0 ? pairs.hidden / mean_of_other : pairs.hidden;
+  for (const std::vector<double>& list : tested.advantages)
+    if (hidden > 0 && tested.missing.empty() && std::abs(estimate(list).mean) <= hidden)
+      tested.missing = fmt::format(
+          "the difference is no further from what is claimed than lines between samples may be "
+          "wrong by, {}: a finer cadence in [evaluation] would tell",
+          format_number(pairs.hidden, 3));
+  return tested;
+}
+
+/// What formula says of a group; UsageError that names the claim.
+double said_by_law(const Claim& claim, const json& settings) {
+  try {
+    return number_of_settings(claim.formula, settings);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("the formula of the claim '{}': {}", claim.name, error.what()));
+  }
+}
+
+/// The values of `a`, each beside what `second` has or what the law says.
+PairedValues paired_with(const Claim& claim, const ComparedGroup& a,
+                         const std::optional<ComparedGroup>& second, const std::string& metric) {
+  if (second) return paired_by_seed(a, *second, metric);
+  PairedValues pairs = paired_by_seed(a, a, metric);
+  pairs.b.assign(pairs.a.size(), said_by_law(claim, a.settings));
+  pairs.hidden /= 2;  // of one group
+  return pairs;
+}
+
+Tested test_point(const Comparison& comparison, const Claim& claim, std::size_t p, bool turned) {
+  const ComparedPoint& point = comparison.points[p];
+  const std::string& first = turned ? claim.than : claim.algorithm;
+  const std::string& second = turned ? claim.algorithm : claim.than;
+  const auto kind = claim.kind == Claim::Kind::crossover ? Claim::Kind::better : claim.kind;
+  Tested tested;
+  const auto a = group_at(comparison, point, first, claim.seeds),
+             b = group_at(comparison, point, second, claim.seeds);
+  const auto metric = metric_at(comparison, claim, p);
+  if (!a || (!b && kind != Claim::Kind::law)) {
+    tested.missing = fmt::format("no run of {} has ended", a ? second : first);
+  } else if (!metric) {
+    tested.missing =
+        fmt::format("{} is not read at equal {}", claim.metric, equal_words(*claim.equal));
+  } else {
+    const PairedValues pairs = paired_with(claim, *a, b, *metric);
+    if (pairs.a.size() < claim.seeds.size())
+      tested.missing = fmt::format("{} of {} seeds have a value{}", pairs.a.size(),
+                                   claim.seeds.size(), kind == Claim::Kind::law ? "" : " of both");
+    else if (pairs.a.size() < 2)
+      tested.missing = "one seed cannot tell a difference from chance";
+    else
+      tested = tested_of(claim, kind, pairs, direction_of(claim.metric));
+  }
+  tested.at = settings_title(point.settings);
+  return tested;
+}
+
+/// All tests of a claim that have to agree.
+std::vector<Tested> tests_of(const Comparison& comparison, const Claim& claim) {
+  std::vector<Tested> tests;
+  for (std::size_t p = 0; p < comparison.points.size(); ++p) {
+    const ComparedPoint& point = comparison.points[p];
+    if (!has_values(point, claim.where)) continue;
+    if (claim.kind != Claim::Kind::crossover) {
+      tests.push_back(test_point(comparison, claim, p, false));
+      continue;
+    }
+    const auto is_at = [&](const json& value) {
+      return std::ranges::find(point.settings, std::pair(claim.key, value)) != point.settings.end();
+    };
+    if (is_at(claim.first)) tests.push_back(test_point(comparison, claim, p, false));
+    if (is_at(claim.second)) tests.push_back(test_point(comparison, claim, p, true));
+  }
+  return tests;
+}
+
+/// The mean and spread of the advantage that decides: that of the largest p.
+void add_needs(JudgedClaim& judged, const std::vector<double>& advantage, std::size_t claims) {
+  const Estimate e = estimate(advantage);
+  judged.why = fmt::format("{} seeds do not show it, nor the contrary", e.n);
+  if (!e.sd || !std::isfinite(e.mean) || !(*e.sd > 0) || e.mean == 0) return;
+  const double effect = std::abs(e.mean) / *e.sd;
+  for (int seeds = e.n + 1; seeds <= kMostPlannedSeeds; seeds += 1 + seeds / 50)
+    if (power_of_claim(seeds, effect, judged.claim.level, claims) >= kPower) {
+      judged.seeds_to_show = seeds;
+      judged.why += fmt::format("; if it is what was seen, {} seeds show {} with 80 % power", seeds,
+                                e.mean > 0 ? "it" : "that it is not so");
+      return;
+    }
+}
+
+void test(JudgedClaim& judged, const std::vector<Tested>& tests, std::size_t claims) {
+  if (tests.empty()) {
+    judged.why = "no point of the sweep has its settings";
+    return;
+  }
+  if (tests.size() < judged.claim.points) {
+    judged.why = fmt::format("it is about {} settings, and the runs are of {}", judged.claim.points,
+                             tests.size());
+    return;
+  }
+  double largest = -1, least = 2;
+  const std::vector<double>* decides = nullptr;
+  std::size_t counters = 0;
+  for (const Tested& one : tests) {
+    if (!one.missing.empty()) {
+      judged.why = one.at.empty() ? one.missing : one.at + ": " + one.missing;
+      judged.at = one.at;
+      return;
+    }
+    for (const std::vector<double>& advantage : one.advantages) {
+      std::vector<double> turned;
+      for (const double value : advantage) turned.push_back(-value);
+      const auto p = above_p(advantage), counter = above_p(turned);
+      if (!p || !counter) {
+        judged.why = "a value is not a number";
+        return;
+      }
+      ++counters;
+      least = std::min(least, *counter);
+      if (*p <= largest) continue;
+      largest = *p;
+      judged.estimate = one.estimate;
+      judged.at = one.at;
+      decides = &advantage;
+    }
+  }
+  judged.p = largest;
+  judged.counter_p = std::min(1.0, least * static_cast<double>(counters));
+  add_needs(judged, *decides, claims);
+}
+
+void adjust(std::vector<JudgedClaim>& claims, std::optional<double> JudgedClaim::*from,
+            std::optional<double> JudgedClaim::*to) {
+  std::vector<double> p;
+  for (const JudgedClaim& one : claims) p.push_back((one.*from).value_or(1));
+  const std::vector<double> adjusted = holm(p);
+  for (std::size_t k = 0; k < claims.size(); ++k)
+    if (claims[k].*from) claims[k].*to = adjusted[k];
+}
+
+}  // namespace
+
+std::string_view name_of(Claim::Kind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
+
+std::string_view name_of(ClaimVerdict verdict) {
+  constexpr std::array<std::string_view, 3> kNames{"holds", "does not hold", "cannot be told"};
+  return kNames[static_cast<std::size_t>(verdict)];
+}
+
+std::vector<Claim> claims_from(const json& comparison) {
+  std::vector<Claim> claims;
+  if (!comparison.is_object() || !comparison.contains("claims")) return claims;
+  try {
+    for (const json& one : comparison.at("claims")) {
+      Claim claim;
+      claim.name = one.at("name");
+      const auto kind = std::ranges::find(kKindNames, one.at("kind").get<std::string>());
+      if (kind == kKindNames.end()) throw std::invalid_argument("a kind");
+      claim.kind = static_cast<Claim::Kind>(kind - kKindNames.begin());
+      claim.algorithm = one.at("algorithm");
+      claim.than = one.value("than", "");
+      claim.metric = one.at("metric");
+      const std::string at = one.at("at");
+      for (const PositionAxis axis :
+           {PositionAxis::gradients, PositionAxis::seconds, PositionAxis::bytes})
+        if (at == name_of(axis)) claim.equal = axis;
+      for (const char* const key : {"by", "margin", "within"})
+        if (const json margin = one.value(key, json()); margin.is_object())
+          claim.margin = {margin.at("value"), margin.at("relative")};
+      if (claim.kind == Claim::Kind::law) claim.formula = one.at("formula");
+      if (claim.kind == Claim::Kind::ratio) {
+        claim.low = one.at("bounds").at(0);
+        claim.high = one.at("bounds").at(1);
+      }
+      if (claim.kind == Claim::Kind::crossover) {
+        claim.key = one.at("key");
+        claim.first = one.at("between").at(0);
+        claim.second = one.at("between").at(1);
+      }
+      for (const auto& [key, value] : one.at("where").items()) claim.where.emplace_back(key, value);
+      claim.level = one.at("level");
+      claim.points = one.value("points", std::size_t{0});
+      claim.seeds = one.at("seeds").get<std::vector<std::uint64_t>>();
+      claim.digest = sha256_hex(one.dump());
+      claims.push_back(std::move(claim));
+    }
+  } catch (const std::exception&) {
+    throw StoreError(
+        "what an experiment's [[claims]] say is not as acid wrote it: somebody altered the "
+        "database, or another version wrote it; 'acid run RECIPE' stores it again");
+  }
+  return claims;
+}
+
+void require_formulas(const std::vector<Claim>& claims,
+                      const std::vector<std::pair<std::string, json>>& settings) {
+  for (const Claim& claim : claims)
+    for (const auto& [label, of_run] : settings)
+      if (claim.kind == Claim::Kind::law && label == claim.algorithm) said_by_law(claim, of_run);
+}
+
+double power_of_claim(int seeds, double effect, double level, std::size_t claims) {
+  return one_sided_power_of(seeds, effect, level / static_cast<double>(claims));
+}
+
+std::vector<JudgedClaim> judge_claims(const Comparison& comparison,
+                                      const std::vector<Claim>& claims) {
+  std::vector<JudgedClaim> judged;
+  for (const Claim& claim : claims) {
+    judged.push_back({.claim = claim});
+    test(judged.back(), tests_of(comparison, claim), claims.size());
+  }
+  adjust(judged, &JudgedClaim::p, &JudgedClaim::p_holm);
+  adjust(judged, &JudgedClaim::counter_p, &JudgedClaim::counter_p_holm);
+  for (JudgedClaim& one : judged) {
+    if (!one.p_holm) continue;
+    if (*one.p_holm <= one.claim.level)
+      one.verdict = ClaimVerdict::holds;
+    else if (*one.counter_p_holm <= one.claim.level)
+      one.verdict = ClaimVerdict::does_not_hold;
+    if (one.verdict == ClaimVerdict::cannot_be_told) continue;
+    one.why.clear();
+    one.seeds_to_show.reset();
+  }
+  return judged;
+}
+
+}  // namespace acid

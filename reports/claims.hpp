@@ -1,0 +1,106 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/comparison.hpp"
+
+namespace acid {
+
+/// What a recipe claims of its runs before they are executed ([[claims]]).
+struct Claim {
+  enum class Kind { better, equivalent, ratio, crossover, law };
+  std::string name;
+  Kind kind = Kind::better;
+  std::string algorithm, than;        // labels; a law has no other
+  std::string metric;                 // an outcome or a total of a run
+  std::optional<PositionAxis> equal;  // read where all runs have come equally far; else at the end
+  Margin margin;                      // better: by at least, may be 0; equivalent; law: within
+  double low = 0, high = 0;           // ratio
+  std::string formula;                // law: an expression over recipe keys (store/filter.hpp)
+  std::string key;                    // crossover: better at `first`, worse at `second`
+  nlohmann::json first, second;
+  std::vector<std::pair<std::string, nlohmann::json>> where;  // values of swept keys
+  double level = 0.05;
+  std::vector<std::uint64_t> seeds;  // that decide; ascending
+  std::size_t points = 0;            // settings that it is about, at least
+  std::string digest;                // SHA-256 of all this: an altered claim has another one
+
+  /// "A²CiD² is better than AD-PSGD in evaluation loss at equal gradients by 0.01 at least".
+  std::string words() const;
+};
+std::string_view name_of(Claim::Kind kind);
+
+/// The claims in ExperimentRecord::comparison. StoreError if acid did not write them like that.
+std::vector<Claim> claims_from(const nlohmann::json& comparison);
+
+/// UsageError if a law's formula is none, or names what a run of its algorithm does not have.
+/// `settings`: of runs, each beside its label.
+void require_formulas(const std::vector<Claim>& claims,
+                      const std::vector<std::pair<std::string, nlohmann::json>>& settings);
+
+enum class ClaimVerdict { holds, does_not_hold, cannot_be_told };
+std::string_view name_of(ClaimVerdict verdict);
+
+/// A claim, and what the runs say of it. All claims of a recipe are one family: p and counter_p are
+/// adjusted by Holm, each over the family.
+struct JudgedClaim {
+  Claim claim;
+  ClaimVerdict verdict = ClaimVerdict::cannot_be_told;
+  /// Of the point that decides: the first minus the other, or minus what the law says, in the
+  /// metric's unit; of a ratio the geometric mean. The interval is Student's t at 95 %, without
+  /// correction.
+  Estimate estimate;
+  std::string at;  // the settings of that point; empty: the recipe has one
+  /// That the claim is not true: the largest over its points of exact one-sided tests, paired by
+  /// seed, so that a claim over several points holds only if it holds at each. counter_p: that it
+  /// is true, by the smallest over its points, times their number.
+  std::optional<double> p, counter_p;
+  std::optional<double> p_holm, counter_p_holm;
+  std::string why;  // it cannot be told, and what would be needed; empty: it can
+  std::optional<int> seeds_to_show;
+  /// Stored before the first of its runs began; absent: not known (judge_claims() does not).
+  std::optional<bool> registered;
+};
+
+/// Judges claims by a comparison of the runs, of which the claims' metrics were read.
+std::vector<JudgedClaim> judge_claims(const Comparison& comparison,
+                                      const std::vector<Claim>& claims);
+
+/// The same by a comparison of these runs of a store, which also knows whether the claims were
+/// written before the runs.
+std::vector<JudgedClaim> judge_claims(const Store& store, const Comparison& comparison,
+                                      const AskedRuns& asked, const std::vector<Claim>& claims);
+
+/// An experiment, or a recipe, with the runs that its claims are about.
+struct Claimed {
+  std::string name;
+  std::vector<Claim> claims;
+  AskedRuns runs;
+
+  std::vector<JudgedClaim> judge(const Store& store) const;
+  nlohmann::json to_json(const std::vector<JudgedClaim>& judged) const;
+};
+/// The experiments of these runs that claim something, each with its runs among them; runs that a
+/// search tried are left out.
+std::vector<Claimed> claimed_by(const Store& store, const AskedRuns& asked);
+
+/// The chance that a claim holds with so many seeds, if the mean of what it tests (the advantage
+/// beyond the margin) is `effect` of its standard deviations.
+double power_of_claim(int seeds, double effect, double level, std::size_t claims);
+/// What `acid plan` says of claims: what each has to show, with how many seeds, and what they can
+/// show. Lines of at most `columns`.
+std::string planned_words(const std::vector<Claim>& claims, int columns);
+nlohmann::json planned_json(const std::vector<Claim>& claims);
+
+/// "-0.031 [-0.042, -0.02], p = 0.0078": what was found; empty if there is nothing.
+std::string found(const JudgedClaim& judged);
+/// Says that the claim is younger than its first run; empty if it is not.
+std::string registered_words(const JudgedClaim& judged);
+std::string to_text(const std::vector<JudgedClaim>& claims, int columns);
+nlohmann::json to_json(const std::vector<JudgedClaim>& claims);
+
+}  // namespace acid

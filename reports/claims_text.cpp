@@ -1,0 +1,186 @@
+// Verdicts on claims as text and as JSON.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/claims.hpp"
+#include "reports/compare_formats.hpp"
+#include "reports/equal_places.hpp"
+#include "reports/numbers.hpp"
+#include "reports/power.hpp"
+#include "reports/settings.hpp"
+#include "reports/text_table.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+std::string number_of(const Claim& claim, double value) {
+  return claim.kind == Claim::Kind::ratio ? format_number(value, 4)
+                                          : format_metric_value(claim.metric, value);
+}
+
+/// The smallest p that the claim's seeds can give, after Holm's correction.
+double smallest_p_of(const Claim& claim, std::size_t claims) {
+  return std::min(1.0, static_cast<double>(claims) / std::exp2(claim.seeds.size()));
+}
+
+/// The smallest advantage beyond the margin that is shown with kPower, in its standard deviations;
+/// absent if the seeds can show none.
+std::optional<double> effect_shown(const Claim& claim, std::size_t claims) {
+  constexpr double kLargestEffect = 100;
+  if (smallest_p_of(claim, claims) > claim.level) return std::nullopt;
+  const int seeds = static_cast<int>(claim.seeds.size());
+  double low = 0, high = kLargestEffect;
+  while (high - low > 1e-4 * high) {
+    const double middle = (low + high) / 2;
+    (power_of_claim(seeds, middle, claim.level, claims) >= kPower ? high : low) = middle;
+  }
+  return high;
+}
+
+json number_or_null(const std::optional<double>& value) { return value ? json(*value) : json(); }
+
+/// What is known before the runs. power: the chance that the claim holds if the advantage beyond it
+/// is one standard deviation.
+json json_of(const Claim& claim, std::size_t claims) {
+  const int seeds = static_cast<int>(claim.seeds.size());
+  return {{"name", claim.name},
+          {"kind", name_of(claim.kind)},
+          {"claim", claim.words()},
+          {"digest", claim.digest},
+          {"level", claim.level},
+          {"seeds", seeds},
+          {"power", power_of_claim(seeds, 1, claim.level, claims)}};
+}
+
+std::string margin_text(const Claim& claim) {
+  return claim.margin.relative ? claim.margin.words()
+                               : format_metric_value(claim.metric, claim.margin.value);
+}
+
+}  // namespace
+
+std::string Claim::words() const {
+  const std::string place =
+      metric + (equal ? fmt::format(" at equal {}", equal_words(*equal)) : std::string());
+  std::string said;
+  switch (kind) {
+    case Kind::better:
+      said = fmt::format("{} is better than {} in {}", algorithm, than, place);
+      if (margin.value > 0) said += fmt::format(" by {} at least", margin_text(*this));
+      break;
+    case Kind::equivalent:
+      said = fmt::format("{} and {} differ by less than {} in {}", algorithm, than,
+                         margin_text(*this), place);
+      break;
+    case Kind::ratio:
+      said = fmt::format("{} of {} is {} to {} times that of {}", place, algorithm,
+                         format_number(low, 4), format_number(high, 4), than);
+      break;
+    case Kind::crossover:
+      said = fmt::format("in {}, {} is better than {} at {} = {} and worse at {}", place, algorithm,
+                         than, key, value_text(first), value_text(second));
+      break;
+    case Kind::law:
+      said = fmt::format("{} of {} is {} within {}", place, algorithm, formula, margin_text(*this));
+      break;
+  }
+  return where.empty() ? said : fmt::format("{}, where {}", said, settings_title(where));
+}
+
+std::string found(const JudgedClaim& judged) {
+  if (judged.estimate.n == 0) return {};
+  const Claim& claim = judged.claim;
+  std::string text = number_of(claim, judged.estimate.mean);
+  if (judged.estimate.ci_low)
+    text += fmt::format(" [{}, {}]", number_of(claim, *judged.estimate.ci_low),
+                        number_of(claim, *judged.estimate.ci_high));
+  const bool contrary = judged.verdict == ClaimVerdict::does_not_hold;
+  if (const auto p = contrary ? judged.counter_p_holm : judged.p_holm)
+    text += fmt::format(", {}p = {}", contrary ? "of the contrary " : "", format_p(p));
+  return judged.at.empty() ? text : fmt::format("{} at {}", text, judged.at);
+}
+
+std::string registered_words(const JudgedClaim& judged) {
+  return judged.registered.value_or(true)
+             ? std::string()
+             : "This claim was written, or altered, after its first run began.";
+}
+
+std::string to_text(const std::vector<JudgedClaim>& claims, int columns) {
+  constexpr int kVerdict = 16;
+  const std::string indent(kVerdict, ' ');
+  std::string text = fmt::format(
+      "claims{}\n", claims.size() == 1
+                        ? std::string()
+                        : fmt::format("  {} of one family: p are Holm's", claims.size()));
+  for (const JudgedClaim& judged : claims) {
+    text += fmt::format("{:<{}}{}\n", name_of(judged.verdict), kVerdict, judged.claim.name);
+    std::string words = judged.claim.words();
+    if (const std::string numbers = found(judged); !numbers.empty()) words += ": " + numbers;
+    for (const std::string& line : {words + ".", judged.why.empty() ? judged.why : judged.why + ".",
+                                    registered_words(judged)})
+      if (!line.empty()) text += indent + wrapped(line, columns - kVerdict, indent) + "\n";
+  }
+  return text;
+}
+
+std::string planned_words(const std::vector<Claim>& claims, int columns) {
+  const std::string indent = "  ";
+  std::string text = "claims\n";
+  for (const Claim& claim : claims) {
+    const auto effect = effect_shown(claim, claims.size());
+    const std::string power =
+        effect ? fmt::format(
+                     "{} seeds hold an advantage beyond it of {} standard deviations with {:.0f} % "
+                     "power",
+                     claim.seeds.size(), format_number(*effect, 3), 100 * kPower)
+               : fmt::format("{} seeds are too few to hold it: the smallest p is {}",
+                             claim.seeds.size(), format_p(smallest_p_of(claim, claims.size())));
+    text +=
+        indent +
+        wrapped(fmt::format("{}: {}. {}.", claim.name, claim.words(), power), columns - 2, indent) +
+        "\n";
+  }
+  return text;
+}
+
+json planned_json(const std::vector<Claim>& claims) {
+  json list = json::array();
+  for (const Claim& claim : claims) {
+    json row = json_of(claim, claims.size());
+    row["smallest_p"] = smallest_p_of(claim, claims.size());
+    row["effect_shown"] = number_or_null(effect_shown(claim, claims.size()));
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
+json to_json(const std::vector<JudgedClaim>& claims) {
+  json list = json::array();
+  for (const JudgedClaim& judged : claims) {
+    const Claim& claim = judged.claim;
+    const bool has_estimate = judged.estimate.n > 0;
+    json row = json_of(claim, claims.size());
+    row.update({{"verdict", name_of(judged.verdict)},
+                {"estimate", has_estimate ? json(judged.estimate.mean) : json()},
+                {"ci_low", number_or_null(judged.estimate.ci_low)},
+                {"ci_high", number_or_null(judged.estimate.ci_high)},
+                {"n", judged.estimate.n},
+                {"at", judged.at},
+                {"p", number_or_null(judged.p)},
+                {"p_holm", number_or_null(judged.p_holm)},
+                {"contrary_p", number_or_null(judged.counter_p)},
+                {"contrary_p_holm", number_or_null(judged.counter_p_holm)},
+                {"seeds_to_show", judged.seeds_to_show ? json(*judged.seeds_to_show) : json()},
+                {"why", judged.why},
+                {"registered", judged.registered ? json(*judged.registered) : json()}});
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
+}  // namespace acid

@@ -1,0 +1,186 @@
+// Claims by the real programs: written before the runs, judged after them.
+#include <filesystem>
+#include <set>
+
+#include "store/impl.hpp"
+#include "tests/catch.hpp"
+#include "tests/cli/program.hpp"
+#include "tests/sealed.hpp"
+
+namespace acid::test {
+namespace {
+
+using nlohmann::json;
+
+const std::string kClaimed = R"(
+seeds = "1-7"
+task.dataset = { kind = "quadratic", dimension = 10, noise = 0.5 }
+workers.count = 4
+budget.gradients = 400
+[[algorithms]]
+kind = "ar-sgd"
+[[algorithms]]
+kind = "ad-psgd"
+)";
+
+std::string claim(const std::string& name, const std::string& keys) {
+  return "[[claims]]\nname = \"" + name + "\"\nalgorithm = \"ad-psgd\"\nthan = \"ar-sgd\"\n" + keys;
+}
+
+const std::string kBytes =
+    claim("fewer bytes", "kind = \"ratio\"\nmetric = \"bytes\"\nbounds = [0.01, 0.9]\n");
+const std::string kTurned =
+    claim("all bytes", "kind = \"ratio\"\nmetric = \"bytes\"\nbounds = [2, 3]\n");
+
+}  // namespace
+
+TEST_CASE("acid claim judges what was claimed before the runs, and says what was not") {
+  const Folder folder;
+  folder.write("study.toml", kClaimed + kBytes);
+  CHECK_THAT(
+      folder.call({"plan", "study.toml"}).out,
+      ContainsSubstring("fewer bytes: bytes of AD-PSGD is 0.01 to 0.9 times that of AR-SGD"));
+  CHECK(folder.told({"plan", "study.toml"})["claims"][0]["smallest_p"] == 1 / 128.0);
+  CHECK(folder.call({"claim", "study.toml"}).code == 3);  // no store yet
+  CHECK_THAT(folder.done({"run", "study.toml"}).out, ContainsSubstring("holds"));
+  const Result held = folder.call({"claim"});
+  CHECK(held.code == 0);
+  CHECK_THAT(held.out, ContainsSubstring("fewer bytes") && !ContainsSubstring("altered"));
+  json claims = folder.told({"claim", "study"})["claims"];
+  REQUIRE(claims.size() == 1);
+  CHECK(claims[0]["verdict"] == "holds");
+  CHECK(claims[0]["registered"] == true);
+  CHECK(claims[0]["n"] == 7);
+  CHECK(claims[0]["power"].get<double>() > 0.5);
+
+  folder.done({"run", "study.toml"});  // asks for the runs once more
+  CHECK(folder.told({"claim", "study"})["claims"][0]["registered"] == true);
+
+  // Written when the runs are known.
+  folder.write("later.toml", kClaimed + kBytes + kTurned);
+  const Result later = folder.call({"claim", "later.toml"});
+  CHECK(later.code == 5);
+  CHECK_THAT(later.out, ContainsSubstring("does not hold") &&
+                            ContainsSubstring("or altered, after its first"));
+  folder.done({"run", "later.toml"});
+  const Result told = folder.call({"claim", "later", "--json"});
+  claims = json::parse(told.out)["claims"];
+  CHECK(claims[0]["registered"] == true);
+  CHECK(claims[1]["registered"] == false);
+}
+
+TEST_CASE("claims may stand in a file of their own, which is stored with the recipe") {
+  const Folder folder;
+  const std::string named = "claims = \"claims.toml\"  # beside it\n" + kClaimed;
+  folder.write("apart.toml", named);
+  folder.write("claims.toml", kBytes);
+  CHECK(folder.told({"plan", "apart.toml"})["claims"][0]["smallest_p"] == 1 / 128.0);
+  folder.done({"run", "apart.toml"});
+  const json kept = folder.told({"claim", "apart"})["claims"];
+  CHECK(kept[0]["registered"] == true);
+  const Store store(folder.path("acid-store"), Store::Access::read);
+  const ExperimentRecord record = experiment_of(store, list_runs(store).front());
+  CHECK(record.recipe_text.ends_with(kBytes));
+
+  // With other claims it is another recipe.
+  folder.write("claims.toml", kBytes + kTurned);
+  const Result turned = folder.call({"claim", "apart.toml", "--json"});
+  CHECK(turned.code == 5);
+  const json later = json::parse(turned.out)["claims"];
+  CHECK(later[0]["registered"] == true);
+  CHECK(later[1]["registered"] == false);
+
+  folder.write("claims.toml", "\n[[claims]]\nkind = \"beter\"\n");
+  check_refused(folder.call({"plan", "apart.toml"}), {"claims.toml:3:8: error", "beter"});
+  folder.write("claims.toml", "every_epochs = 2\n" + kBytes);
+  check_refused(folder.call({"plan", "apart.toml"}), {"claims.toml:1:1", "nothing else"});
+  std::filesystem::remove(folder.path("claims.toml"));
+  check_refused(folder.call({"plan", "apart.toml"}), {"cannot read the file of claims"});
+  folder.write("law.toml", kClaimed +
+                               "[[claims]]\nname = \"x\"\nkind = \"law\"\nalgorithm = "
+                               "\"ad-psgd\"\nmetric = \"bytes\"\nwithin = 1\nformula = "
+                               "\"2 * workers.cont\"\n");
+  check_refused(folder.call({"plan", "law.toml"}),
+                {"the formula of the claim 'x'", "workers.count"});
+}
+
+TEST_CASE("labels that change their methods make another claim") {
+  const Folder folder;
+  const auto labelled = [](const std::string& first, const std::string& second) {
+    std::string recipe = kClaimed + claim("fewer", "kind = \"better\"\nmetric = \"bytes\"\n");
+    for (const auto& [from, to] :
+         {std::pair("kind = \"ar-sgd\"", "ar-sgd\"\nlabel = \"" + first),
+          std::pair("kind = \"ad-psgd\"", "ad-psgd\"\nlabel = \"" + second)})
+      recipe.replace(recipe.find(from), std::string(from).size(), "kind = \"" + to + "\"");
+    for (const auto& [from, to] : {std::pair("algorithm = \"ad-psgd\"", "algorithm = \"Y\""),
+                                   std::pair("than = \"ar-sgd\"", "than = \"X\"")})
+      recipe.replace(recipe.find(from), std::string(from).size(), to);
+    return recipe;
+  };
+  folder.write("a.toml", labelled("X", "Y"));
+  folder.write("b.toml", labelled("Y", "X"));
+  folder.done({"run", "a.toml"});
+  CHECK(folder.told({"claim", "a.toml"})["claims"][0]["verdict"] == "holds");
+  check_refused(folder.call({"claim", "b.toml"}), {"in the store", "asks for it"});
+  folder.done({"run", "b.toml"});
+  const json later = json::parse(folder.call({"claim", "b.toml", "--json"}).out)["claims"];
+  CHECK(later[0]["verdict"] == "does not hold");
+  CHECK(later[0]["registered"] == false);
+  CHECK(folder.told({"claim", "a.toml"})["claims"][0]["verdict"] == "holds");
+}
+
+TEST_CASE("acid claim without claims or runs says what to do") {
+  const Folder folder;
+  folder.write("plain.toml", kClaimed);
+  folder.done({"run", "plain.toml"});
+  const Result named = folder.call({"claim"}), file = folder.call({"claim", "plain.toml"});
+  CHECK(named.code == 2);
+  CHECK_THAT(named.err, ContainsSubstring("[[claims]]"));
+  CHECK(file.code == 2);
+}
+
+TEST_CASE("acid claim check executes a drawn share again, and finds what was altered") {
+  const Folder folder;
+  folder.write("study.toml", kClaimed + kBytes);
+  folder.done({"run", "study.toml"});
+  const std::vector<std::string> half{"claim", "check", "study", "--spot", "50%", "--nonce", "x"};
+  const json told = folder.told(half);
+  CHECK(told["runs"] == 14);
+  CHECK(told["executed"] == 7);
+  CHECK(told["equal"] == 7);
+  CHECK(told["findings"] == 0);
+  CHECK(told["chance_to_find_one"] == 0.5);
+  std::set<std::string> first, other;
+  for (const json& run : told["verifications"]) first.insert(run["run"].get<std::string>());
+  const json again = folder.told({"claim", "check", "study", "--spot", "0.5", "--nonce", "y"});
+  for (const json& run : again["verifications"]) other.insert(run["run"].get<std::string>());
+  CHECK(first.size() == 7);
+  CHECK(first != other);
+  CHECK_THAT(folder.done({"claim", "check"}).out,
+             ContainsSubstring("1 of 1 are equal bit for bit") &&
+                 ContainsSubstring("probability 0.071, one of 3 with 0.21"));
+  check_refused(folder.call({"claim", "check", "--spot", "0"}), {"--spot is a share"});
+
+  const auto altered = [&](bool sealed, const std::string& sql) {
+    namespace fs = std::filesystem;
+    fs::remove_all(folder.path("other"));
+    fs::copy(folder.path("acid-store"), folder.path("other"), fs::copy_options::recursive);
+    if (sealed) {
+      write_as_acid(folder.path("other"), sql);
+    } else {
+      Store store(folder.path("other"), Store::Access::write);
+      store.impl().connection().execute(sql);
+    }
+    return folder.call({"claim", "check", "--all", "--store", "other"});
+  };
+  const std::string digest = "UPDATE worker_results SET digest = 'x' WHERE worker = 1";
+  CHECK_THAT(altered(false, digest).out, ContainsSubstring("wrong  "));
+  CHECK(altered(false, digest).code == 4);
+  CHECK(altered(true, digest).code == 4);
+  const Result turned =
+      altered(true, "UPDATE experiments SET comparison = replace(comparison, '0.9', '0.95')");
+  CHECK(turned.code == 4);
+  CHECK_THAT(turned.out, ContainsSubstring("wrong  the recipe of experiment"));
+}
+
+}  // namespace acid::test

@@ -1,0 +1,139 @@
+#include "exports/crate_check.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "exports/zip.hpp"
+#include "tests/catch.hpp"
+#include "tests/store/fixture.hpp"
+
+namespace acid {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace test;
+
+const RunJson kCheckedRunJson = [](const RunDetail& run) {
+  return nlohmann::json{{"id", run.summary.id}};
+};
+const CrateBuild kMaker{"1.2", "c0ffee", ""};
+
+void export_checked(const std::string& store_folder, const std::string& to) {
+  RunRecord run = make_run(1), other = make_run(2);
+  Store store = make_store(store_folder, {run, other});
+  for (const RunRecord& one : {run, other}) {
+    const std::int64_t number = begin(store, one.id);
+    store.end_attempt(number, ended_as(RunState::finished));
+  }
+  StagedFolder folder(to);
+  fill_crate(store, {run.id, other.id}, folder, {.author = {}, .license = {}, .acid = kMaker},
+             kCheckedRunJson, [](std::size_t) {});
+  to.ends_with(".zip") ? folder.commit_zip() : folder.commit_folder();
+}
+
+std::string found_in(const std::string& crate, const CrateBuild& here = kMaker) {
+  std::string all;
+  for (const StoreFinding& finding : OpenCrate(crate).findings(kCheckedRunJson, here))
+    all += finding.what + "\n";
+  return all;
+}
+
+void append(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::app) << text;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "nothing is found in a crate as it was made, whether folder or archive, and it stays so") {
+  const ScratchFolder folder;
+  const std::string crate = folder.path() + "/crate", archive = folder.path() + "/crate.zip";
+  export_checked(folder.store(), crate);
+  export_checked(folder.path() + "/other", archive);
+  CHECK(is_crate(crate));
+  CHECK(is_crate(archive));
+  CHECK_FALSE(is_crate(folder.store()));
+  CHECK_FALSE(is_crate(folder.path() + "/none.zip"));
+  CHECK(found_in(crate).empty());
+  CHECK(found_in(archive).empty());
+  std::string store;
+  {
+    const OpenCrate open(crate);
+    store = open.store_folder();
+    CHECK(open.asked().ids.size() == 2);
+    Store(store, Store::Access::write).impl().connection().execute("DELETE FROM tags");
+  }
+  CHECK_FALSE(fs::exists(store));
+  CHECK(found_in(crate).empty());
+}
+
+TEST_CASE("a file of a crate that was altered, left out or added is named") {
+  const ScratchFolder folder;
+  const std::string made = folder.path() + "/crate", crate = folder.path() + "/altered";
+  export_checked(folder.store(), made);
+  const auto altered = [&](const std::function<void()>& alter) {
+    fs::remove_all(crate);
+    fs::copy(made, crate, fs::copy_options::recursive);
+    alter();
+    return found_in(crate);
+  };
+  for (const char* file : {"metrics.csv", "comparison.json", "environments.json", "recipe.toml"})
+    CHECK_THAT(altered([&] { append(crate + "/" + file, " "); }),
+               ContainsSubstring(std::string(file) + " was altered") &&
+                   ContainsSubstring(std::string(file) + " is not what the store gives"));
+  CHECK_THAT(altered([&] { append(crate + "/REPRODUCE.md", " "); }),
+             ContainsSubstring("REPRODUCE.md was altered"));
+  CHECK_THAT(altered([&] { fs::remove(crate + "/comparison.md"); }),
+             ContainsSubstring("comparison.md is missing"));
+  CHECK_THAT(altered([&] { append(crate + "/acid-store/store.db-wal", "x"); }),
+             ContainsSubstring("store.db-wal is in the crate"));
+  CHECK_THAT(altered([&] {
+               fs::remove(crate + "/metrics.csv");
+               fs::create_symlink(made + "/metrics.csv", crate + "/metrics.csv");
+             }),
+             ContainsSubstring("metrics.csv is missing"));
+  // Whoever alters a table writes SHA256SUMS anew as well.
+  const std::string renewed = altered([&] {
+    append(crate + "/metrics.csv", "\n");
+    std::ifstream in(made + "/SHA256SUMS");
+    std::ofstream out(crate + "/SHA256SUMS");
+    for (std::string line; std::getline(in, line);)
+      out << (line.ends_with("  metrics.csv")
+                  ? sha256_file(crate + "/metrics.csv") + "  metrics.csv"
+                  : line)
+          << "\n";
+  });
+  CHECK(renewed == "metrics.csv is not what the store gives\n");
+  // Another acid may write a table otherwise, and says which one wrote it.
+  append(crate + "/SHA256SUMS", "");
+  CHECK_THAT(found_in(crate, {"1.3", "decade", ""}),
+             ContainsSubstring("acid 1.2, commit c0ffee, made it"));
+}
+
+TEST_CASE("what is no crate, or leads out of it, is refused and leaves nothing") {
+  const ScratchFolder folder;
+  const std::string crate = folder.path() + "/crate";
+  export_checked(folder.store(), crate);
+  const std::string temporary = folder.path() + "/tmp";
+  fs::create_directory(temporary);
+  setenv("TMPDIR", temporary.c_str(), 1);
+  fs::create_directory(folder.path() + "/empty");
+  CHECK_THROWS_AS(OpenCrate(folder.path() + "/empty"), UsageError);
+  append(folder.path() + "/text.zip", "no archive");
+  CHECK_THROWS_WITH(OpenCrate(folder.path() + "/text.zip"), ContainsSubstring("ZIP archive"));
+  fs::create_directories(folder.path() + "/a/b");
+  append(folder.path() + "/outside", "x");
+  for (const char* path : {"../outside", "b/../../outside", "../a/../outside"}) {
+    const std::string archive = folder.path() + "/hostile.zip";
+    fs::remove(archive);
+    write_zip(archive, folder.path() + "/a", {path});
+    CHECK_THROWS_WITH(OpenCrate(archive), ContainsSubstring("nothing was unpacked"));
+  }
+  append(crate + "/SHA256SUMS", std::string(64, '0') + "  ../outside\n");
+  CHECK_THROWS_WITH(OpenCrate(crate), ContainsSubstring("a line that acid does not write"));
+  CHECK(fs::is_empty(temporary));
+  unsetenv("TMPDIR");
+}
+
+}  // namespace acid

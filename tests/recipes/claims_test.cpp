@@ -1,0 +1,119 @@
+// What [[claims]] of a recipe may say.
+#include "tests/catch.hpp"
+#include "tests/recipes/recipe.hpp"
+
+namespace acid::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kRuns = R"(
+seeds = "1-8"
+[task]
+dataset = "quadratic"
+[sweep]
+workers.count = [4, 16]
+[[algorithms]]
+kind = "ar-sgd"
+[[algorithms]]
+kind = "ad-psgd"
+)";
+
+std::string with(const std::string& keys) {
+  return std::string(kRuns) + "[[claims]]\nname = \"it\"\n" + keys;
+}
+
+std::string problem(const std::string& keys) {
+  const auto errors = errors_of(completed(with(keys)));
+  return errors.empty() ? "" : errors[0].message;
+}
+
+const std::string kBetter =
+    "kind = \"better\"\nalgorithm = \"ad-psgd\"\nthan = \"ar-sgd\"\nmetric = \"eval_loss\"\n";
+
+}  // namespace
+
+TEST_CASE("a claim is completed, and no run depends on it") {
+  const Plan plan = compiled(with(kBetter + "by = \"2 %\"\nat = \"bytes\"\nseeds = \"1-6\"\n"
+                                            "where = { workers.count = 16 }\n"));
+  const Plan plain = compiled(kRuns);
+  REQUIRE(plan.runs.size() == plain.runs.size());
+  for (std::size_t k = 0; k < plan.runs.size(); ++k)
+    CHECK(plan.runs[k].digest == plain.runs[k].digest);
+  CHECK(plan.comparison["claims"] == json::parse(R"([{"name": "it", "kind": "better",
+      "algorithm": "AD-PSGD", "than": "AR-SGD", "metric": "eval_loss", "at": "bytes",
+      "by": {"value": 0.02, "relative": true}, "level": 0.05, "seeds": [1, 2, 3, 4, 5, 6],
+      "points": 1, "where": {"workers.count": 16}}])"));
+  CHECK(problem("kind = \"better\"\nalgorithm = \"ad-psgd\"\nthan = \"ar-sgd\"\n"
+                "metric = \"gradients_per_second\"\nby = \"100 %\"\n")
+            .empty());
+  CHECK_THAT(problem("kind = \"better\"\nalgorithm = \"ad-psgd\"\nthan = \"ar-sgd\"\n"
+                     "metric = \"gradients\"\n"),
+             ContainsSubstring("neither more nor fewer"));
+  const Plan law = compiled(
+      with("kind = \"law\"\nalgorithm = \"ad-psgd\"\nmetric = \"seconds\"\nwithin = \"1 %\"\n"
+           "formula = \"workers.count\"\n"));
+  CHECK_FALSE(law.comparison["claims"][0].contains("than"));
+  CHECK(law.comparison["claims"][0]["within"] == json{{"value", 0.01}, {"relative", true}});
+  const Plan least = compiled(with(kBetter));
+  CHECK(least.comparison["claims"][0]["points"] == 2);
+  CHECK_THAT(problem(kBetter + "where = { \"\" = 16 }\n"), ContainsSubstring("one value"));
+  CHECK_THAT(problem(kBetter + "where = { \"workers/count\" = 16 }\n"),
+             ContainsSubstring("one value"));
+  CHECK(least.comparison["claims"][0]["seeds"].size() == 8);
+  CHECK(least.comparison["claims"][0]["by"] == json{{"value", 0.0}, {"relative", false}});
+  CHECK(least.comparison["claims"][0]["at"] == "end");
+}
+
+TEST_CASE("a claim chooses a setting that is a table by worker, also an empty one") {
+  std::string runs = kRuns;
+  const std::string swept = "workers.count = [4, 16]";
+  runs.replace(runs.find(swept), swept.size(),
+               "execution.virtual.slow_workers = [{}, { 0 = 10.0 }]");
+  const auto chosen = [&](const std::string& slow) {
+    const Plan plan = compiled(runs + "[[claims]]\nname = \"it\"\n" + kBetter +
+                               "where = { execution.virtual.slow_workers = " + slow + " }\n");
+    return plan.comparison["claims"][0]["where"];
+  };
+  CHECK(chosen("{}") == json{{"execution.virtual.slow_workers", json::object()}});
+  CHECK(chosen("{ 0 = 10.0 }") == json{{"execution.virtual.slow_workers", {{"0", 10.0}}}});
+  CHECK_THAT(errors_of(completed(runs + "[[claims]]\nname = \"it\"\n" + kBetter +
+                                 "where = { execution.virtual.slow_workers.0 = 2.0 }\n"))
+                 .at(0)
+                 .message,
+             ContainsSubstring("of execution.virtual.slow_workers"));
+}
+
+TEST_CASE("a claim that no run could decide is refused, with what could") {
+  CHECK(problem(kBetter).empty());
+  CHECK_THAT(problem("kind = \"better\"\nalgorithm = \"a2cid2\"\nthan = \"ar-sgd\"\n"
+                     "metric = \"eval_loss\"\n"),
+             ContainsSubstring("unknown algorithm 'a2cid2' in claims.algorithm"));
+  CHECK_THAT(problem("kind = \"better\"\nalgorithm = \"ar-sgd\"\nthan = \"ar-sgd\"\n"
+                     "metric = \"eval_loss\"\n"),
+             ContainsSubstring("this is one"));
+  CHECK_THAT(problem(kBetter + "seeds = [9]\n"), ContainsSubstring("it is no seed of this recipe"));
+  CHECK_THAT(problem(kBetter + "where = { workers.count = 5 }\n"),
+             ContainsSubstring("unknown value '5' of workers.count"));
+  CHECK_THAT(problem(kBetter + "where = { topology.kind = \"ring\" }\n"),
+             ContainsSubstring("has one value in this recipe"));
+  CHECK_THAT(problem(kBetter + "margin = 0.1\n"), ContainsSubstring("margin"));
+  CHECK_THAT(problem(kBetter + "by = -1\n"), ContainsSubstring("must be above 0"));
+  CHECK_THAT(problem("kind = \"equivalent\"\nalgorithm = \"ad-psgd\"\nthan = \"ar-sgd\"\n"
+                     "metric = \"eval_loss\"\n"),
+             ContainsSubstring("claims.margin is missing"));
+  CHECK_THAT(problem("kind = \"ratio\"\nalgorithm = \"ad-psgd\"\nthan = \"ar-sgd\"\n"
+                     "metric = \"bytes\"\nbounds = [2, 1]\n"),
+             ContainsSubstring("the smaller first"));
+  CHECK_THAT(problem("kind = \"ratio\"\nalgorithm = \"ad-psgd\"\nthan = \"ar-sgd\"\n"
+                     "metric = \"bytes\"\nbounds = [1, 2]\nat = \"seconds\"\n"),
+             ContainsSubstring("is a total of a run"));
+  CHECK_THAT(problem("kind = \"crossover\"\nalgorithm = \"ad-psgd\"\nthan = \"ar-sgd\"\n"
+                     "metric = \"eval_loss\"\nkey = \"workers.count\"\nbetween = [4, 5]\n"),
+             ContainsSubstring("unknown value '5' of workers.count"));
+  CHECK_THAT(problem(kBetter + "[[claims]]\nname = \"it\"\n" + kBetter),
+             ContainsSubstring("two claims have this name"));
+  CHECK_THAT(problem("kind = \"best\"\n"), ContainsSubstring("best"));
+}
+
+}  // namespace acid::test

@@ -1,0 +1,287 @@
+// Claims: what holds, what does not, what cannot be told, and how often that is wrong.
+#include "reports/claims.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/error.hpp"
+#include "engine/base/rng.hpp"
+#include "tests/catch.hpp"
+#include "tests/reports/synthetic.hpp"
+
+using namespace acid;
+using nlohmann::json;
+using synthetic::has;
+using synthetic::run;
+
+namespace {
+
+std::vector<std::uint64_t> seeds_to(std::uint64_t last) {
+  std::vector<std::uint64_t> seeds;
+  for (std::uint64_t seed = 1; seed <= last; ++seed) seeds.push_back(seed);
+  return seeds;
+}
+
+Claim claim_of(Claim::Kind kind, std::uint64_t seeds = 8) {
+  Claim claim;
+  claim.name = "a claim";
+  claim.kind = kind;
+  claim.algorithm = "ad-psgd";
+  claim.than = "ar-sgd";
+  claim.metric = "eval_loss";
+  claim.seeds = seeds_to(seeds);
+  return claim;
+}
+
+using ValueOf =
+    std::function<double(const std::string& algorithm, std::uint64_t seed, int workers)>;
+
+Comparison compared(const ValueOf& value, const std::vector<int>& workers = {4},
+                    std::uint64_t seeds = 8) {
+  std::vector<ComparedRun> runs;
+  for (const int n : workers)
+    for (const char* algorithm : {"ar-sgd", "ad-psgd"})
+      for (std::uint64_t seed = 1; seed <= seeds; ++seed)
+        runs.push_back(run(algorithm, seed, {{"eval_loss", value(algorithm, seed, n)}},
+                           {{"workers", {{"count", n}}}}));
+  return compare_runs(runs);
+}
+
+/// AD-PSGD's loss is 2 plus this and some noise, AR-SGD's 2.
+Comparison loss_apart_by(double difference, double noise = 0.01, std::uint64_t seeds = 8) {
+  return compared(
+      [&](const std::string& algorithm, std::uint64_t seed, int) {
+        const double odd = static_cast<double>((seed * 7) % 5) - 2;
+        return algorithm == "ar-sgd" ? 2.0 : 2 + difference + noise * odd;
+      },
+      {4}, seeds);
+}
+
+JudgedClaim judged(const Comparison& comparison, const Claim& claim) {
+  return judge_claims(comparison, {claim}).at(0);
+}
+
+ClaimVerdict verdict(const Comparison& comparison, const Claim& claim) {
+  return judged(comparison, claim).verdict;
+}
+
+}  // namespace
+
+TEST_CASE("better holds beyond its margin, and turned round it does not") {
+  Claim claim = claim_of(Claim::Kind::better);
+  CHECK(verdict(loss_apart_by(-0.5), claim) == ClaimVerdict::holds);
+  CHECK(verdict(loss_apart_by(0.5), claim) == ClaimVerdict::does_not_hold);
+  CHECK(verdict(loss_apart_by(0, 0.1), claim) == ClaimVerdict::cannot_be_told);
+  claim.margin = {0.4, false};
+  CHECK(verdict(loss_apart_by(-0.5), claim) == ClaimVerdict::holds);
+  claim.margin = {0.6, false};
+  CHECK(verdict(loss_apart_by(-0.5), claim) == ClaimVerdict::does_not_hold);
+  claim.margin = {0.2, true};  // of 2
+  CHECK(verdict(loss_apart_by(-0.5), claim) == ClaimVerdict::holds);
+  claim.margin = {0.3, true};
+  CHECK(verdict(loss_apart_by(-0.5), claim) == ClaimVerdict::does_not_hold);
+
+  const JudgedClaim one = judged(loss_apart_by(-0.5), claim_of(Claim::Kind::better));
+  CHECK(one.estimate.mean == Approx(-0.5).margin(0.01));
+  CHECK(one.p == Approx(1 / 256.0));
+  CHECK(one.p_holm == one.p);
+  CHECK(one.why.empty());
+}
+
+TEST_CASE("fewer seconds and bytes are better, and more gradients per second") {
+  Claim claim = claim_of(Claim::Kind::better);
+  for (const auto& [metric, better] : {std::pair("seconds", 8.0), std::pair("bytes", 8.0),
+                                       std::pair("gradients_per_second", 12.0)})
+    for (const bool is_true : {true, false}) {
+      INFO(metric);
+      std::vector<ComparedRun> runs;
+      for (std::uint64_t seed = 1; seed <= 8; ++seed)
+        for (const char* algorithm : {"ar-sgd", "ad-psgd"})
+          runs.push_back(
+              run(algorithm, seed,
+                  {{metric, (algorithm == std::string("ad-psgd")) == is_true ? better : 10}}));
+      claim.metric = metric;
+      CHECK(verdict(compare_runs(runs), claim) ==
+            (is_true ? ClaimVerdict::holds : ClaimVerdict::does_not_hold));
+    }
+}
+
+TEST_CASE("equivalent and ratio hold within their bounds alone") {
+  Claim claim = claim_of(Claim::Kind::equivalent);
+  claim.margin = {0.1, false};
+  CHECK(verdict(loss_apart_by(0.02), claim) == ClaimVerdict::holds);
+  CHECK(verdict(loss_apart_by(0.3), claim) == ClaimVerdict::does_not_hold);
+  CHECK(verdict(loss_apart_by(0.1, 0.05), claim) == ClaimVerdict::cannot_be_told);
+
+  claim = claim_of(Claim::Kind::ratio);
+  claim.low = 1.2;
+  claim.high = 1.3;
+  CHECK(verdict(loss_apart_by(0.5), claim) == ClaimVerdict::holds);
+  CHECK(judged(loss_apart_by(0.5), claim).estimate.mean == Approx(1.25).epsilon(0.01));
+  CHECK(verdict(loss_apart_by(1), claim) == ClaimVerdict::does_not_hold);
+  claim.low = 0.9;
+  claim.high = 1.1;
+  CHECK(verdict(loss_apart_by(0.5), claim) == ClaimVerdict::does_not_hold);
+}
+
+TEST_CASE("a claim is not told if runs of one of its settings are not there") {
+  const auto by_workers = [](const std::string& algorithm, std::uint64_t seed, int workers) {
+    const bool is_better = (algorithm == "ad-psgd") == (workers == 4);
+    return (is_better ? 1.0 : 2.0) + 1e-3 * static_cast<double>(seed % 3);
+  };
+  Claim crossover = claim_of(Claim::Kind::crossover);
+  crossover.key = "workers.count";
+  crossover.first = 4;
+  crossover.second = 16;
+  crossover.points = 2;
+  CHECK(verdict(compared(by_workers, {4, 16}), crossover) == ClaimVerdict::holds);
+  const JudgedClaim half = judged(compared(by_workers, {4, 8}), crossover);
+  CHECK(half.verdict == ClaimVerdict::cannot_be_told);
+  CHECK(half.why == "it is about 2 settings, and the runs are of 1");
+}
+
+TEST_CASE("a law holds where the formula says what was found at every point") {
+  const auto by_workers = [](const std::string& algorithm, std::uint64_t seed, int workers) {
+    return (algorithm == "ar-sgd" ? 3.0 : 1 + 1.0 / workers) + 1e-3 * static_cast<double>(seed % 3);
+  };
+  const Comparison comparison = compared(by_workers, {4, 16});
+  Claim claim = claim_of(Claim::Kind::law);
+  claim.than.clear();
+  claim.margin = {0.01, true};
+  claim.formula = "1 + 1 / workers.count";  // whole numbers divide as others do
+  CHECK(claim.words() == "eval_loss of ad-psgd is 1 + 1 / workers.count within 1 %");
+  CHECK(verdict(comparison, claim) == ClaimVerdict::holds);
+  claim.formula = "1 + 1 / 4";
+  CHECK(judged(comparison, claim).at == "workers.count = 16");
+  CHECK(verdict(comparison, claim) == ClaimVerdict::does_not_hold);
+  claim.margin = {1e-3, false};
+  claim.formula = "1 + 1 / workers.count";
+  CHECK(verdict(comparison, claim) == ClaimVerdict::cannot_be_told);
+  for (const char* const wrong : {"workers.cout", "1 +", "'four'", "1; 2", "(SELECT 1", "random()",
+                                  "julianday('now')", "count(*)"}) {
+    claim.formula = wrong;
+    CHECK_THROWS_WITH(judged(comparison, claim), ContainsSubstring("of the claim 'a claim'"));
+  }
+}
+
+TEST_CASE("a claim about a sweep holds if it holds at each of its points") {
+  const auto by_workers = [](const std::string& algorithm, std::uint64_t seed, int workers) {
+    const double odd = 0.01 * (static_cast<double>((seed * 7) % 5) - 2);
+    return algorithm == "ar-sgd" ? 2.0 : 2 + odd + (workers == 4 ? -0.5 : 0.5);
+  };
+  const Comparison comparison = compared(by_workers, {4, 16});
+  Claim claim = claim_of(Claim::Kind::better);
+  CHECK(verdict(comparison, claim) == ClaimVerdict::does_not_hold);
+  CHECK(judged(comparison, claim).at == "workers.count = 16");
+  claim.where = {{"workers.count", 4}};
+  CHECK(verdict(comparison, claim) == ClaimVerdict::holds);
+  claim.where = {{"workers.count", 5}};
+  CHECK(has(judged(comparison, claim).why, "no point"));
+
+  Claim crossover = claim_of(Claim::Kind::crossover);
+  crossover.key = "workers.count";
+  crossover.first = 4;
+  crossover.second = 16;
+  CHECK(verdict(comparison, crossover) == ClaimVerdict::holds);
+  std::swap(crossover.first, crossover.second);
+  CHECK(verdict(comparison, crossover) == ClaimVerdict::does_not_hold);
+}
+
+TEST_CASE("a claim is not told without all of its seeds, and says what is missing") {
+  const Claim claim = claim_of(Claim::Kind::better, 9);
+  const JudgedClaim one = judged(loss_apart_by(-0.5), claim);
+  CHECK(one.verdict == ClaimVerdict::cannot_be_told);
+  CHECK(one.why == "8 of 9 seeds have a value of both");
+  Claim other = claim_of(Claim::Kind::better);
+  other.than = "D-PSGD";
+  CHECK(has(judged(loss_apart_by(-0.5), other).why, "no run of D-PSGD has ended"));
+  CHECK(has(judged(loss_apart_by(-0.5), claim_of(Claim::Kind::better, 1)).why, "one seed"));
+  const JudgedClaim few = judged(loss_apart_by(-0.05, 0.02), claim_of(Claim::Kind::better));
+  CHECK(few.verdict == ClaimVerdict::holds);
+  const JudgedClaim open = judged(loss_apart_by(-0.01, 0.02), claim_of(Claim::Kind::better));
+  CHECK(open.verdict == ClaimVerdict::cannot_be_told);
+  REQUIRE(open.seeds_to_show);
+  CHECK(*open.seeds_to_show > 8);
+}
+
+TEST_CASE("a run that diverged is worse than all others, and never helps a claim") {
+  std::vector<ComparedRun> runs;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    runs.push_back(run("ar-sgd", seed, {{"eval_loss", 2}}));
+    runs.push_back(run("ad-psgd", seed, {{"eval_loss", 1}}));
+    if (seed == 3) runs.back().summary.state = RunState::diverged;
+  }
+  const Comparison comparison = compare_runs(runs);
+  CHECK(verdict(comparison, claim_of(Claim::Kind::better)) == ClaimVerdict::cannot_be_told);
+  Claim turned = claim_of(Claim::Kind::better);
+  std::swap(turned.algorithm, turned.than);
+  CHECK(verdict(comparison, turned) != ClaimVerdict::holds);
+  Claim equivalent = claim_of(Claim::Kind::equivalent);
+  equivalent.margin = {5, false};
+  CHECK(has(judged(comparison, equivalent).why, "nothing is equivalent"));
+}
+
+TEST_CASE("the claims of a recipe are one family") {
+  const Comparison comparison = loss_apart_by(-0.5);
+  const std::vector<JudgedClaim> many =
+      judge_claims(comparison, std::vector<Claim>(14, claim_of(Claim::Kind::better)));
+  CHECK(many[0].p_holm == Approx(14 / 256.0));
+  CHECK(many[0].verdict == ClaimVerdict::cannot_be_told);
+}
+
+TEST_CASE("of claims about algorithms that do not differ at most 5 % hold", "[release]") {
+  Stream stream(5, 36);
+  int held = 0, contrary = 0;
+  constexpr int kStudies = 1000;
+  for (int study = 0; study < kStudies; ++study) {
+    const Comparison comparison = compared(
+        [&](const std::string&, std::uint64_t, int) { return 10 + stream.normal(); }, {4}, 10);
+    const JudgedClaim one = judged(comparison, claim_of(Claim::Kind::better, 10));
+    held += one.verdict == ClaimVerdict::holds ? 1 : 0;
+    contrary += one.verdict == ClaimVerdict::does_not_hold ? 1 : 0;
+  }
+  // Three standard deviations above 5 %.
+  CHECK(held < 0.071 * kStudies);
+  CHECK(contrary < 0.071 * kStudies);
+  CHECK(held + contrary > 0.05 * kStudies);
+}
+
+TEST_CASE("claims have the power that the plan says", "[release]") {
+  Stream stream(6, 36);
+  constexpr int kStudies = 1000, kSeeds = 10;
+  for (const double effect : {0.6, 1.2}) {
+    int held = 0;
+    for (int study = 0; study < kStudies; ++study) {
+      const Comparison comparison = compared(
+          [&](const std::string& algorithm, std::uint64_t, int) {
+            return algorithm == "ar-sgd" ? 10.0 : 10 - effect + stream.normal();
+          },
+          {4}, kSeeds);
+      held += verdict(comparison, claim_of(Claim::Kind::better, kSeeds)) == ClaimVerdict::holds;
+    }
+    CHECK(static_cast<double>(held) / kStudies ==
+          Approx(power_of_claim(kSeeds, effect, 0.05, 1)).margin(0.05));
+  }
+}
+
+TEST_CASE("claims that acid did not write are refused") {
+  CHECK(claims_from(nullptr).empty());
+  CHECK(claims_from({{"primary", "eval_loss"}}).empty());
+  CHECK_THROWS_AS(claims_from({{"claims", {{{"name", "x"}}}}}), StoreError);
+  const json good{{"name", "x"},
+                  {"kind", "better"},
+                  {"algorithm", "A"},
+                  {"than", "B"},
+                  {"metric", "eval_loss"},
+                  {"at", "bytes"},
+                  {"where", json::object()},
+                  {"level", 0.01},
+                  {"seeds", {1, 2}},
+                  {"by", {{"value", 0.1}, {"relative", false}}}};
+  const Claim claim = claims_from({{"claims", {good}}}).at(0);
+  CHECK(claim.equal == PositionAxis::bytes);
+  CHECK(claim.words() == "A is better than B in eval_loss at equal bytes by 0.1 at least");
+  json altered = good;
+  altered["by"]["value"] = 0.05;
+  CHECK(claims_from({{"claims", {altered}}}).at(0).digest != claim.digest);
+}
