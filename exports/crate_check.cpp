@@ -41,6 +41,13 @@ bool is_own_file(const fs::path& root, const std::string& path) {
   return fs::is_regular_file(fs::symlink_status(place, error));
 }
 
+/// Whether a file there could pass for one of the crate: at its top, or in a folder that crates
+/// have. What a reader keeps beside them, such as a copy of the store, is the reader's.
+bool is_place_of_crate(const std::string& path) {
+  const std::string first = path.substr(0, path.find('/'));
+  return first == path || first == kCrateStore || first == "runs" || first == "recipes";
+}
+
 StoreFinding wrong_file(std::string what) {
   return {std::move(what), "take the crate again from where it was published", false};
 }
@@ -184,7 +191,7 @@ std::vector<StoreFinding> OpenCrate::wrong_files() const {
       wrong.push_back(wrong_file(path + " was altered: SHA256SUMS has another SHA-256 of it"));
   }
   for (const std::string& path : files_below(""))
-    if (path != kSums && !sums_.contains(path))
+    if (is_place_of_crate(path) && path != kSums && !sums_.contains(path))
       wrong.push_back(wrong_file(path + " is in the crate, but not in SHA256SUMS"));
   return wrong;
 }
