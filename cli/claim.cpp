@@ -45,10 +45,11 @@ Claimed of_recipe(const Store& store, const std::string& path) {
     claimed.runs = resolve_runs(store, {experiment}, OfSearches::without);
     return claimed;
   }
-  RunFilter filter;
-  if (!plan.search) filter.ids = ids_of(plan.runs);
-  if (!plan.search)
+  if (!plan.search) {
+    RunFilter filter;
+    filter.ids = ids_of(plan.runs);
     for (const RunSummary& run : list_runs(store, filter)) claimed.runs.ids.push_back(run.id);
+  }
   if (claimed.runs.ids.empty())
     throw UsageError(
         fmt::format("the store has no run of {} yet: 'acid run {}' executes them", path, word));
@@ -65,22 +66,13 @@ Claimed of_recipe(const Store& store, const std::string& path) {
 
 Exit claim(const Session& session, const ClaimOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
-  const std::vector<Claimed> all = claimed_by(store, options.names);
-  nlohmann::json list = nlohmann::json::array();
-  std::string text;
-  bool all_hold = true;
-  for (const Claimed& one : all) {
-    const std::vector<JudgedClaim> judged = one.judge(store);
-    all_hold &= all_of_them_hold(judged);
-    for (nlohmann::json& row : one.to_json(judged)) list.push_back(std::move(row));
-    if (all.size() > 1) text += one.name + "\n";
-    text += to_text(judged, lines_of_standard_output().prose());
-  }
+  const Verdicts verdicts =
+      verdicts_on(store, claimed_by(store, options.names), lines_of_standard_output().prose());
   if (options.format.json)
-    print_json({{"schema_version", kJsonSchemaVersion}, {"claims", list}});
+    print_json({{"schema_version", kJsonSchemaVersion}, {"claims", verdicts.rows}});
   else
-    print_data(text);
-  return all_hold ? Exit::ok : Exit::claim_fails;
+    print_data(verdicts.text);
+  return verdicts.all_hold ? Exit::ok : Exit::claim_fails;
 }
 
 }  // namespace
@@ -92,11 +84,6 @@ std::vector<Claimed> claimed_by(const Store& store, const std::vector<std::strin
     throw UsageError(
         "the recipes of these runs have no [[claims]]: docs/CLAIMS.md says how to write them");
   return all;
-}
-
-bool all_of_them_hold(const std::vector<JudgedClaim>& claims) {
-  return std::ranges::all_of(
-      claims, [](const JudgedClaim& claim) { return claim.verdict == ClaimVerdict::holds; });
 }
 
 void add_claim_command(CLI::App& app, Session& session) {

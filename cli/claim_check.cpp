@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "engine/environment/build_info.hpp"
 #include "exports/crate_check.hpp"
 #include "recipes/plan.hpp"
+#include "recipes/units.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
 #include "store/maintenance.hpp"
@@ -34,13 +36,10 @@ struct CheckOptions {
 
 /// "5%" as 0.05.
 double share_of(std::string text) {
+  constexpr std::array kShares{Unit{"%", 0.01}, Unit{"", 1}};
   std::erase(text, ' ');
-  const bool is_percentage = text.ends_with('%');
-  if (is_percentage) text.pop_back();
-  char* end = nullptr;
-  const double value = text.empty() ? -1 : std::strtod(text.c_str(), &end);
-  const double share = is_percentage ? value / 100 : value;
-  if (text.empty() || *end != '\0' || !(share > 0) || share > 1)
+  const double share = quantity(text, kShares).value_or(0);
+  if (!(share > 0) || share > 1)
     throw UsageError("--spot is a share of the runs above 0, such as 5% or 0.05, at most 100%");
   return share;
 }
@@ -196,24 +195,11 @@ Checked look_at(const Session& session, const CheckOptions& options) {
   return checked;
 }
 
-/// What the claims say: rows for --json, text, and whether all hold.
-struct Judged {
-  nlohmann::json rows = nlohmann::json::array();
-  std::string text;
-  bool all_hold = true;
-};
-
-Judged judge(const Checked& checked) {
-  Judged all;
+Verdicts verdicts_of(const Checked& checked) {
   const Store store(checked.session.store_folder, Store::Access::read);
-  for (const Claimed& one : checked.claimed) {
-    const std::vector<JudgedClaim> judged = one.judge(store);
-    all.all_hold &= all_of_them_hold(judged);
-    for (nlohmann::json& row : one.to_json(judged)) all.rows.push_back(std::move(row));
-    all.text += to_text(judged, lines_of_standard_output().prose());
-  }
-  if (checked.claimed.empty()) all.text = "the recipes claim nothing\n";
-  return all;
+  Verdicts verdicts = verdicts_on(store, checked.claimed, lines_of_standard_output().prose());
+  if (checked.claimed.empty()) verdicts.text = "the recipes claim nothing\n";
+  return verdicts;
 }
 
 std::string findings_words(const Checked& checked) {
@@ -226,14 +212,14 @@ std::string findings_words(const Checked& checked) {
 Exit check(const Session& session, const CheckOptions& options) {
   const double share = options.all ? 1 : share_of(options.spot);
   const Checked checked = look_at(session, options);
-  const Judged judged = judge(checked);
+  const Verdicts verdicts = verdicts_of(checked);
   const std::size_t all = checked.parts.size();
   const auto count = std::min(
       all, static_cast<std::size_t>(std::ceil(share * static_cast<double>(all) * (1 - 1e-12))));
   const std::string nonce = options.nonce.empty() ? fresh_nonce() : options.nonce;
   const char* const what = all == checked.runs ? "run" : "part of a run";
   if (!options.format.json) {
-    print_data(judged.text);
+    print_data(verdicts.text);
     print_data(findings_words(checked));
     print_data(fmt::format("{} of {} are executed again, drawn by the nonce {}\n", count,
                            all == checked.runs
@@ -249,7 +235,7 @@ Exit check(const Session& session, const CheckOptions& options) {
   const Exit exit = worse(checked.findings.empty() ? Exit::ok : Exit::mismatch, verified.exit);
   if (options.format.json)
     print_json({{"schema_version", kJsonSchemaVersion},
-                {"claims", judged.rows},
+                {"claims", verdicts.rows},
                 {"findings", checked.findings.size()},
                 {"wrong", told(checked.findings)},
                 {"nonce", nonce},
@@ -265,7 +251,7 @@ Exit check(const Session& session, const CheckOptions& options) {
                        lines_of_standard_output().prose()) +
                "\n");
   if (exit != Exit::ok) return exit;
-  return judged.all_hold ? Exit::ok : Exit::claim_fails;
+  return verdicts.all_hold ? Exit::ok : Exit::claim_fails;
 }
 
 }  // namespace

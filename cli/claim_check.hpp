@@ -13,7 +13,6 @@ namespace acid {
 /// What a recipe's file, or the experiments of named runs, claim. UsageError if nothing is claimed,
 /// or if no run of it is in the store.
 std::vector<Claimed> claimed_by(const Store& store, const std::vector<std::string>& names);
-bool all_of_them_hold(const std::vector<JudgedClaim>& claims);
 
 void add_claim_check(CLI::App& claim, Session& session);
 

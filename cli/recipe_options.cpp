@@ -35,10 +35,9 @@ Plan RecipeOptions::compile(const OverAxis* over) const {
   std::vector<std::string> all = overrides;
   if (!driver.empty()) all.push_back("execution.driver=" + driver);
   Plan plan = load_recipe(path, all, copy_of, over);
-  std::vector<std::pair<std::string, nlohmann::json>> settings;
+  const std::vector<Claim> claims = claims_from(plan.comparison);
   for (const PlannedRun& run : plan.compared())
-    if (run.seed == plan.seeds.front()) settings.emplace_back(run.label, run.settings);
-  require_formulas(claims_from(plan.comparison), settings);
+    if (run.seed == plan.seeds.front()) require_formulas(claims, run.label, run.settings);
   return plan;
 }
 

@@ -67,13 +67,6 @@ json environments(const CrateContent& content) {
   return {{"environments", all}};
 }
 
-json verdicts(const Store& store, const AskedRuns& asked) {
-  json rows = json::array();
-  for (const Claimed& one : claimed_by(store, asked))
-    for (json& row : one.to_json(one.judge(store))) rows.push_back(std::move(row));
-  return rows;
-}
-
 std::string sums(const std::map<std::string, StagedFile>& files) {
   std::string text;
   for (const auto& [path, file] : files) text += file.sha256 + "  " + path + "\n";
@@ -101,9 +94,9 @@ std::vector<CrateBuild> builds_of(const CrateContent& content) {
   return builds;
 }
 
-void add_crate_tables(const Store& store, const AskedRuns& asked, StagedFolder& folder,
-                      const RunJson& run_json, const RunsDone& done) {
-  const CrateContent content = read_content(store, asked);
+namespace {
+void add_tables(const Store& store, const AskedRuns& asked, const CrateContent& content,
+                StagedFolder& folder, const RunJson& run_json, const RunsDone& done) {
   for (const auto& [experiment, path] : content.experiments)
     folder.add(path, experiment.recipe_text);
   for (const RunDetail& run : content.runs) {
@@ -115,10 +108,16 @@ void add_crate_tables(const Store& store, const AskedRuns& asked, StagedFolder& 
   const Comparison comparison = compare(store, asked);
   folder.add("comparison.json", indented(to_json(comparison)));
   folder.add("comparison.md", to_markdown(comparison));
-  if (const json claims = verdicts(store, asked); !claims.empty())
+  if (const json claims = verdicts_on(store, claimed_by(store, asked)).rows; !claims.empty())
     folder.add("claims.json", indented({{"claims", claims}}));
   folder.add("environments.json", indented(environments(content)));
   folder.add("ro-crate-preview.html", render_report(store, asked));
+}
+}  // namespace
+
+void add_crate_tables(const Store& store, const AskedRuns& asked, StagedFolder& folder,
+                      const RunJson& run_json, const RunsDone& done) {
+  add_tables(store, asked, read_content(store, asked), folder, run_json, done);
 }
 
 void fill_crate(const Store& store, const AskedRuns& asked, StagedFolder& folder,
@@ -129,8 +128,8 @@ void fill_crate(const Store& store, const AskedRuns& asked, StagedFolder& folder
   folder.adopt(kCrateStore);
 
   const Store copy(place, Store::Access::read);  // everything below shows one moment
-  add_crate_tables(copy, asked, folder, run_json, done);
   CrateContent content = read_content(copy, asked);
+  add_tables(copy, asked, content, folder, run_json, done);
   content.statement = statement;
   content.claims = folder.files().contains("claims.json");
   folder.add("asked.json", indented({{"acid_version", statement.acid.version},

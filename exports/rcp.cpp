@@ -9,7 +9,8 @@
 #include <numeric>
 
 #include "engine/base/names.hpp"
-#include "engine/recorder/metrics.hpp"
+#include "reports/grouping.hpp"
+#include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
 #include "reports/statistics.hpp"
@@ -27,25 +28,14 @@ constexpr const char* kSamples = "samples to converge";
 
 /// Gradients at the first sample that reached the target; infinite if none did.
 double gradients_to(const Store& store, const std::string& run, const Target& target) {
-  const Metric* const metric = find_metric(target.metric);
-  const bool at_least = metric == nullptr || metric->better >= 0;
-  for (const Series& series : read_series(store, run, target.metric, true))
-    for (const SeriesPoint& point : series.points)
-      if (at_least ? point.value >= target.value : point.value <= target.value)
-        return static_cast<double>(point.position.gradients);
-  return kInfinite;
+  const auto reached =
+      first_reaching(store, run, target.metric, target.value, better_direction(target.metric) > 0);
+  return reached ? static_cast<double>(reached->first.position.gradients) : kInfinite;
 }
 
 double number_in(const json& document, const char* key) {
   const auto found = document.find(key);
   return found != document.end() && found->is_number() ? found->get<double>() : 0;
-}
-
-std::string words_of(const std::vector<std::pair<std::string, json>>& settings) {
-  std::string words;
-  for (const auto& [key, value] : settings)
-    words += fmt::format("{}{} = {}", words.empty() ? "" : ", ", key, compact(value));
-  return words;
 }
 
 ConvergencePoint point_of(const Store& store, const ComparedGroup& group) {
@@ -135,7 +125,7 @@ std::vector<ConvergencePoint> convergence_points(const Store& store, const Compa
     for (const std::size_t g : place.groups) {
       if (comparison.groups[g].runs.empty()) continue;
       points.push_back(point_of(store, comparison.groups[g]));
-      points.back().at = words_of(place.settings);
+      points.back().at = point_title(place);
     }
   return points;
 }

@@ -30,8 +30,8 @@ std::string recipe_digest(const std::string& text, const std::vector<std::string
 /// A recipe whose claims are in a file of their own, and that file, as one text.
 struct JoinedText {
   std::string text;
-  std::string claims_file;  // empty: the recipe names none
-  int lines = 0;            // of the recipe
+  std::string claims_file;
+  int lines = 0;  // of the recipe
 };
 
 /// The claims of a file. Nothing else may be in it: it would become a part of the recipe's last
@@ -50,17 +50,14 @@ std::string claims_text(const std::string& file) {
   return text;
 }
 
-JoinedText with_claims(const std::string& path, std::string text) {
-  Diagnostics scratch(path, text, {});
-  const auto root = parse_recipe(text, scratch);
-  const Node* const claims = root ? root->find("claims") : nullptr;
-  if (claims == nullptr || !claims->is_text()) return {std::move(text), "", 0};
-  const std::filesystem::path named = claims->text();
+/// `claims`: the key that names the file.
+JoinedText with_claims(const std::string& path, const std::string& text, const Node& claims) {
+  const std::filesystem::path named = claims.text();
   const std::string file = (std::filesystem::path(path).parent_path() / named).string();
   const std::string added = claims_text(file);
   std::vector<std::string> lines;
   for (std::istringstream in(text); in && !in.eof();) std::getline(in, lines.emplace_back());
-  lines.at(static_cast<std::size_t>(claims->place.line) - 1) =
+  lines.at(static_cast<std::size_t>(claims.place.line) - 1) =
       fmt::format("# The claims of {} stand at the end.", named.string());
   if (lines.back().empty()) lines.pop_back();
   lines.emplace_back();
@@ -72,9 +69,16 @@ JoinedText with_claims(const std::string& path, std::string text) {
 
 Plan compile_recipe(const std::string& path, const std::string& text,
                     const std::vector<std::string>& overrides, const OverAxis* over) {
-  const auto [recipe_text, claims_file, lines] = with_claims(path, text);
-  Diagnostics diagnostics(path, recipe_text, overrides);
-  if (!claims_file.empty()) diagnostics.continues_with(claims_file, lines);
+  Diagnostics diagnostics(path, text, overrides);
+  auto root = parse_recipe(text, diagnostics);
+  std::string recipe_text = text;
+  if (const Node* claims = root ? root->find("claims") : nullptr; claims && claims->is_text()) {
+    JoinedText joined = with_claims(path, text, *claims);
+    recipe_text = std::move(joined.text);
+    diagnostics = Diagnostics(path, recipe_text, overrides);
+    diagnostics.continues_with(joined.claims_file, joined.lines);
+    root = parse_recipe(recipe_text, diagnostics);
+  }
   Plan plan{.name = std::filesystem::path(path).stem().string(),
             .recipe_path = path,
             .recipe_text = recipe_text,
@@ -85,7 +89,7 @@ Plan compile_recipe(const std::string& path, const std::string& text,
             .comparison = {},
             .left_out = {},
             .warnings = {}};
-  if (auto root = parse_recipe(recipe_text, diagnostics)) {
+  if (root) {
     apply_overrides(*root, overrides, diagnostics);
     Compiler(path, over, diagnostics).compile(*root, plan);
   }

@@ -333,11 +333,10 @@ std::vector<Claim> claims_from(const json& comparison) {
   return claims;
 }
 
-void require_formulas(const std::vector<Claim>& claims,
-                      const std::vector<std::pair<std::string, json>>& settings) {
+void require_formulas(const std::vector<Claim>& claims, const std::string& label,
+                      const json& settings) {
   for (const Claim& claim : claims)
-    for (const auto& [label, of_run] : settings)
-      if (claim.kind == Claim::Kind::law && label == claim.algorithm) said_by_law(claim, of_run);
+    if (claim.kind == Claim::Kind::law && claim.algorithm == label) said_by_law(claim, settings);
 }
 
 double power_of_claim(int seeds, double effect, double level, std::size_t claims) {

@@ -37,10 +37,9 @@ std::string_view name_of(Claim::Kind kind);
 /// The claims in ExperimentRecord::comparison. StoreError if acid did not write them like that.
 std::vector<Claim> claims_from(const nlohmann::json& comparison);
 
-/// UsageError if a law's formula is none, or names what a run of its algorithm does not have.
-/// `settings`: of runs, each beside its label.
-void require_formulas(const std::vector<Claim>& claims,
-                      const std::vector<std::pair<std::string, nlohmann::json>>& settings);
+/// UsageError if a law's formula is none, or names what this run of its algorithm does not have.
+void require_formulas(const std::vector<Claim>& claims, const std::string& label,
+                      const nlohmann::json& settings);
 
 enum class ClaimVerdict { holds, does_not_hold, cannot_be_told };
 std::string_view name_of(ClaimVerdict verdict);
@@ -87,6 +86,15 @@ struct Claimed {
 /// The experiments of these runs that claim something, each with its runs among them; runs that a
 /// search tried are left out.
 std::vector<Claimed> claimed_by(const Store& store, const AskedRuns& asked);
+
+/// What the runs say of several recipes' claims.
+struct Verdicts {
+  nlohmann::json rows = nlohmann::json::array();  // Claimed::to_json() of each
+  std::string text;                               // under names where there are several
+  bool all_hold = true;
+};
+/// `columns`: of the text, at most.
+Verdicts verdicts_on(const Store& store, const std::vector<Claimed>& claimed, int columns = 80);
 
 /// The chance that a claim holds with so many seeds, if the mean of what it tests (the advantage
 /// beyond the margin) is `effect` of its standard deviations.

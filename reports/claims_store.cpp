@@ -74,4 +74,16 @@ std::vector<Claimed> claimed_by(const Store& store, const AskedRuns& asked) {
   return all;
 }
 
+Verdicts verdicts_on(const Store& store, const std::vector<Claimed>& claimed, int columns) {
+  Verdicts all;
+  for (const Claimed& one : claimed) {
+    const std::vector<JudgedClaim> judged = one.judge(store);
+    for (const JudgedClaim& claim : judged) all.all_hold &= claim.verdict == ClaimVerdict::holds;
+    for (nlohmann::json& row : one.to_json(judged)) all.rows.push_back(std::move(row));
+    if (claimed.size() > 1) all.text += one.name + "\n";
+    all.text += to_text(judged, columns);
+  }
+  return all;
+}
+
 }  // namespace acid

@@ -21,8 +21,9 @@ std::string predicted_section(const ReportData& data);
 std::string network_section(const ReportData& data);
 /// The examples of each worker; empty if all have the same, or none.
 std::string holdings_section(const ReportData& data);
-/// Who executed the runs, and whose process was gone; empty if one host executed all.
+/// What the recipe claims, and what the runs say of it; empty if it claims nothing.
 std::string claims_section(const ReportData& data);
+/// Who executed the runs, and whose process was gone; empty if one host executed all.
 std::string hosts_section(const ReportData& data);
 std::string seeds_section(const ReportData& data);
 std::string settings_section(const ReportData& data);
