@@ -20,7 +20,7 @@ namespace acid {
 namespace {
 
 struct ClaimOptions {
-  std::vector<std::string> names;
+  std::vector<std::string> names, overrides;
   Format format;
 };
 
@@ -28,9 +28,11 @@ bool is_recipe(const std::string& name) {
   return name.ends_with(".toml") || std::filesystem::is_regular_file(name);
 }
 
-Claimed of_recipe(const Store& store, const std::string& path) {
+Claimed of_recipe(const Store& store, const std::string& path,
+                  const std::vector<std::string>& overrides) {
   RecipeOptions recipe;
   recipe.path = path;
+  recipe.overrides = overrides;
   const Plan plan = recipe.compile();
   Claimed claimed{plan.name, claims_from(plan.comparison), {}};
   if (claimed.claims.empty())
@@ -51,8 +53,10 @@ Claimed of_recipe(const Store& store, const std::string& path) {
     for (const RunSummary& run : list_runs(store, filter)) claimed.runs.ids.push_back(run.id);
   }
   if (claimed.runs.ids.empty())
-    throw UsageError(
-        fmt::format("the store has no run of {} yet: 'acid run {}' executes them", path, word));
+    throw UsageError(fmt::format(
+        "the store has no run of {} with these settings: 'acid run {}' executes its runs, "
+        "and 'acid claim {}' judges what was run by that name with --set",
+        path, word, quoted_for_shell(plan.name)));
   if (is_stored) claimed.runs.experiments.push_back(experiment);
   std::map<std::string, std::set<std::string>> labels;  // of each run in the recipe
   for (const PlannedRun& run : plan.runs) labels[run.id].insert(run.label);
@@ -67,7 +71,8 @@ Claimed of_recipe(const Store& store, const std::string& path) {
 Exit claim(const Session& session, const ClaimOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
   const Verdicts verdicts =
-      verdicts_on(store, claimed_by(store, options.names), lines_of_standard_output().prose());
+      verdicts_on(store, claimed_by(store, options.names, options.overrides),
+                  lines_of_standard_output().prose());
   if (options.format.json)
     print_json({{"schema_version", kJsonSchemaVersion}, {"claims", verdicts.rows}});
   else
@@ -77,8 +82,11 @@ Exit claim(const Session& session, const ClaimOptions& options) {
 
 }  // namespace
 
-std::vector<Claimed> claimed_by(const Store& store, const std::vector<std::string>& names) {
-  if (names.size() == 1 && is_recipe(names.front())) return {of_recipe(store, names.front())};
+std::vector<Claimed> claimed_by(const Store& store, const std::vector<std::string>& names,
+                                const std::vector<std::string>& overrides) {
+  if (names.size() == 1 && is_recipe(names.front()))
+    return {of_recipe(store, names.front(), overrides)};
+  if (!overrides.empty()) throw UsageError("--set belongs to a recipe: name one, and nothing else");
   std::vector<Claimed> all = claimed_by(store, resolve_runs(store, names, OfSearches::without));
   if (all.empty())
     throw UsageError(
@@ -96,6 +104,10 @@ void add_claim_command(CLI::App& app, Session& session) {
           "A recipe, or runs and experiments: ids, prefixes, an experiment's name, @latest "
           "(default)")
       ->type_name(" ");
+  command->add_option("--set", options->overrides, "Override a key of the recipe, as in 'acid run'")
+      ->type_name("K=V")
+      ->take_all()
+      ->allow_extra_args(false);
   add_json_option(*command, options->format);
   add_store_option(*command, session);
   add_claim_check(*command, session);

@@ -124,7 +124,7 @@ void fill_crate(const Store& store, const AskedRuns& asked, StagedFolder& folder
                 const CrateStatement& statement, const RunJson& run_json, const RunsDone& done) {
   require_finished(store, asked.ids);
   const std::string place = folder.place_of(kCrateStore);
-  copy_runs(store, asked, place);
+  copy_runs(store, with_plans_of_claims(store, asked), place);
   folder.adopt(kCrateStore);
 
   const Store copy(place, Store::Access::read);  // everything below shows one moment

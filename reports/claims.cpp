@@ -34,6 +34,7 @@ struct Tested {
   std::vector<std::vector<double>> advantages;  // one list, or one for each side of a range
   Estimate estimate;
   std::string missing;  // why there is nothing to test; empty: there is
+  std::string doubt;    // why what is found is not told; empty: it is
 };
 
 /// The group with this label at a point, with the seeds of the claim alone.
@@ -140,10 +141,10 @@ Tested tested_of(const Claim& claim, Claim::Kind kind, const PairedValues& pairs
   const double hidden =
       kind == Claim::Kind::ratio && mean_of_other > 0 ? pairs.hidden / mean_of_other : pairs.hidden;
   for (const std::vector<double>& list : tested.advantages)
-    if (hidden > 0 && tested.missing.empty() && std::abs(estimate(list).mean) <= hidden)
-      tested.missing = fmt::format(
+    if (hidden > 0 && std::abs(estimate(list).mean) <= hidden)
+      tested.doubt = fmt::format(
           "the difference is no further from what is claimed than lines between samples may be "
-          "wrong by, {}: a finer cadence in [evaluation] would tell",
+          "wrong by, {}; a finer cadence in [evaluation] makes that less",
           format_number(pairs.hidden, 3));
   return tested;
 }
@@ -217,7 +218,13 @@ std::vector<Tested> tests_of(const Comparison& comparison, const Claim& claim) {
 /// The mean and spread of the advantage that decides: that of the largest p.
 void add_needs(JudgedClaim& judged, const std::vector<double>& advantage, std::size_t claims) {
   const Estimate e = estimate(advantage);
-  judged.why = fmt::format("{} seeds do not show it, nor the contrary", e.n);
+  const double smallest = smallest_p_of(judged.claim, claims);
+  judged.why = smallest > judged.claim.level
+                   ? fmt::format(
+                         "{} seeds are too few to show it, whatever they are: the smallest p "
+                         "is {}",
+                         e.n, format_p(smallest))
+                   : fmt::format("{} seeds do not show it, nor the contrary", e.n);
   if (!e.sd || !std::isfinite(e.mean) || !(*e.sd > 0) || e.mean == 0) return;
   const double effect = std::abs(e.mean) / *e.sd;
   for (int seeds = e.n + 1; seeds <= kMostPlannedSeeds; seeds += 1 + seeds / 50)
@@ -248,6 +255,7 @@ void test(JudgedClaim& judged, const std::vector<Tested>& tests, std::size_t cla
       judged.at = one.at;
       return;
     }
+    if (!one.doubt.empty()) judged.doubt = one.at.empty() ? one.doubt : one.at + ": " + one.doubt;
     for (const std::vector<double>& advantage : one.advantages) {
       std::vector<double> turned;
       for (const double value : advantage) turned.push_back(-value);
@@ -339,6 +347,10 @@ void require_formulas(const std::vector<Claim>& claims, const std::string& label
     if (claim.kind == Claim::Kind::law && claim.algorithm == label) said_by_law(claim, settings);
 }
 
+double smallest_p_of(const Claim& claim, std::size_t claims) {
+  return std::min(1.0, static_cast<double>(claims) / std::exp2(claim.seeds.size()));
+}
+
 double power_of_claim(int seeds, double effect, double level, std::size_t claims) {
   return one_sided_power_of(seeds, effect, level / static_cast<double>(claims));
 }
@@ -359,6 +371,11 @@ std::vector<JudgedClaim> judge_claims(const Comparison& comparison,
     else if (*one.counter_p_holm <= one.claim.level)
       one.verdict = ClaimVerdict::does_not_hold;
     if (one.verdict == ClaimVerdict::cannot_be_told) continue;
+    if (!one.doubt.empty()) {
+      one.verdict = ClaimVerdict::cannot_be_told;
+      one.why = one.doubt;
+      continue;
+    }
     one.why.clear();
     one.seeds_to_show.reset();
   }

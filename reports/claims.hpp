@@ -59,10 +59,12 @@ struct JudgedClaim {
   /// is true, by the smallest over its points, times their number.
   std::optional<double> p, counter_p;
   std::optional<double> p_holm, counter_p_holm;
-  std::string why;  // it cannot be told, and what would be needed; empty: it can
+  std::string why;    // it cannot be told, and what would be needed; empty: it can
+  std::string doubt;  // why a p is no verdict; empty: it is one
   std::optional<int> seeds_to_show;
   /// Stored before the first of its runs began; absent: not known (judge_claims() does not).
   std::optional<bool> registered;
+  std::string registered_by;  // the experiment that did so first; empty: none
 };
 
 /// Judges claims by a comparison of the runs, of which the claims' metrics were read.
@@ -86,6 +88,9 @@ struct Claimed {
 /// The experiments of these runs that claim something, each with its runs among them; runs that a
 /// search tried are left out.
 std::vector<Claimed> claimed_by(const Store& store, const AskedRuns& asked);
+/// The same runs, and beside what was named the experiments whose plans show that claims on them
+/// are older than the runs: what a copy needs that is to show it, too.
+AskedRuns with_plans_of_claims(const Store& store, const AskedRuns& asked);
 
 /// What the runs say of several recipes' claims.
 struct Verdicts {
@@ -96,6 +101,8 @@ struct Verdicts {
 /// `columns`: of the text, at most.
 Verdicts verdicts_on(const Store& store, const std::vector<Claimed>& claimed, int columns = 80);
 
+/// The smallest p that the claim's seeds can give, after Holm's correction over so many claims.
+double smallest_p_of(const Claim& claim, std::size_t claims);
 /// The chance that a claim holds with so many seeds, if the mean of what it tests (the advantage
 /// beyond the margin) is `effect` of its standard deviations.
 double power_of_claim(int seeds, double effect, double level, std::size_t claims);

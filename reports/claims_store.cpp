@@ -1,5 +1,7 @@
 // What a store knows of claims: whether they were written before the runs that decide.
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "reports/claims.hpp"
 #include "reports/compare.hpp"
@@ -32,14 +34,16 @@ std::vector<JudgedClaim> judge_claims(const Store& store, const Comparison& comp
   std::vector<JudgedClaim> judged = judge_claims(comparison, claims);
   if (judged.empty()) return judged;
   const std::vector<RunSummary> runs = runs_as_asked(store, asked);
-  std::map<LabelledRuns, std::vector<nlohmann::json>> before;
+  std::map<LabelledRuns, std::vector<StoredPlan>> before;
   for (JudgedClaim& one : judged) {
     const LabelledRuns decide = decisive(one.claim, runs);
     const auto [found, is_new] = before.try_emplace(decide);
-    if (is_new) found->second = comparisons_before_runs(store, decide);
-    one.registered = std::ranges::any_of(found->second, [&](const nlohmann::json& comparison) {
-      return has_claim(comparison, one.claim.digest);
+    if (is_new) found->second = plans_before_runs(store, decide);
+    const auto plan = std::ranges::find_if(found->second, [&](const StoredPlan& stored) {
+      return has_claim(stored.comparison, one.claim.digest);
     });
+    one.registered = plan != found->second.end();
+    if (*one.registered) one.registered_by = plan->experiment;
   }
   return judged;
 }
@@ -56,19 +60,33 @@ nlohmann::json Claimed::to_json(const std::vector<JudgedClaim>& judged) const {
 
 std::vector<Claimed> claimed_by(const Store& store, const AskedRuns& asked) {
   const std::vector<std::string> searched = runs_of_searches(store, asked.experiments);
+  std::set<std::string> compared(asked.ids.begin(), asked.ids.end());
+  for (const std::string& id : searched) compared.erase(id);
   std::vector<Claimed> all;
-  std::vector<std::string> experiments;
-  for (const RunSummary& run : runs_as_asked(store, asked)) {
-    if (std::ranges::find(searched, run.id) != searched.end()) continue;
-    auto known = std::ranges::find(experiments, run.experiment);
-    if (known == experiments.end()) {
-      const ExperimentRecord record = experiment_of(store, run);
-      experiments.push_back(run.experiment);
-      all.push_back({record.name, claims_from(record.comparison), {}});
-      if (!run.experiment.empty()) all.back().runs.experiments.push_back(run.experiment);
-      known = experiments.end() - 1;
-    }
-    all[static_cast<std::size_t>(known - experiments.begin())].runs.ids.push_back(run.id);
+  const auto add = [&](const RunSummary& of_experiment, std::vector<std::string> ids) {
+    const ExperimentRecord record = experiment_of(store, of_experiment);
+    all.push_back({record.name, claims_from(record.comparison), AskedRuns(std::move(ids))});
+    if (!record.id.empty()) all.back().runs.experiments.push_back(record.id);
+  };
+  // An experiment that is named is judged as its recipe says, also if it shares its runs.
+  std::set<std::string> left = compared;
+  const std::vector<ExperimentSummary> stored = list_experiments(store);
+  for (const std::string& id : asked.experiments) {
+    const auto experiment = std::ranges::find(stored, id, &ExperimentSummary::id);
+    if (experiment == stored.end()) continue;
+    std::vector<std::string> ids;
+    for (const RunSummary& run : experiment->runs)
+      if (compared.contains(run.id)) ids.push_back(run.id);
+    for (const std::string& run : ids) left.erase(run);
+    if (!ids.empty()) add(experiment->runs.front(), std::move(ids));
+  }
+  std::map<std::string, std::vector<RunSummary>> others;  // by experiment
+  for (const RunSummary& run : runs_as_asked(store, asked))
+    if (left.contains(run.id)) others[run.experiment].push_back(run);
+  for (const auto& [experiment, runs] : others) {
+    std::vector<std::string> ids;
+    for (const RunSummary& run : runs) ids.push_back(run.id);
+    add(runs.front(), std::move(ids));
   }
   std::erase_if(all, [](const Claimed& one) { return one.claims.empty(); });
   return all;
@@ -84,6 +102,16 @@ Verdicts verdicts_on(const Store& store, const std::vector<Claimed>& claimed, in
     all.text += to_text(judged, columns);
   }
   return all;
+}
+
+AskedRuns with_plans_of_claims(const Store& store, const AskedRuns& asked) {
+  AskedRuns with = asked;
+  for (const Claimed& one : claimed_by(store, asked))
+    for (const JudgedClaim& judged : one.judge(store))
+      if (!judged.registered_by.empty() &&
+          std::ranges::find(with.experiments, judged.registered_by) == with.experiments.end())
+        with.experiments.push_back(judged.registered_by);
+  return with;
 }
 
 }  // namespace acid

@@ -22,11 +22,6 @@ std::string number_of(const Claim& claim, double value) {
                                           : format_metric_value(claim.metric, value);
 }
 
-/// The smallest p that the claim's seeds can give, after Holm's correction.
-double smallest_p_of(const Claim& claim, std::size_t claims) {
-  return std::min(1.0, static_cast<double>(claims) / std::exp2(claim.seeds.size()));
-}
-
 /// The smallest advantage beyond the margin that is shown with kPower, in its standard deviations;
 /// absent if the seeds can show none.
 std::optional<double> effect_shown(const Claim& claim, std::size_t claims) {

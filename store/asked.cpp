@@ -145,7 +145,7 @@ std::vector<nlohmann::json> comparisons_before(const Store& store, const std::st
   return all;
 }
 
-std::vector<nlohmann::json> comparisons_before_runs(
+std::vector<StoredPlan> plans_before_runs(
     const Store& store, const std::vector<std::pair<std::string, std::string>>& runs) {
   Statement select(
       store.impl().connection(),
@@ -158,10 +158,10 @@ std::vector<nlohmann::json> comparisons_before_runs(
       " AND NOT EXISTS (SELECT 1 FROM asked s WHERE NOT EXISTS"
       "  (SELECT 1 FROM experiment_runs m WHERE m.experiment = e.number"
       "   AND m.run = s.number AND m.label = s.label))"
-      " ORDER BY e.number");
-  std::vector<nlohmann::json> all;
+      " ORDER BY coalesce(e.first_asked, e.created), e.number");
+  std::vector<StoredPlan> all;
   for (select.bind(json_text(runs)); select.step();)
-    all.push_back(stored_object(select, 0, "experiment " + select.text(1)));
+    all.push_back({select.text(1), stored_object(select, 0, "experiment " + select.text(1))});
   return all;
 }
 

@@ -215,9 +215,14 @@ std::vector<std::string> runs_of_searches(const Store& store,
 /// of these runs had ended before this one was last asked for. Newest first, each once.
 std::vector<nlohmann::json> comparisons_before(const Store& store, const std::string& experiment);
 
-/// What the recipes that ask for all of these runs, each by its id and label, said of comparing
-/// them (ExperimentRecord's comparison) before the first attempt of any of these runs began.
-std::vector<nlohmann::json> comparisons_before_runs(
+/// A plan of an experiment: what its recipe says of comparing the runs (ExperimentRecord).
+struct StoredPlan {
+  std::string experiment;  // id
+  nlohmann::json comparison;
+};
+/// The plans that ask for all of these runs, each by its id and label, and were stored before the
+/// first attempt of any of these runs began. Oldest first.
+std::vector<StoredPlan> plans_before_runs(
     const Store& store, const std::vector<std::pair<std::string, std::string>>& runs);
 
 /// Absent when the run was not predicted, or is not there.

@@ -67,6 +67,19 @@ TEST_CASE("acid claim judges what was claimed before the runs, and says what was
   claims = json::parse(told.out)["claims"];
   CHECK(claims[0]["registered"] == true);
   CHECK(claims[1]["registered"] == false);
+
+  // Both recipes ask for the same runs; each has its claims, and a crate shows which were early.
+  CHECK(json::parse(folder.call({"claim", "study", "later", "--json"}).out)["claims"].size() == 3);
+  folder.done({"export", "later", "--crate", "crate"});
+  claims = json::parse(folder.call({"claim", "check", "crate", "--json"}).out)["claims"];
+  REQUIRE(claims.size() == 2);
+  CHECK(claims[0]["registered"] == true);
+  CHECK(claims[1]["registered"] == false);
+
+  CHECK(folder.call({"claim", "study.toml", "--set", "seeds=\"1-6\""}).code == 5);
+  check_refused(folder.call({"claim", "study.toml", "--set", "budget.gradients=300"}),
+                {"with these settings", "acid claim study"});
+  check_refused(folder.call({"claim", "study", "--set", "seeds=\"1-6\""}), {"belongs to a recipe"});
 }
 
 TEST_CASE("claims may stand in a file of their own, which is stored with the recipe") {

@@ -200,6 +200,8 @@ TEST_CASE("a claim is not told without all of its seeds, and says what is missin
   CHECK(few.verdict == ClaimVerdict::holds);
   const JudgedClaim open = judged(loss_apart_by(-0.01, 0.02), claim_of(Claim::Kind::better));
   CHECK(open.verdict == ClaimVerdict::cannot_be_told);
+  const JudgedClaim three = judged(loss_apart_by(-0.5, 0.01, 3), claim_of(Claim::Kind::better, 3));
+  CHECK(has(three.why, "3 seeds are too few to show it, whatever they are"));
   REQUIRE(open.seeds_to_show);
   CHECK(*open.seeds_to_show > 8);
 }
