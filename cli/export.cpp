@@ -24,6 +24,7 @@ struct ExportOptions {
   bool wide = false;
   std::string crate;  // a file ending in .zip, or a folder; empty: no crate is asked for
   CrateStatement statement;
+  std::vector<std::string> without;  // of the crate
 };
 
 const ExportFormat& format_named(const std::string& name) {
@@ -91,6 +92,8 @@ Exit export_crate(const Session& session, const ExportOptions& options) {
   CrateStatement statement = options.statement;
   const BuildInfo& build = build_info();
   statement.acid = {build.version, build.commit, build.diff_sha256};
+  statement.parts = {.models = std::ranges::count(options.without, "models") == 0,
+                     .tables = std::ranges::count(options.without, "tables") == 0};
   StagedFolder folder(options.crate);
   {
     const SteadyClock clock;
@@ -134,6 +137,15 @@ void add_crate_options(CLI::App& command, ExportOptions& options) {
       .add_option("--license", options.statement.license,
                   "Address of the licence that the crate is under")
       ->type_name("URL")
+      ->needs("--crate");
+  command
+      .add_option("--without", options.without,
+                  "For a small crate, leaves out models (the files of final models; their digests\n"
+                  "stay, and 'acid verify' makes the models again), tables (the report and what\n"
+                  "else its store gives), or models,tables")
+      ->type_name("PARTS")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"models", "tables"}).description(""))
       ->needs("--crate");
 }
 

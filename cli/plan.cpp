@@ -222,6 +222,19 @@ std::optional<Store> store_if_there(const std::string& folder) {
   }
 }
 
+std::set<std::string> late_among(const std::vector<Claim>& claims, const Plan& plan,
+                                 const Store* store) {
+  if (store == nullptr) return {};
+  std::vector<RunSummary> runs;
+  for (const PlannedRun& run : plan.runs) {
+    runs.emplace_back();
+    runs.back().id = run.id;
+    runs.back().label = run.label;
+    runs.back().seed = run.seed;
+  }
+  return late_claims(*store, claims, runs);
+}
+
 Exit plan(const Session& session, const PlanOptions& options) {
   const Plan compiled = options.recipe.compile();
   const PlannedVerdict verdict = verdict_of(compiled);
@@ -232,12 +245,14 @@ Exit plan(const Session& session, const PlanOptions& options) {
   const auto time = [&](bool probe) {
     return estimate_time_left(outlook, known, probe, options.jobs);
   };
+  const std::vector<Claim> claims = claims_from(compiled.comparison);
+  const std::set<std::string> late = late_among(claims, compiled, known);
   if (options.format.json) {
     nlohmann::json document = to_json(compiled);
     for (std::size_t k = 0; k < compiled.runs.size(); ++k)
       document["runs"][k].update(outlook.of(compiled.runs[k]).to_json());
     document["verdict"] = to_json(verdict);
-    document["claims"] = planned_json(claims_from(compiled.comparison));
+    document["claims"] = planned_json(claims, late);
     document["states"] = outlook.states();
     document["time"] = time(options.probe).to_json();
     print_json(document);
@@ -247,8 +262,8 @@ Exit plan(const Session& session, const PlanOptions& options) {
     print_data(to_markdown(table_of(compiled, outlook, false)) + text_of_left_out(compiled));
   } else {
     print_data(text_of(compiled, outlook, verdict, options.runs));
-    if (const auto claims = claims_from(compiled.comparison); !claims.empty())
-      print_data("\n" + planned_words(claims, lines_of_standard_output().prose()));
+    if (!claims.empty())
+      print_data("\n" + planned_words(claims, late, lines_of_standard_output().prose()));
     flush_data();  // a probe takes a second
     const bool probe = options.probe || (isatty(STDOUT_FILENO) == 1 && !options.no_probe);
     print_data("\n" + wrapped(time(probe).words(), lines_of_standard_output().prose()) + "\n");

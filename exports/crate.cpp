@@ -95,10 +95,14 @@ std::vector<CrateBuild> builds_of(const CrateContent& content) {
 }
 
 namespace {
+/// All that the store gives; `whole`: not only what every crate has.
 void add_tables(const Store& store, const AskedRuns& asked, const CrateContent& content,
-                StagedFolder& folder, const RunJson& run_json, const RunsDone& done) {
+                StagedFolder& folder, const RunJson& run_json, const RunsDone& done, bool whole) {
   for (const auto& [experiment, path] : content.experiments)
     folder.add(path, experiment.recipe_text);
+  if (const json claims = verdicts_on(store, claimed_by(store, asked)).rows; !claims.empty())
+    folder.add("claims.json", indented({{"claims", claims}}));
+  if (!whole) return;
   for (const RunDetail& run : content.runs) {
     const std::string runs_folder = "runs/" + run.summary.id;
     folder.add(runs_folder + "/run.json", indented(run_json(run)));
@@ -108,8 +112,6 @@ void add_tables(const Store& store, const AskedRuns& asked, const CrateContent& 
   const Comparison comparison = compare(store, asked);
   folder.add("comparison.json", indented(to_json(comparison)));
   folder.add("comparison.md", to_markdown(comparison));
-  if (const json claims = verdicts_on(store, claimed_by(store, asked)).rows; !claims.empty())
-    folder.add("claims.json", indented({{"claims", claims}}));
   folder.add("environments.json", indented(environments(content)));
   folder.add("ro-crate-preview.html", render_report(store, asked));
 }
@@ -117,25 +119,30 @@ void add_tables(const Store& store, const AskedRuns& asked, const CrateContent& 
 
 void add_crate_tables(const Store& store, const AskedRuns& asked, StagedFolder& folder,
                       const RunJson& run_json, const RunsDone& done) {
-  add_tables(store, asked, read_content(store, asked), folder, run_json, done);
+  add_tables(store, asked, read_content(store, asked), folder, run_json, done, true);
 }
 
 void fill_crate(const Store& store, const AskedRuns& asked, StagedFolder& folder,
                 const CrateStatement& statement, const RunJson& run_json, const RunsDone& done) {
   require_finished(store, asked.ids);
   const std::string place = folder.place_of(kCrateStore);
-  copy_runs(store, with_plans_of_claims(store, asked), place);
+  copy_runs(store, with_plans_of_claims(store, asked), place,
+            statement.parts.models ? FinalModels::copied : FinalModels::left_out);
   folder.adopt(kCrateStore);
 
   const Store copy(place, Store::Access::read);  // everything below shows one moment
   CrateContent content = read_content(copy, asked);
-  add_tables(copy, asked, content, folder, run_json, done);
+  add_tables(copy, asked, content, folder, run_json, done, statement.parts.tables);
   content.statement = statement;
   content.claims = folder.files().contains("claims.json");
+  json left_out = json::array();
+  if (!statement.parts.models) left_out.push_back("models");
+  if (!statement.parts.tables) left_out.push_back("tables");
   folder.add("asked.json", indented({{"acid_version", statement.acid.version},
                                      {"git_commit", statement.acid.commit},
                                      {"experiments", asked.experiments},
-                                     {"runs", asked.ids}}));
+                                     {"runs", asked.ids},
+                                     {"left_out", left_out}}));
   folder.add("REPRODUCE.md", crate_reproduce(content));
   folder.add("ro-crate-metadata.json", indented(crate_metadata(content, folder.files())));
   folder.add("SHA256SUMS", sums(folder.files()));

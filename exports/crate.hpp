@@ -13,11 +13,19 @@ struct CrateBuild {
   bool operator==(const CrateBuild&) const = default;
 };
 
+/// What a crate has beside the store's database, the recipes and the verdicts on claims: what
+/// executing the runs again, or their store, gives anyway.
+struct CrateParts {
+  bool models = true;  // files of final models
+  bool tables = true;  // the report, metrics.csv, comparison.*, runs/, environments.json
+};
+
 /// What the maker of a crate says about it; empty: nothing is said.
 struct CrateStatement {
   std::string author;   // a person's or a group's name
   std::string license;  // its address, such as https://creativecommons.org/licenses/by/4.0/
   CrateBuild acid;      // that makes the crate
+  CrateParts parts;
 };
 
 /// Fills an empty folder with everything about some runs that a paper's reader needs, as a Process
@@ -35,7 +43,8 @@ struct CrateStatement {
 ///   metrics.csv              every value, long form
 ///   comparison.json, .md     of all the runs
 ///   claims.json              what the recipes claim, with the verdicts; absent if nothing
-///   asked.json               experiments and runs in the order in which they were named
+///   asked.json               experiments and runs in the order in which they were named, and what
+///                            was left out (CrateParts)
 ///   environments.json        the machines and builds, and which attempts had which
 ///   SHA256SUMS               of all other files
 /// All files show one moment, and equal content gives equal bytes. UsageError when none of the runs

@@ -159,12 +159,16 @@ void add_tests(const CrateContent& content, const Files& files, Graph& graph) {
   graph.add(std::move(definition));
 }
 
+void add_if_there(const std::string& path, const Files& files, json& references) {
+  if (files.contains(path)) references.push_back(reference(path));
+}
+
 /// The inputs of an attempt: files of the crate, and values.
 json inputs_of(const RunDetail& run, const AttemptRow& attempt, const std::string& recipe,
-               Graph& graph) {
+               const Files& files, Graph& graph) {
   json inputs = json::array();
   if (!recipe.empty()) inputs.push_back(reference(recipe));
-  inputs.push_back(reference("runs/" + run.summary.id + "/settings.json"));
+  add_if_there("runs/" + run.summary.id + "/settings.json", files, inputs);
   inputs.push_back(graph.value("seed", "seed", run.summary.seed));
   for (const auto& [key, value] : flatten(run.settings))
     if (key != "seed" && !value.is_null()) inputs.push_back(graph.value("setting", key, value));
@@ -173,18 +177,18 @@ json inputs_of(const RunDetail& run, const AttemptRow& attempt, const std::strin
   return inputs;
 }
 
-json results_of(const RunDetail& run, const AttemptRow& attempt) {
-  json results =
-      json::array({reference(std::string(kCrateStore) + "/store.db"), reference("metrics.csv"),
-                   reference("runs/" + run.summary.id + "/run.json")});
+json results_of(const RunDetail& run, const AttemptRow& attempt, const Files& files) {
+  json results = json::array({reference(std::string(kCrateStore) + "/store.db")});
+  add_if_there("metrics.csv", files, results);
+  add_if_there("runs/" + run.summary.id + "/run.json", files, results);
   if (run.result && attempt.number == run.attempts.back().number)
     for (const auto& artifact : run.result->artifacts)
-      results.push_back(reference(std::string(kCrateStore) + "/" + artifact.path));
+      add_if_there(std::string(kCrateStore) + "/" + artifact.path, files, results);
   return results;
 }
 
 json action(const RunDetail& run, const AttemptRow& attempt, const std::string& recipe,
-            const CrateStatement& statement, Graph& graph) {
+            const CrateStatement& statement, const Files& files, Graph& graph) {
   json one = entity(action_id(run, attempt.number), "CreateAction");
   one["name"] = fmt::format("{}, seed {}: attempt {} of run {}", run.summary.label,
                             run.summary.seed, attempt.number, run.summary.id);
@@ -202,8 +206,8 @@ json action(const RunDetail& run, const AttemptRow& attempt, const std::string& 
                                             : "http://schema.org/ActiveActionStatus");
   if (ended && !completed)
     one["error"] = attempt.outcome + (attempt.message.empty() ? "" : ": " + attempt.message);
-  one["object"] = inputs_of(run, attempt, recipe, graph);
-  one["result"] = results_of(run, attempt);
+  one["object"] = inputs_of(run, attempt, recipe, files, graph);
+  one["result"] = results_of(run, attempt, files);
   if (environment.is_object() && environment.contains("variables"))
     for (const auto& [name, value] : environment["variables"].items())
       one["environment"].push_back(graph.value("variable", name, value));
@@ -248,9 +252,9 @@ json root(const CrateContent& content, const Files& files) {
   one["name"] = title(content);
   one["description"] = fmt::format(
       "{} of the experiment{} {}: recipe, settings, seeds, every recorded value, "
-      "final models, digests, and the commands to reproduce them",
+      "{}digests, and the commands to reproduce them",
       counted(content.runs.size(), "training run"), content.experiments.size() == 1 ? "" : "s",
-      title(content));
+      title(content), content.statement.parts.models ? "final models, " : "");
   const std::vector<Profile> profiles = profiles_of(content, files);
   for (const Profile& profile : profiles) one["conformsTo"].push_back(reference(profile.id));
   if (profiles.size() > 1) one["mainEntity"] = reference(content.experiments.front().second);
@@ -282,11 +286,13 @@ void add_frame(const CrateContent& content, const Files& files, Graph& graph) {
     one["version"] = profile.version;
     graph.add(std::move(one));
   }
-  json preview = entity("ro-crate-preview.html", "CreativeWork");
-  preview["name"] = "Report";
-  preview["encodingFormat"] = "text/html";
-  preview["about"] = reference("./");
-  graph.add(std::move(preview));
+  if (files.contains("ro-crate-preview.html")) {
+    json preview = entity("ro-crate-preview.html", "CreativeWork");
+    preview["name"] = "Report";
+    preview["encodingFormat"] = "text/html";
+    preview["about"] = reference("./");
+    graph.add(std::move(preview));
+  }
   if (const std::string& author = content.statement.author; !author.empty()) {
     json person = entity(local_id("person", author), "Person");
     person["name"] = author;
@@ -311,7 +317,7 @@ json crate_metadata(const CrateContent& content, const std::map<std::string, Sta
     const std::string recipe =
         e < content.experiments.size() ? content.experiments[e].second : std::string();
     for (const AttemptRow& attempt : content.runs[r].attempts)
-      graph.add(action(content.runs[r], attempt, recipe, content.statement, graph));
+      graph.add(action(content.runs[r], attempt, recipe, content.statement, files, graph));
   }
   for (const auto& [path, file] : files)
     if (path != "ro-crate-preview.html") graph.add(file_entity(path, &file));

@@ -66,8 +66,8 @@ std::string run_arguments(const CrateContent& content) {
 std::string look_and_verify(const CrateContent& content) {
   const std::string runs = run_arguments(content);
   return fmt::format(
-      "## 3. Look\n\nNothing here is changed by looking. `ro-crate-preview.html` is the report.\n\n"
-      "```sh\nacid list --store {0}\nacid compare --store {0}{1}\n```\n\n"
+      "## 3. Look\n\nNothing here is changed by looking.{3}\n\n"
+      "```sh\nacid list --store {0}\nacid compare --store {0}{1}\n{4}```\n\n"
       "## 4. Verify\n\nExecutes every run again, or replays the recorded events of one that was "
       "asynchronous on real\nthreads or processes, and compares everything bit for bit. What it "
       "finds goes into the store, so work\non a copy.\n\n"
@@ -75,7 +75,11 @@ std::string look_and_verify(const CrateContent& content) {
       "In less time: the files, the seals, every table made again from the store{2}, and some "
       "runs\nexecuted again, which are drawn when you ask. Nothing here is changed.\n\n"
       "```sh\nacid claim check . --spot 5%\n```\n\n",
-      kCrateStore, runs, content.claims ? ", every claim judged again" : "");
+      kCrateStore, runs, content.claims ? ", every claim judged again" : "",
+      content.statement.parts.tables ? " `ro-crate-preview.html` is the report." : "",
+      content.statement.parts.tables
+          ? ""
+          : fmt::format("acid report --store {}{} -o report.html\n", kCrateStore, runs));
 }
 
 std::string run_again(const CrateContent& content) {
@@ -153,13 +157,19 @@ std::string crate_reproduce(const CrateContent& content) {
   std::string text = fmt::format("# How to reproduce {}\n\n", names.empty() ? "these runs" : names);
   text +=
       "| file | holds |\n| --- | --- |\n"
-      "| ro-crate-preview.html | the report: opens in any browser, needs no network |\n"
-      "| comparison.md, comparison.json | the comparison over seeds |\n"
-      "| claims.json | what the recipe claims, with verdicts; absent if it claims nothing |\n"
-      "| metrics.csv | every recorded value |\n"
-      "| runs/RUN/run.json | everything about a run: settings, seeds, topology, digests |\n"
-      "| acid-store/ | the runs as acid keeps them, with final models in checkpoints/ |\n"
-      "| environments.json | machines and builds |\n"
+      "| claims.json | what the recipe claims, with verdicts; absent if it claims nothing |\n";
+  if (content.statement.parts.tables)
+    text +=
+        "| ro-crate-preview.html | the report: opens in any browser, needs no network |\n"
+        "| comparison.md, comparison.json | the comparison over seeds |\n"
+        "| metrics.csv | every recorded value |\n"
+        "| runs/RUN/run.json | everything about a run: settings, seeds, topology, digests |\n"
+        "| environments.json | machines and builds |\n";
+  text += fmt::format("| acid-store/ | the runs as acid keeps them, {} |\n",
+                      content.statement.parts.models
+                          ? "with final models in checkpoints/"
+                          : "without the files of final models, of which it has the SHA-256");
+  text +=
       "| ro-crate-metadata.json | all this for programs (RO-Crate, Process Run Crate) |\n\n"
       "## 1. Check that the files are whole\n\n```sh\nsha256sum -c SHA256SUMS\n```\n\n";
   return text + install(content) + look_and_verify(content) + run_again(content) + kEquality +

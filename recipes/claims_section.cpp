@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <span>
 
 #include "engine/base/names.hpp"
 #include "engine/base/static_text.hpp"
@@ -259,11 +260,14 @@ class Reader {
   void read_seeds() {
     std::vector<std::uint64_t> seeds = plan_.seeds;
     if (const Node* const given = node_.find("seeds")) {
-      seeds = acid::read_seeds(
-          *given, "list seeds of the recipe: seeds = \"1-10\"", out_, [&](std::uint64_t seed) {
-            const bool known = std::ranges::find(plan_.seeds, seed) != plan_.seeds.end();
-            return known ? std::string() : std::string("it is no seed of this recipe");
-          });
+      constexpr std::size_t kNamed = 3;
+      const std::span some(seeds.data(), std::min(kNamed, seeds.size()));
+      const std::string remedy =
+          fmt::format("list seeds of this recipe, such as seeds = [{}]", fmt::join(some, ", "));
+      seeds = acid::read_seeds(*given, remedy, out_, [&](std::uint64_t seed) {
+        const bool known = std::ranges::find(plan_.seeds, seed) != plan_.seeds.end();
+        return known ? std::string() : std::string("it is no seed of this recipe");
+      });
     }
     std::ranges::sort(seeds);
     claim_["seeds"] = seeds;

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -101,6 +102,11 @@ struct Verdicts {
 /// `columns`: of the text, at most.
 Verdicts verdicts_on(const Store& store, const std::vector<Claimed>& claimed, int columns = 80);
 
+/// The digests of the claims that would be stored after the first of the runs that decide them
+/// began. `runs`: of the recipe, by its labels; of a run only id, label and seed are read.
+std::set<std::string> late_claims(const Store& store, const std::vector<Claim>& claims,
+                                  const std::vector<RunSummary>& runs);
+
 /// The smallest p that the claim's seeds can give, after Holm's correction over so many claims.
 double smallest_p_of(const Claim& claim, std::size_t claims);
 /// The chance that a claim holds with so many seeds, if the mean of what it tests (the advantage
@@ -108,8 +114,10 @@ double smallest_p_of(const Claim& claim, std::size_t claims);
 double power_of_claim(int seeds, double effect, double level, std::size_t claims);
 /// What `acid plan` says of claims: what each has to show, with how many seeds, and what they can
 /// show. Lines of at most `columns`.
-std::string planned_words(const std::vector<Claim>& claims, int columns);
-nlohmann::json planned_json(const std::vector<Claim>& claims);
+/// `late`: digests, of late_claims().
+std::string planned_words(const std::vector<Claim>& claims, const std::set<std::string>& late,
+                          int columns);
+nlohmann::json planned_json(const std::vector<Claim>& claims, const std::set<std::string>& late);
 
 /// "-0.031 [-0.042, -0.02], p = 0.0078": what was found; empty if there is nothing.
 std::string found(const JudgedClaim& judged);

@@ -27,7 +27,29 @@ LabelledRuns decisive(const Claim& claim, const std::vector<RunSummary>& runs) {
   return all;
 }
 
+bool is_in_one_of(const std::vector<StoredPlan>& plans, const Claim& claim) {
+  return std::ranges::any_of(
+      plans, [&](const StoredPlan& plan) { return has_claim(plan.comparison, claim.digest); });
+}
+
 }  // namespace
+
+std::set<std::string> late_claims(const Store& store, const std::vector<Claim>& claims,
+                                  const std::vector<RunSummary>& runs) {
+  std::set<std::string> begun, late;
+  RunFilter filter;
+  for (const RunSummary& run : runs) filter.ids.push_back(run.id);
+  if (claims.empty() || runs.empty()) return late;
+  for (const RunSummary& run : list_runs(store, filter))
+    if (run.state != RunState::planned) begun.insert(run.id);
+  for (const Claim& claim : claims) {
+    const LabelledRuns decide = decisive(claim, runs);
+    const bool any =
+        std::ranges::any_of(decide, [&](const auto& run) { return begun.contains(run.first); });
+    if (any && !is_in_one_of(plans_before_runs(store, decide), claim)) late.insert(claim.digest);
+  }
+  return late;
+}
 
 std::vector<JudgedClaim> judge_claims(const Store& store, const Comparison& comparison,
                                       const AskedRuns& asked, const std::vector<Claim>& claims) {

@@ -123,7 +123,8 @@ std::string to_text(const std::vector<JudgedClaim>& claims, int columns) {
   return text;
 }
 
-std::string planned_words(const std::vector<Claim>& claims, int columns) {
+std::string planned_words(const std::vector<Claim>& claims, const std::set<std::string>& late,
+                          int columns) {
   const std::string indent = "  ";
   std::string text = "claims\n";
   for (const Claim& claim : claims) {
@@ -135,20 +136,24 @@ std::string planned_words(const std::vector<Claim>& claims, int columns) {
                      claim.seeds.size(), format_number(*effect, 3), 100 * kPower)
                : fmt::format("{} seeds are too few to hold it: the smallest p is {}",
                              claim.seeds.size(), format_p(smallest_p_of(claim, claims.size())));
-    text +=
-        indent +
-        wrapped(fmt::format("{}: {}. {}.", claim.name, claim.words(), power), columns - 2, indent) +
-        "\n";
+    text += indent +
+            wrapped(fmt::format("{}: {}. {}.{}", claim.name, claim.words(), power,
+                                late.contains(claim.digest)
+                                    ? " It comes late: runs that decide it have begun in the store."
+                                    : ""),
+                    columns - 2, indent) +
+            "\n";
   }
   return text;
 }
 
-json planned_json(const std::vector<Claim>& claims) {
+json planned_json(const std::vector<Claim>& claims, const std::set<std::string>& late) {
   json list = json::array();
   for (const Claim& claim : claims) {
     json row = json_of(claim, claims.size());
     row["smallest_p"] = smallest_p_of(claim, claims.size());
     row["effect_shown"] = number_or_null(effect_shown(claim, claims.size()));
+    row["late"] = late.contains(claim.digest);
     list.push_back(std::move(row));
   }
   return list;

@@ -155,9 +155,12 @@ std::string too_few_words(const PlannedVerdict& verdict) {
   if (verdict.too_few())
     return fmt::format(
         "{}, but {} are needed for any difference to be shown: 2/2^{} × {} (Holm's correction) = "
-        "{}",
+        "{}{}",
         seeds, verdict.seeds_needed, verdict.seeds_needed, counted(fewest, "comparison"),
-        format_number(smallest_p(verdict.seeds_needed) * static_cast<double>(fewest), 2));
+        format_number(smallest_p(verdict.seeds_needed) * static_cast<double>(fewest), 2),
+        verdict.seeds_needed_for_all > verdict.seeds_needed
+            ? fmt::format("; {} if all of {} are made", verdict.seeds_needed_for_all, most)
+            : std::string());
   if (!verdict.may_be_too_few()) return "";
   return fmt::format(
       "{} may not suffice: it is not known yet how many comparisons there will be. For any "

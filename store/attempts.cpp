@@ -93,7 +93,7 @@ void insert_result(const Connection& connection, std::int64_t attempt,
   Statement edge(connection, "INSERT INTO edges VALUES (?, ?, ?, ?, ?)");
   for (const auto& [i, j, nominal, count] : result.edges)
     edge.bind(attempt, i, j, nominal, count).run();
-  Statement artifact(connection, "INSERT INTO artifacts VALUES (?, ?, ?, ?, ?, ?)");
+  Statement artifact(connection, "INSERT INTO artifacts VALUES (?, ?, ?, ?, ?, ?, NULL)");
   for (std::size_t i = 0; i < result.artifacts.size(); ++i) {
     const AttemptResult::Artifact& one = result.artifacts[i];
     artifact.bind(attempt, i, one.role, one.path, one.sha256, one.bytes).run();

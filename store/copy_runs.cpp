@@ -77,7 +77,8 @@ void copy_model(const Store& store, const AttemptResult::Artifact& artifact, con
 
 }  // namespace
 
-void copy_runs(const Store& store, const AskedRuns& asked, const std::string& folder) {
+void copy_runs(const Store& store, const AskedRuns& asked, const std::string& folder,
+               FinalModels models) {
   const Connection& from = store.impl().connection();
   std::error_code error;
   fs::create_directories(fs::path(folder) / "checkpoints", error);
@@ -98,13 +99,18 @@ void copy_runs(const Store& store, const AskedRuns& asked, const std::string& fo
       copy_rows(from, to, table, "?2 NOTNULL AND " + rows_of_runs(from, table), as_it_is, runs,
                 experiments);
     to.execute("UPDATE checkpoints SET removed = created WHERE removed IS NULL");
+    if (models == FinalModels::left_out)
+      to.execute(
+          "UPDATE artifacts SET removed = (SELECT ended FROM attempts WHERE id = attempt)"
+          " WHERE removed IS NULL");
     seal_copies(from, to);
     copying.commit();
   }
   const Store copy(folder, Store::Access::read);
   for (const std::string& id : asked.ids)
     if (const auto result = run_detail(copy, id).result)
-      for (const auto& artifact : result->artifacts) copy_model(store, artifact, id, folder);
+      for (const auto& artifact : result->artifacts)
+        if (artifact.removed.empty()) copy_model(store, artifact, id, folder);
 }
 
 }  // namespace acid

@@ -81,7 +81,7 @@ bool copy_file(MergeSides& sides, const std::string& run_id, const std::string& 
 void copy_models(MergeSides& sides, const std::string& run_id, std::int64_t attempt) {
   Statement models(sides.from,
                    "SELECT f.path, f.sha256 FROM artifacts f JOIN attempts a ON a.id = f.attempt"
-                   " WHERE a.id = ? AND a.valid_until_tick IS NULL");
+                   " WHERE a.id = ? AND a.valid_until_tick IS NULL AND f.removed IS NULL");
   for (models.bind(attempt); models.step();)
     if (!copy_file(sides, run_id, models.text(0), models.text(1)))
       cannot_copy(sides.from_folder + "/" + models.text(0), "is missing");

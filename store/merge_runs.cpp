@@ -281,7 +281,7 @@ class RunMerge {
   void note_files_of(const std::vector<std::int64_t>& attempts) {
     Statement paths(sides_.to,
                     "SELECT path FROM checkpoints WHERE attempt = ?1 AND removed IS NULL"
-                    " UNION SELECT path FROM artifacts WHERE attempt = ?1");
+                    " UNION SELECT path FROM artifacts WHERE attempt = ?1 AND removed IS NULL");
     for (const std::int64_t attempt : attempts)
       for (paths.bind(attempt); paths.step();)
         if (is_checkpoint_path(paths.text(0))) sides_.unnamed.push_back(paths.text(0));

@@ -25,11 +25,12 @@ constexpr std::array kMigrations{
     std::string_view(kSchemaSql),   std::string_view(kSchema2Sql),  std::string_view(kSchema3Sql),
     std::string_view(kSchema4Sql),  std::string_view(kSchema5Sql),  std::string_view(kSchema6Sql),
     std::string_view(kSchema7Sql),  std::string_view(kSchema8Sql),  std::string_view(kSchema9Sql),
-    std::string_view(kSchema10Sql), std::string_view(kSchema11Sql), std::string_view(kSchema12Sql)};
+    std::string_view(kSchema10Sql), std::string_view(kSchema11Sql), std::string_view(kSchema12Sql),
+    std::string_view(kSchema13Sql)};
 // The digest of the schema that all scripts make together, so that a store is compared without
 // executing them.
 constexpr std::string_view kSchemaDigest =
-    "b35207983718cf2f7970fff42b8f255b7fa1ce29c920745329a33592dfa62ace";
+    "9b6d12f74a9553aeccbddcb7a62b90ffdcc49b7ff8629c858bc3b14af09d06af";
 // Stores of earlier versions have other seals, earlier_seals.cpp.
 constexpr std::int64_t kSealsSince = 9;
 constexpr int kCheckpointPages = 1000;  // 8 MB of write-ahead log

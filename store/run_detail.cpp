@@ -89,12 +89,12 @@ void read_edges_and_artifacts(const Connection& connection, std::int64_t attempt
                             static_cast<int>(edges.integer(1, 0, kMostWorkers, whose)),
                             edges.real(2), edges.integer(3, 0, kMostGradients, whose)});
   Statement artifacts(connection,
-                      "SELECT role, path, sha256, bytes FROM artifacts WHERE attempt = ?"
-                      " ORDER BY position");
+                      "SELECT role, path, sha256, bytes, coalesce(removed, '') FROM artifacts"
+                      " WHERE attempt = ? ORDER BY position");
   artifacts.bind(attempt);
   while (artifacts.step())
     result.artifacts.push_back({artifacts.text(0), artifacts.text(1), artifacts.text(2),
-                                artifacts.integer(3, 0, kMostBytes, whose)});
+                                artifacts.integer(3, 0, kMostBytes, whose), artifacts.text(4)});
 }
 
 std::vector<std::vector<std::int64_t>> holdings_of(const Connection& connection,

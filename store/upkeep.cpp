@@ -58,7 +58,8 @@ void add_models(const Connection& connection, const Runs& live, std::vector<Name
                    "SELECT f.attempt, f.position, coalesce(r.id, ''), a.number, f.role, f.path,"
                    " f.sha256, f.bytes, a.valid_until_tick IS NOT NULL"
                    " FROM artifacts f LEFT JOIN attempts a ON a.id = f.attempt"
-                   " LEFT JOIN runs r ON r.number = a.run ORDER BY f.attempt, f.position");
+                   " LEFT JOIN runs r ON r.number = a.run WHERE f.removed IS NULL"
+                   " ORDER BY f.attempt, f.position");
   while (select.step()) {
     NamedFile file;
     file.kind = NamedFile::Kind::model;

@@ -175,7 +175,8 @@ json to_json(const RunDetail& run) {
     artifacts.push_back({{"role", artifact.role},
                          {"path", artifact.path},
                          {"sha256", artifact.sha256},
-                         {"bytes", artifact.bytes}});
+                         {"bytes", artifact.bytes},
+                         {"removed", null_if_empty(artifact.removed)}});
   document["artifacts"] = artifacts;
   return document;
 }

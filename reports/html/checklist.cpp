@@ -245,15 +245,20 @@ ChecklistItem complete_item(const ReportData& data) {
 }
 
 ChecklistItem models_item(const ReportData& data) {
-  std::size_t finished = 0, models = 0;
+  std::size_t finished = 0, models = 0, left_out = 0;
   for (const RunDetail& run : data.runs) {
     if (run.summary.state != RunState::finished) continue;
     ++finished;
     if (!run.result) continue;
-    const auto& artifacts = run.result->artifacts;
-    models += std::any_of(artifacts.begin(), artifacts.end(),
-                          [](const auto& artifact) { return artifact.role == "final-mean"; });
+    for (const auto& artifact : run.result->artifacts)
+      if (artifact.role == "final-mean") ++(artifact.removed.empty() ? models : left_out);
   }
+  if (left_out > 0)
+    return {
+        "Final models", Answer::no,
+        fmt::format("{} of {} finished runs have theirs in the store; the files of {} were left "
+                    "out of this copy, which has their SHA-256.",
+                    models, finished, left_out)};
   if (models == 0)
     return {"Final models", Answer::unknown,
             "None was kept: the task has no model, or no run "

@@ -58,6 +58,10 @@ TEST_CASE("acid claim judges what was claimed before the runs, and says what was
 
   // Written when the runs are known.
   folder.write("later.toml", kClaimed + kBytes + kTurned);
+  const json planned = folder.told({"plan", "later.toml"})["claims"];
+  CHECK(planned[0]["late"] == false);
+  CHECK(planned[1]["late"] == true);
+  CHECK_THAT(folder.done({"plan", "later.toml"}).out, ContainsSubstring("runs that decide it have begun"));
   const Result later = folder.call({"claim", "later.toml"});
   CHECK(later.code == 5);
   CHECK_THAT(later.out, ContainsSubstring("does not hold") &&
@@ -76,7 +80,7 @@ TEST_CASE("acid claim judges what was claimed before the runs, and says what was
   CHECK(claims[0]["registered"] == true);
   CHECK(claims[1]["registered"] == false);
 
-  CHECK(folder.call({"claim", "study.toml", "--set", "seeds=\"1-6\""}).code == 5);
+  CHECK(folder.call({"claim", "study.toml", "--set", "seeds=\"1-4\""}).code == 5);
   check_refused(folder.call({"claim", "study.toml", "--set", "budget.gradients=300"}),
                 {"with these settings", "acid claim study"});
   check_refused(folder.call({"claim", "study", "--set", "seeds=\"1-6\""}), {"belongs to a recipe"});

@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
+#include "engine/base/digest.hpp"
 #include "store/impl.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
@@ -164,6 +166,44 @@ TEST_CASE("nothing is found in honest crates") {
     CHECK(stored["findings"] == 0);
     CHECK(stored["equal"] == stored["executed"]);
   }
+}
+
+TEST_CASE("a crate without models and tables is checked as a whole one is") {
+  const Folder folder;
+  folder.write("study.toml", tampered_recipe("1-6"));
+  folder.done({"run", "study.toml"});
+  check_refused(folder.call({"export", "study", "--crate", "small", "--without", "all"}),
+                {"--without", "models"});
+  folder.done({"export", "study", "--crate", "whole", "--without", "models"});
+  CHECK(fs::exists(folder.path("whole/metrics.csv")));
+  folder.done({"export", "study", "--crate", "small", "--without", "models,tables"});
+  std::set<std::string> files;
+  for (const auto& file : fs::recursive_directory_iterator(folder.path("small")))
+    if (!file.is_directory()) files.insert(file.path().filename());
+  CHECK(files == std::set<std::string>{"REPRODUCE.md", "SHA256SUMS", "asked.json", "claims.json",
+                                       "recipe.toml", "ro-crate-metadata.json", "store.db"});
+  const json told = folder.told({"claim", "check", "small", "--spot", "100%"});
+  CHECK(told["findings"] == 0);
+  CHECK(told["executed"] == 12);
+  CHECK(told["equal"] == 12);
+  // Its store is a store like any other, and says where the models are.
+  folder.done({"merge", "small/acid-store", "--store", "merged"});
+  CHECK(folder.call({"doctor", "--store", "merged"}).code == 0);
+  const json run = folder.told({"show", "@latest", "--store", "merged"});
+  CHECK(run["artifacts"][0]["removed"].is_string());
+  check_refused(folder.call({"export", run["id"].get<std::string>(), "--format", "safetensors",
+                             "-o", "model", "--store", "merged"}),
+                {"copy without models", run["artifacts"][0]["sha256"].get<std::string>()});
+  folder.done({"export", "study", "--crate", "again", "--without", "tables", "--store", "merged"});
+  CHECK(folder.told({"claim", "check", "again"})["findings"] == 0);
+  // A table may be left out, not be another.
+  std::ofstream(folder.path("small/comparison.md")) << "all is well";
+  std::ofstream(folder.path("small/SHA256SUMS"), std::ios::app)
+      << sha256_hex("all is well") << "  comparison.md\n";
+  CHECK(json::parse(folder.call({"claim", "check", "small", "--json"}).out)["wrong"] ==
+        json::array({"comparison.md is not what the store gives"}));
+  fs::remove(folder.path("whole/metrics.csv"));
+  CHECK(folder.call({"claim", "check", "whole"}).code == 4);
 }
 
 TEST_CASE("a crate is checked alone, and groups are compared with reference convergence points") {

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "engine/base/digest.hpp"
+#include "store/maintenance.hpp"
 #include "tests/catch.hpp"
 #include "tests/store/story.hpp"
 
@@ -57,6 +59,29 @@ TEST_CASE("a copy holds the named runs alone, with all that counts of them and o
   CHECK(bytes("copy") == bytes("again"));
   CHECK(std::distance(fs::directory_iterator(temp.path() + "/copy"), fs::directory_iterator()) ==
         2);  // store.db and checkpoints: reading leaves nothing beside them
+}
+
+TEST_CASE("a copy without models has what was recorded of them, and is whole") {
+  const ScratchFolder folder;
+  const RunRecord run = make_run(1);
+  Store store = make_store(folder.store(), {run});
+  const std::string path = "checkpoints/" + run.id + "/1-final-mean.safetensors";
+  fs::create_directories(fs::path(folder.store() + "/" + path).parent_path());
+  std::ofstream(folder.store() + "/" + path) << "model";
+  AttemptResult result = ended_as(RunState::finished);
+  result.artifacts = {{"final-mean", path, sha256_hex("model"), 5}};
+  store.end_attempt(begin(store, run.id), result);
+  const std::string whole = folder.path() + "/whole", small = folder.path() + "/small";
+  copy_runs(store, {run.id}, whole);
+  CHECK(fs::exists(whole + "/" + path));
+  copy_runs(store, {run.id}, small, FinalModels::left_out);
+  CHECK(fs::is_empty(small + "/checkpoints"));
+  const Store copy(small, Store::Access::read);
+  CHECK(inspect_store(copy).empty());
+  const AttemptResult::Artifact left_out = run_detail(copy, run.id).result->artifacts.front();
+  CHECK(left_out.sha256 == sha256_hex("model"));
+  CHECK_FALSE(left_out.removed.empty());
+  copy_runs(copy, {run.id}, folder.path() + "/again");  // there is no file to be missed
 }
 
 TEST_CASE("a copy is refused for a run that does not exist and where there is a store") {

@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "engine/base/digest.hpp"
 #include "exports/zip.hpp"
+#include "store/impl.hpp"
 #include "tests/catch.hpp"
 #include "tests/store/fixture.hpp"
 
@@ -109,6 +111,22 @@ TEST_CASE("a file of a crate that was altered, left out or added is named") {
   append(crate + "/SHA256SUMS", "");
   CHECK_THAT(found_in(crate, {"1.3", "decade", ""}),
              ContainsSubstring("acid 1.2, commit c0ffee, made it"));
+}
+
+TEST_CASE("a crate that an older acid made is brought up to date in a copy and checked") {
+  const ScratchFolder folder;
+  const std::string crate = folder.path() + "/crate", store = crate + "/acid-store/store.db";
+  fs::create_directories(crate + "/acid-store");
+  {
+    const sqlite::Connection old(store, "", sqlite::Connection::Mode::write);
+    migrate(old, migrations().first(migrations().size() - 1));
+  }
+  const std::string sum = sha256_file(store);
+  append(crate + "/SHA256SUMS", sum + "  acid-store/store.db\n");
+  CHECK_THROWS_WITH(Store(crate + "/acid-store", Store::Access::read),
+                    ContainsSubstring("older acid"));
+  CHECK(OpenCrate(crate).asked().ids.empty());
+  CHECK(sha256_file(store) == sum);
 }
 
 TEST_CASE("what is no crate, or leads out of it, is refused and leaves nothing") {

@@ -15,6 +15,7 @@ namespace {
 /// Columns that are not shown anywhere, and why. All other columns have a seal.
 const std::map<std::string, std::string> kNotShown{
     {"attempts.heartbeat", "a lease's last sign of life"},
+    {"artifacts.removed", "a copy writes it; the files tell"},
     {"checkpoints.removed", "acid gc writes it; the files tell"},
     {"log.id", "an order, which stays"},
     {"store_seal.one", "there is one"},

@@ -80,6 +80,7 @@ TEST_CASE("a store of version 9 gets a place for predictions, and its seals stay
       now.execute("UPDATE experiments SET first_asked = NULL");  // which later versions have
       seal_experiment(now, 1);
       now.execute("ALTER TABLE experiments DROP COLUMN first_asked");
+      now.execute("ALTER TABLE artifacts DROP COLUMN removed");
       for (const std::string& table : tables_of(old)) copy_rows(now, old, table, "1", as_it_is);
       sqlite::Statement seal(now, "SELECT one, seal FROM store_seal");
       seal.step();
