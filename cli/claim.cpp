@@ -42,7 +42,8 @@ Claimed of_recipe(const Store& store, const std::string& path,
   const auto stored = list_experiments(store);
   const bool is_stored =
       std::ranges::find(stored, experiment, &ExperimentSummary::id) != stored.end();
-  const std::string word = quoted_for_shell(path);
+  std::string word = quoted_for_shell(path);
+  for (const std::string& change : overrides) word += " --set " + quoted_for_shell(change);
   if (plan.search && is_stored) {
     claimed.runs = resolve_runs(store, {experiment}, OfSearches::without);
     return claimed;
@@ -54,9 +55,8 @@ Claimed of_recipe(const Store& store, const std::string& path,
   }
   if (claimed.runs.ids.empty())
     throw UsageError(fmt::format(
-        "the store has no run of {} with these settings: 'acid run {}' executes its runs, "
-        "and 'acid claim {}' judges what was run by that name with --set",
-        path, word, quoted_for_shell(plan.name)));
+        "the store has no run of {} with these settings: 'acid run {}' executes its runs", path,
+        word));
   if (is_stored) claimed.runs.experiments.push_back(experiment);
   std::map<std::string, std::set<std::string>> labels;  // of each run in the recipe
   for (const PlannedRun& run : plan.runs) labels[run.id].insert(run.label);
@@ -70,9 +70,8 @@ Claimed of_recipe(const Store& store, const std::string& path,
 
 Exit claim(const Session& session, const ClaimOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
-  const Verdicts verdicts =
-      verdicts_on(store, claimed_by(store, options.names, options.overrides),
-                  lines_of_standard_output().prose());
+  const Verdicts verdicts = verdicts_on(store, claimed_by(store, options.names, options.overrides),
+                                        lines_of_standard_output().prose());
   if (options.format.json)
     print_json({{"schema_version", kJsonSchemaVersion}, {"claims", verdicts.rows}});
   else
@@ -94,6 +93,13 @@ std::vector<Claimed> claimed_by(const Store& store, const std::vector<std::strin
   return all;
 }
 
+void add_recipe_overrides(CLI::App& command, std::vector<std::string>& overrides) {
+  command.add_option("--set", overrides, "Override a key of the recipe, as in 'acid run'")
+      ->type_name("K=V")
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
 void add_claim_command(CLI::App& app, Session& session) {
   auto options = std::make_shared<ClaimOptions>();
   CLI::App* command =
@@ -104,10 +110,7 @@ void add_claim_command(CLI::App& app, Session& session) {
           "A recipe, or runs and experiments: ids, prefixes, an experiment's name, @latest "
           "(default)")
       ->type_name(" ");
-  command->add_option("--set", options->overrides, "Override a key of the recipe, as in 'acid run'")
-      ->type_name("K=V")
-      ->take_all()
-      ->allow_extra_args(false);
+  add_recipe_overrides(*command, options->overrides);
   add_json_option(*command, options->format);
   add_store_option(*command, session);
   add_claim_check(*command, session);
@@ -115,6 +118,8 @@ void add_claim_command(CLI::App& app, Session& session) {
   command->callback([command, &session, options] {
     if (command->get_subcommands().empty())
       session.action = [&session, options] { return claim(session, *options); };
+    else if (!options->names.empty() || !options->overrides.empty())
+      throw UsageError("names and --set come after 'check': acid claim check NAMES");
   });
 }
 

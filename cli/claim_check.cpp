@@ -28,7 +28,7 @@ namespace acid {
 namespace {
 
 struct CheckOptions {
-  std::vector<std::string> names;
+  std::vector<std::string> names, overrides;
   std::string spot = "5%", nonce;
   bool all = false;
   Format format;
@@ -129,10 +129,12 @@ struct Checked {
   std::size_t runs = 0;
 };
 
-bool names_crate(const std::vector<std::string>& names) {
-  const bool any = std::ranges::any_of(names, is_crate);
-  if (any && names.size() > 1)
+bool names_crate(const CheckOptions& options) {
+  const bool any = std::ranges::any_of(options.names, is_crate);
+  if (any && options.names.size() > 1)
     throw UsageError("a crate is checked alone, for it has a store of its own");
+  if (any && !options.overrides.empty())
+    throw UsageError("--set belongs to a recipe, and a crate has its own");
   return any;
 }
 
@@ -163,7 +165,7 @@ void compare_with_recipe(const Store& store, Checked& checked) {
 
 Checked look_at(const Session& session, const CheckOptions& options) {
   Checked checked{{}, session, {}, {}, {}};
-  if (names_crate(options.names)) {
+  if (names_crate(options)) {
     checked.crate = std::make_unique<OpenCrate>(options.names.front());
     checked.session.store_folder = checked.crate->store_folder();
     const BuildInfo& build = build_info();
@@ -174,7 +176,7 @@ Checked look_at(const Session& session, const CheckOptions& options) {
   for (StoreFinding& finding : inspect_store(store)) checked.findings.push_back(std::move(finding));
   try {
     checked.claimed = checked.crate ? claimed_by(store, checked.crate->asked())
-                                    : claimed_by(store, options.names);
+                                    : claimed_by(store, options.names, options.overrides);
     compare_with_recipe(store, checked);
   } catch (const StoreError& error) {  // what was found so far is to be told
     checked.findings.push_back({error.what(), "take it again from where it was published", false});
@@ -266,6 +268,7 @@ void add_claim_check(CLI::App& claim, Session& session) {
           "A crate (a folder or a .zip), a recipe, or runs and experiments: ids, prefixes, an "
           "experiment's name, @latest (default)")
       ->type_name(" ");
+  add_recipe_overrides(*command, options->overrides);
   CLI::Option* const spot = command->add_option(
       "--spot", options->spot,
       "The share of the finished runs, or of their parts between checkpoints, to "

@@ -223,14 +223,17 @@ std::optional<Store> store_if_there(const std::string& folder) {
 }
 
 std::set<std::string> late_among(const std::vector<Claim>& claims, const Plan& plan,
-                                 const Store* store) {
+                                 const Outlook& outlook, const Store* store) {
   if (store == nullptr) return {};
+  std::set<std::string> compared;
+  for (const PlannedRun& run : plan.compared()) compared.insert(run.id);
   std::vector<RunSummary> runs;
-  for (const PlannedRun& run : plan.runs) {
+  for (const ExpectedRun& run : outlook.runs()) {
+    if (!compared.contains(run.plan->id)) continue;
     runs.emplace_back();
-    runs.back().id = run.id;
-    runs.back().label = run.label;
-    runs.back().seed = run.seed;
+    runs.back().id = run.plan->id;
+    runs.back().label = run.plan->label;
+    runs.back().seed = run.plan->seed;
   }
   return late_claims(*store, claims, runs);
 }
@@ -246,7 +249,7 @@ Exit plan(const Session& session, const PlanOptions& options) {
     return estimate_time_left(outlook, known, probe, options.jobs);
   };
   const std::vector<Claim> claims = claims_from(compiled.comparison);
-  const std::set<std::string> late = late_among(claims, compiled, known);
+  const std::set<std::string> late = late_among(claims, compiled, outlook, known);
   if (options.format.json) {
     nlohmann::json document = to_json(compiled);
     for (std::size_t k = 0; k < compiled.runs.size(); ++k)

@@ -84,8 +84,8 @@ void say_warnings(const Plan& plan) {
   const WithoutReader allowed;
   const PlannedVerdict verdict = verdict_of(plan);
   if (const std::string words = too_few_words(verdict); !words.empty())
-    say(fmt::format("acid: warning: {}; write seeds = \"1-{}\"", words,
-                    verdict.seeds_needed_for_all));
+    say(fmt::format("acid: warning: {}; write seeds = \"{}-{}\"", words, plan.seeds.front(),
+                    plan.seeds.front() + verdict.seeds_needed_for_all - 1));
 }
 
 }  // namespace acid

@@ -47,6 +47,14 @@ CrateContent read_content(const Store& store, const AskedRuns& asked) {
   return content;
 }
 
+bool has_all_models(const CrateContent& content) {
+  return std::ranges::all_of(content.runs, [](const RunDetail& run) {
+    return !run.result || std::ranges::all_of(run.result->artifacts, [](const auto& artifact) {
+      return artifact.removed.empty();
+    });
+  });
+}
+
 json environments(const CrateContent& content) {
   json all = json::array();
   for (const RunDetail& run : content.runs)
@@ -134,9 +142,10 @@ void fill_crate(const Store& store, const AskedRuns& asked, StagedFolder& folder
   CrateContent content = read_content(copy, asked);
   add_tables(copy, asked, content, folder, run_json, done, statement.parts.tables);
   content.statement = statement;
+  content.statement.parts.models = has_all_models(content);
   content.claims = folder.files().contains("claims.json");
   json left_out = json::array();
-  if (!statement.parts.models) left_out.push_back("models");
+  if (!content.statement.parts.models) left_out.push_back("models");
   if (!statement.parts.tables) left_out.push_back("tables");
   folder.add("asked.json", indented({{"acid_version", statement.acid.version},
                                      {"git_commit", statement.acid.commit},

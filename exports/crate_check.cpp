@@ -9,6 +9,9 @@
 #include "engine/base/digest.hpp"
 #include "engine/base/names.hpp"
 #include "exports/zip.hpp"
+#include "reports/claims.hpp"
+#include "store/existing_store.hpp"
+#include "store/queries.hpp"
 
 namespace acid {
 namespace fs = std::filesystem;
@@ -149,11 +152,12 @@ void OpenCrate::copy_store() {
     std::error_code error;
     fs::create_directories(to.parent_path(), error);
     if (!error) fs::copy_file(from, to, error);
+    if (!error) fs::permissions(to, fs::perms::owner_write, fs::perm_options::add, error);
     if (error)
       throw Error(
           fmt::format("cannot copy {} to {}: {}", from.string(), to.string(), error.message()));
   }
-  const Store brought_up_to_date(store_, Store::Access::write);  // an older acid may have made it
+  bring_copy_up_to_date(store_);
 }
 
 void OpenCrate::read_sums() {
@@ -168,6 +172,7 @@ void OpenCrate::read_asked() {
     std::ifstream file(fs::path(root_) / kAsked);
     said = json::parse(file, nullptr, false);
   }
+  has_models_ = std::ranges::count(texts_of(said, "left_out"), "models") == 0;
   has_tables_ = std::ranges::count(texts_of(said, "left_out"), "tables") == 0;
   maker_ = {text_of(said, "acid_version"), text_of(said, "git_commit"), ""};
   const Store store(store_, Store::Access::read);
@@ -195,6 +200,34 @@ std::vector<StoreFinding> OpenCrate::wrong_files() const {
   for (const std::string& path : files_below(""))
     if (is_place_of_crate(path) && path != kSums && !sums_.contains(path))
       wrong.push_back(wrong_file(path + " is in the crate, but not in SHA256SUMS"));
+  return wrong;
+}
+
+std::vector<StoreFinding> OpenCrate::wrong_content() const {
+  std::vector<StoreFinding> wrong;
+  const Store store(store_, Store::Access::read);
+  std::set<std::string> named{std::string(kCrateStore) + "/store.db"};
+  for (const std::string& id : asked_.ids)
+    if (const auto result = run_detail(store, id).result)
+      for (const auto& artifact : result->artifacts) {
+        if (artifact.removed.empty())
+          named.insert(std::string(kCrateStore) + "/" + artifact.path);
+        else if (has_models_)
+          wrong.push_back(
+              wrong_file(fmt::format("the final model of run {} was left out, and the crate does "
+                                     "not say so",
+                                     id)));
+      }
+  for (const std::string& path : files_below(kCrateStore))
+    if (!named.contains(path)) wrong.push_back(wrong_file(path + " is named by no run"));
+  if (asked_.experiments.empty()) return wrong;
+  const std::vector<std::string> known = with_plans_of_claims(store, asked_).experiments;
+  for (const ExperimentSummary& experiment : list_experiments(store))
+    if (std::ranges::find(known, experiment.id) == known.end())
+      wrong.push_back(
+          wrong_file(fmt::format("experiment {} is in the crate, but not in {}: its claims are not "
+                                 "judged",
+                                 experiment.name, kAsked)));
   return wrong;
 }
 
@@ -230,7 +263,8 @@ std::vector<StoreFinding> OpenCrate::wrong_tables(const RunJson& run_json,
 std::vector<StoreFinding> OpenCrate::findings(const RunJson& run_json,
                                               const CrateBuild& here) const {
   std::vector<StoreFinding> all = wrong_files();
-  for (StoreFinding& wrong : wrong_tables(run_json, here)) all.push_back(std::move(wrong));
+  for (auto&& more : {wrong_content(), wrong_tables(run_json, here)})
+    all.insert(all.end(), more.begin(), more.end());
   return all;
 }
 

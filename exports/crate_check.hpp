@@ -27,9 +27,10 @@ class OpenCrate {
   /// The runs and experiments of its store, in the order in which they were named for the crate.
   const AskedRuns& asked() const { return asked_; }
   /// What is wrong with the files: another digest than in SHA256SUMS, a file of the store without
-  /// one, a table that is not what the store gives (add_crate_tables()), or is not there though the
-  /// crate does not say so. Empty: nothing. `here`: this acid. Throws as add_crate_tables(). Call
-  /// it once, before runs are verified.
+  /// one, or that no row names; what is in the store, or not, without a word in asked.json; a table
+  /// that is not what the store gives (add_crate_tables()), or is not there though the crate does
+  /// not say so. Empty: nothing. `here`: this acid. Throws as add_crate_tables(). Call it once,
+  /// before runs are verified.
   std::vector<StoreFinding> findings(const RunJson& run_json, const CrateBuild& here) const;
 
  private:
@@ -39,13 +40,14 @@ class OpenCrate {
   void read_asked();
   std::vector<std::string> files_below(const std::string& below) const;
   std::vector<StoreFinding> wrong_files() const;
+  std::vector<StoreFinding> wrong_content() const;
   std::vector<StoreFinding> wrong_tables(const RunJson& run_json, const CrateBuild& here) const;
 
   std::string temporary_, root_, store_;
   std::map<std::string, std::string> sums_;  // path → SHA-256
   AskedRuns asked_;
-  bool has_tables_ = true;  // the crate does not say that they were left out
-  CrateBuild maker_;        // the acid that made the crate; empty: it does not say
+  bool has_models_ = true, has_tables_ = true;  // the crate does not say that they were left out
+  CrateBuild maker_;  // the acid that made the crate; empty: it does not say
 };
 
 }  // namespace acid

@@ -65,6 +65,7 @@ std::string run_arguments(const CrateContent& content) {
 
 std::string look_and_verify(const CrateContent& content) {
   const std::string runs = run_arguments(content);
+  const bool tables = content.statement.parts.tables;
   return fmt::format(
       "## 3. Look\n\nNothing here is changed by looking.{3}\n\n"
       "```sh\nacid list --store {0}\nacid compare --store {0}{1}\n{4}```\n\n"
@@ -72,14 +73,16 @@ std::string look_and_verify(const CrateContent& content) {
       "asynchronous on real\nthreads or processes, and compares everything bit for bit. What it "
       "finds goes into the store, so work\non a copy.\n\n"
       "```sh\ncp -r {0} my-store\nacid verify --store my-store{1}\n```\n\n"
-      "In less time: the files, the seals, every table made again from the store{2}, and some "
+      "In less time: the files, the seals, {5}{2}, and some "
       "runs\nexecuted again, which are drawn when you ask. Nothing here is changed.\n\n"
       "```sh\nacid claim check . --spot 5%\n```\n\n",
-      kCrateStore, runs, content.claims ? ", every claim judged again" : "",
-      content.statement.parts.tables ? " `ro-crate-preview.html` is the report." : "",
-      content.statement.parts.tables
-          ? ""
-          : fmt::format("acid report --store {}{} -o report.html\n", kCrateStore, runs));
+      kCrateStore, runs,
+      !content.claims ? ""
+      : tables        ? ", every claim judged again"
+                      : "every claim judged again",
+      tables ? " `ro-crate-preview.html` is the report." : "",
+      tables ? "" : fmt::format("acid report --store {}{} -o ../report.html\n", kCrateStore, runs),
+      tables || !content.claims ? "every table made again from the store" : "");
 }
 
 std::string run_again(const CrateContent& content) {
@@ -157,7 +160,9 @@ std::string crate_reproduce(const CrateContent& content) {
   std::string text = fmt::format("# How to reproduce {}\n\n", names.empty() ? "these runs" : names);
   text +=
       "| file | holds |\n| --- | --- |\n"
-      "| claims.json | what the recipe claims, with verdicts; absent if it claims nothing |\n";
+      "| recipe.toml, or recipes/ | the recipes as they were run |\n"
+      "| claims.json | what the recipe claims, with verdicts; absent if it claims nothing |\n"
+      "| asked.json | what the crate was made of, by which acid, and what was left out |\n";
   if (content.statement.parts.tables)
     text +=
         "| ro-crate-preview.html | the report: opens in any browser, needs no network |\n"

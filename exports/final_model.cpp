@@ -27,7 +27,7 @@ AttemptResult::Artifact final_mean_of(const RunDetail& run) {
       else if (each.role == "final-mean")
         throw UsageError(fmt::format(
             "the final model of run {} is not in this store, which is a copy without models: 'acid "
-            "run' of its recipe makes the model again, with SHA-256 {}",
+            "run --force' of its recipe makes the model again, with SHA-256 {}",
             run.summary.id, each.sha256));
   throw UsageError(fmt::format("run {} ({}) has no final model: only a run that has finished has",
                                run.summary.id, state_name(run.summary.state)));

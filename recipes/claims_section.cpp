@@ -1,6 +1,7 @@
 #include "recipes/claims_section.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

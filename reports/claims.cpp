@@ -216,9 +216,10 @@ std::vector<Tested> tests_of(const Comparison& comparison, const Claim& claim) {
 }
 
 /// The mean and spread of the advantage that decides: that of the largest p.
-void add_needs(JudgedClaim& judged, const std::vector<double>& advantage, std::size_t claims) {
+void add_needs(JudgedClaim& judged, const std::vector<double>& advantage,
+               const std::vector<Claim>& family) {
   const Estimate e = estimate(advantage);
-  const double smallest = smallest_p_of(judged.claim, claims);
+  const double smallest = smallest_p_of(judged.claim, family);
   judged.why = smallest > judged.claim.level
                    ? fmt::format(
                          "{} seeds are too few to show it, whatever they are: the smallest p "
@@ -228,7 +229,7 @@ void add_needs(JudgedClaim& judged, const std::vector<double>& advantage, std::s
   if (!e.sd || !std::isfinite(e.mean) || !(*e.sd > 0) || e.mean == 0) return;
   const double effect = std::abs(e.mean) / *e.sd;
   for (int seeds = e.n + 1; seeds <= kMostPlannedSeeds; seeds += 1 + seeds / 50)
-    if (power_of_claim(seeds, effect, judged.claim.level, claims) >= kPower) {
+    if (power_of_claim(seeds, effect, judged.claim.level, family.size()) >= kPower) {
       judged.seeds_to_show = seeds;
       judged.why += fmt::format("; if it is what was seen, {} seeds show {} with 80 % power", seeds,
                                 e.mean > 0 ? "it" : "that it is not so");
@@ -236,7 +237,7 @@ void add_needs(JudgedClaim& judged, const std::vector<double>& advantage, std::s
     }
 }
 
-void test(JudgedClaim& judged, const std::vector<Tested>& tests, std::size_t claims) {
+void test(JudgedClaim& judged, const std::vector<Tested>& tests, const std::vector<Claim>& family) {
   if (tests.empty()) {
     judged.why = "no point of the sweep has its settings";
     return;
@@ -255,7 +256,8 @@ void test(JudgedClaim& judged, const std::vector<Tested>& tests, std::size_t cla
       judged.at = one.at;
       return;
     }
-    if (!one.doubt.empty()) judged.doubt = one.at.empty() ? one.doubt : one.at + ": " + one.doubt;
+    if (!one.doubt.empty() && judged.doubt.empty())
+      judged.doubt = one.at.empty() ? one.doubt : one.at + ": " + one.doubt;
     for (const std::vector<double>& advantage : one.advantages) {
       std::vector<double> turned;
       for (const double value : advantage) turned.push_back(-value);
@@ -265,7 +267,7 @@ void test(JudgedClaim& judged, const std::vector<Tested>& tests, std::size_t cla
         return;
       }
       ++counters;
-      least = std::min(least, *counter);
+      if (one.doubt.empty()) least = std::min(least, *counter);
       if (*p <= largest) continue;
       largest = *p;
       judged.estimate = one.estimate;
@@ -275,7 +277,7 @@ void test(JudgedClaim& judged, const std::vector<Tested>& tests, std::size_t cla
   }
   judged.p = largest;
   judged.counter_p = std::min(1.0, least * static_cast<double>(counters));
-  add_needs(judged, *decides, claims);
+  add_needs(judged, *decides, family);
 }
 
 void adjust(std::vector<JudgedClaim>& claims, std::optional<double> JudgedClaim::*from,
@@ -347,8 +349,15 @@ void require_formulas(const std::vector<Claim>& claims, const std::string& label
     if (claim.kind == Claim::Kind::law && claim.algorithm == label) said_by_law(claim, settings);
 }
 
-double smallest_p_of(const Claim& claim, std::size_t claims) {
-  return std::min(1.0, static_cast<double>(claims) / std::exp2(claim.seeds.size()));
+double smallest_p_of(const Claim& claim, const std::vector<Claim>& family) {
+  double smallest = 0;
+  for (const Claim& surer : family) {
+    if (surer.seeds.size() < claim.seeds.size()) continue;
+    const auto left = std::ranges::count_if(
+        family, [&](const Claim& one) { return one.seeds.size() <= surer.seeds.size(); });
+    smallest = std::max(smallest, static_cast<double>(left) / std::exp2(surer.seeds.size()));
+  }
+  return std::min(1.0, smallest);
 }
 
 double power_of_claim(int seeds, double effect, double level, std::size_t claims) {
@@ -360,22 +369,22 @@ std::vector<JudgedClaim> judge_claims(const Comparison& comparison,
   std::vector<JudgedClaim> judged;
   for (const Claim& claim : claims) {
     judged.push_back({.claim = claim});
-    test(judged.back(), tests_of(comparison, claim), claims.size());
+    test(judged.back(), tests_of(comparison, claim), claims);
   }
   adjust(judged, &JudgedClaim::p, &JudgedClaim::p_holm);
   adjust(judged, &JudgedClaim::counter_p, &JudgedClaim::counter_p_holm);
   for (JudgedClaim& one : judged) {
     if (!one.p_holm) continue;
-    if (*one.p_holm <= one.claim.level)
-      one.verdict = ClaimVerdict::holds;
-    else if (*one.counter_p_holm <= one.claim.level)
-      one.verdict = ClaimVerdict::does_not_hold;
-    if (one.verdict == ClaimVerdict::cannot_be_told) continue;
-    if (!one.doubt.empty()) {
-      one.verdict = ClaimVerdict::cannot_be_told;
+    const bool is_shown = *one.p_holm <= one.claim.level;
+    if (is_shown && !one.doubt.empty()) {
       one.why = one.doubt;
-      continue;
+      one.seeds_to_show.reset();
+    } else if (is_shown) {
+      one.verdict = ClaimVerdict::holds;
+    } else if (*one.counter_p_holm <= one.claim.level) {
+      one.verdict = ClaimVerdict::does_not_hold;
     }
+    if (one.verdict == ClaimVerdict::cannot_be_told) continue;
     one.why.clear();
     one.seeds_to_show.reset();
   }

@@ -61,7 +61,7 @@ struct JudgedClaim {
   std::optional<double> p, counter_p;
   std::optional<double> p_holm, counter_p_holm;
   std::string why;    // it cannot be told, and what would be needed; empty: it can
-  std::string doubt;  // why a p is no verdict; empty: it is one
+  std::string doubt;  // why a small p is no verdict; empty: it is one. counter_p leaves it out
   std::optional<int> seeds_to_show;
   /// Stored before the first of its runs began; absent: not known (judge_claims() does not).
   std::optional<bool> registered;
@@ -107,8 +107,9 @@ Verdicts verdicts_on(const Store& store, const std::vector<Claimed>& claimed, in
 std::set<std::string> late_claims(const Store& store, const std::vector<Claim>& claims,
                                   const std::vector<RunSummary>& runs);
 
-/// The smallest p that the claim's seeds can give, after Holm's correction over so many claims.
-double smallest_p_of(const Claim& claim, std::size_t claims);
+/// The smallest p that the claim can get in its family, by Holm: where all claims with more seeds
+/// are surer, and none with as many or fewer.
+double smallest_p_of(const Claim& claim, const std::vector<Claim>& family);
 /// The chance that a claim holds with so many seeds, if the mean of what it tests (the advantage
 /// beyond the margin) is `effect` of its standard deviations.
 double power_of_claim(int seeds, double effect, double level, std::size_t claims);

@@ -128,6 +128,7 @@ Verdicts verdicts_on(const Store& store, const std::vector<Claimed>& claimed, in
 
 AskedRuns with_plans_of_claims(const Store& store, const AskedRuns& asked) {
   AskedRuns with = asked;
+  if (asked.experiments.empty()) return with;  // copied with all experiments that ask for the runs
   for (const Claimed& one : claimed_by(store, asked))
     for (const JudgedClaim& judged : one.judge(store))
       if (!judged.registered_by.empty() &&

@@ -26,7 +26,9 @@ std::string number_of(const Claim& claim, double value) {
 /// absent if the seeds can show none.
 std::optional<double> effect_shown(const Claim& claim, std::size_t claims) {
   constexpr double kLargestEffect = 100;
-  if (smallest_p_of(claim, claims) > claim.level) return std::nullopt;
+  if (power_of_claim(static_cast<int>(claim.seeds.size()), kLargestEffect, claim.level, claims) <
+      kPower)
+    return std::nullopt;
   const int seeds = static_cast<int>(claim.seeds.size());
   double low = 0, high = kLargestEffect;
   while (high - low > 1e-4 * high) {
@@ -34,6 +36,17 @@ std::optional<double> effect_shown(const Claim& claim, std::size_t claims) {
     (power_of_claim(seeds, middle, claim.level, claims) >= kPower ? high : low) = middle;
   }
   return high;
+}
+
+/// Of a claim that its seeds cannot show by themselves.
+std::string too_few_words(const Claim& claim, double smallest_p) {
+  return smallest_p > claim.level
+             ? fmt::format("{} seeds are too few to hold it: the smallest p is {}",
+                           claim.seeds.size(), format_p(smallest_p))
+             : fmt::format(
+                   "{} seeds can hold it only if the claims with more seeds hold: the "
+                   "smallest p is {}",
+                   claim.seeds.size(), format_p(smallest_p));
 }
 
 json number_or_null(const std::optional<double>& value) { return value ? json(*value) : json(); }
@@ -134,8 +147,7 @@ std::string planned_words(const std::vector<Claim>& claims, const std::set<std::
                      "{} seeds hold an advantage beyond it of {} standard deviations with {:.0f} % "
                      "power",
                      claim.seeds.size(), format_number(*effect, 3), 100 * kPower)
-               : fmt::format("{} seeds are too few to hold it: the smallest p is {}",
-                             claim.seeds.size(), format_p(smallest_p_of(claim, claims.size())));
+               : too_few_words(claim, smallest_p_of(claim, claims));
     text += indent +
             wrapped(fmt::format("{}: {}. {}.{}", claim.name, claim.words(), power,
                                 late.contains(claim.digest)
@@ -151,7 +163,7 @@ json planned_json(const std::vector<Claim>& claims, const std::set<std::string>&
   json list = json::array();
   for (const Claim& claim : claims) {
     json row = json_of(claim, claims.size());
-    row["smallest_p"] = smallest_p_of(claim, claims.size());
+    row["smallest_p"] = smallest_p_of(claim, claims);
     row["effect_shown"] = number_or_null(effect_shown(claim, claims.size()));
     row["late"] = late.contains(claim.digest);
     list.push_back(std::move(row));

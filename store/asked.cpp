@@ -149,10 +149,11 @@ std::vector<StoredPlan> plans_before_runs(
     const Store& store, const std::vector<std::pair<std::string, std::string>>& runs) {
   Statement select(
       store.impl().connection(),
-      "WITH asked AS (SELECT r.number, j.value ->> 1 AS label FROM json_each(?) j"
+      "WITH asked AS (SELECT r.number, j.value ->> 1 AS label FROM json_each(?1) j"
       "  JOIN runs r ON r.id = j.value ->> 0)"
       " SELECT e.comparison, e.id FROM experiments e"
       " WHERE e.comparison NOTNULL"
+      " AND (SELECT count(*) FROM asked) = json_array_length(?1)"
       " AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.run IN"
       "  (SELECT number FROM asked) AND a.started < coalesce(e.first_asked, e.created))"
       " AND NOT EXISTS (SELECT 1 FROM asked s WHERE NOT EXISTS"

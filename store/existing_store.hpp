@@ -20,4 +20,8 @@ inline Store open_existing_store(const std::string& folder) {
   return Store(folder, Store::Access::write);
 }
 
+/// Brings a store that somebody else made to this acid's schema; `folder`: a copy of it. StoreError
+/// for one that is older than the seals of what runs leave: what was altered in it cannot be told.
+void bring_copy_up_to_date(const std::string& folder);
+
 }  // namespace acid

@@ -207,6 +207,21 @@ Connection open_for_reading(const std::string& folder) {
   return connection;
 }
 
+void bring_copy_up_to_date(const std::string& folder) {
+  std::int64_t version = 0;
+  {
+    const Connection copy(database_file(folder), folder, Connection::Mode::read);
+    version = checked_version(copy, kMigrations.size());
+  }
+  if (version == static_cast<std::int64_t>(kMigrations.size())) return;
+  if (version < kSealsSince)
+    throw StoreError(
+        fmt::format("the store has schema {}, which has no seals of what runs left behind, so that "
+                    "it cannot be checked: ask its author for one of a newer acid",
+                    version));
+  const Store brought(folder, Store::Access::write);
+}
+
 WritingConnection::WritingConnection(const std::string& folder, Durability durability)
     : folder_(folder), connection_(open_and_set_up(folder)) {
   set(durability);

@@ -221,7 +221,7 @@ struct StoredPlan {
   nlohmann::json comparison;
 };
 /// The plans that ask for all of these runs, each by its id and label, and were stored before the
-/// first attempt of any of these runs began. Oldest first.
+/// first attempt of any of these runs began. Oldest first. None if the store lacks one of the runs.
 std::vector<StoredPlan> plans_before_runs(
     const Store& store, const std::vector<std::pair<std::string, std::string>>& runs);
 

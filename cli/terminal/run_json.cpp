@@ -171,12 +171,14 @@ json to_json(const RunDetail& run) {
   document["worker_idle_seconds"] = result.worker_idle_seconds;
   document["staleness"] = result.staleness;
   json artifacts = json::array();
-  for (const auto& artifact : result.artifacts)
+  for (const auto& artifact : result.artifacts) {
     artifacts.push_back({{"role", artifact.role},
                          {"path", artifact.path},
                          {"sha256", artifact.sha256},
-                         {"bytes", artifact.bytes},
-                         {"removed", null_if_empty(artifact.removed)}});
+                         {"bytes", artifact.bytes}});
+    // Crates of earlier versions have this document without it.
+    if (!artifact.removed.empty()) artifacts.back()["removed"] = artifact.removed;
+  }
   document["artifacts"] = artifacts;
   return document;
 }

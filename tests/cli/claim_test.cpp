@@ -61,7 +61,8 @@ TEST_CASE("acid claim judges what was claimed before the runs, and says what was
   const json planned = folder.told({"plan", "later.toml"})["claims"];
   CHECK(planned[0]["late"] == false);
   CHECK(planned[1]["late"] == true);
-  CHECK_THAT(folder.done({"plan", "later.toml"}).out, ContainsSubstring("runs that decide it have begun"));
+  CHECK_THAT(folder.done({"plan", "later.toml"}).out,
+             ContainsSubstring("runs that decide it have begun"));
   const Result later = folder.call({"claim", "later.toml"});
   CHECK(later.code == 5);
   CHECK_THAT(later.out, ContainsSubstring("does not hold") &&
@@ -79,11 +80,43 @@ TEST_CASE("acid claim judges what was claimed before the runs, and says what was
   REQUIRE(claims.size() == 2);
   CHECK(claims[0]["registered"] == true);
   CHECK(claims[1]["registered"] == false);
+  // Named by its runs it has all experiments that ask for them, and the same one is judged.
+  std::vector<std::string> by_runs{"export", "--crate", "by-runs"};
+  for (const json& run : folder.runs()) by_runs.push_back(run["id"]);
+  folder.done(by_runs);
+  CHECK(json::parse(folder.call({"claim", "check", "by-runs", "--json"}).out)["claims"].size() ==
+        2);
+
+  // A run that the store does not have was asked for by no plan.
+  std::string faster = kClaimed + kBytes;
+  faster.insert(faster.find("kind = \"ad-psgd\""), "communication_rate = 2\n");
+  folder.write("faster.toml", faster);
+  CHECK(folder.told({"plan", "faster.toml"})["claims"][0]["late"] == true);
 
   CHECK(folder.call({"claim", "study.toml", "--set", "seeds=\"1-4\""}).code == 5);
   check_refused(folder.call({"claim", "study.toml", "--set", "budget.gradients=300"}),
-                {"with these settings", "acid claim study"});
+                {"with these settings", "acid run study.toml --set budget.gradients=300"});
   check_refused(folder.call({"claim", "study", "--set", "seeds=\"1-6\""}), {"belongs to a recipe"});
+  check_refused(folder.call({"claim", "study.toml", "check"}), {"come after 'check'"});
+  CHECK(folder.call({"claim", "check", "study.toml", "--set", "seeds=\"1-4\""}).code == 5);
+  check_refused(folder.call({"claim", "check", "crate", "--set", "seeds=\"1-4\""}),
+                {"a crate has its own"});
+}
+
+TEST_CASE("a claim that is added to a search after its runs comes late") {
+  const Folder folder;
+  std::string searched = kClaimed;
+  searched.replace(
+      searched.find("seeds"), std::string("seeds = \"1-7\"").size(),
+      "seeds = [1, 2]\nsearch = { seeds = [9], optimizer.learning_rate = [0.05, 0.1] }");
+  folder.write("study.toml", searched);
+  folder.done({"run", "study.toml"});
+  folder.write("study.toml", searched + kBytes);
+  CHECK(folder.told({"plan", "study.toml"})["claims"][0]["late"] == true);
+  folder.call({"run", "study.toml"});
+  CHECK(folder.told({"plan", "study.toml"})["claims"][0]["late"] == true);
+  folder.call({"run", "study.toml", "--store", "other"});
+  CHECK(folder.told({"plan", "study.toml", "--store", "other"})["claims"][0]["late"] == false);
 }
 
 TEST_CASE("claims may stand in a file of their own, which is stored with the recipe") {

@@ -204,6 +204,21 @@ TEST_CASE("a crate without models and tables is checked as a whole one is") {
         json::array({"comparison.md is not what the store gives"}));
   fs::remove(folder.path("whole/metrics.csv"));
   CHECK(folder.call({"claim", "check", "whole"}).code == 4);
+
+  // What is left out is said in one place, and what is there is named in the store.
+  const auto found_after = [&](const std::string& sql, const std::string& from) {
+    fs::remove_all(folder.path("other"));
+    fs::copy(folder.path(from), folder.path("other"), fs::copy_options::recursive);
+    execute(folder.path("other/acid-store"), sql + "; PRAGMA journal_mode = DELETE");
+    return json::parse(folder.call({"claim", "check", "other", "--json"}).out)["wrong"].dump();
+  };
+  folder.done({"export", "study", "--crate", "models", "--without", "tables"});
+  const std::string marked =
+      found_after("UPDATE artifacts SET removed = '2026' WHERE attempt = 1", "models");
+  CHECK_THAT(marked, ContainsSubstring("was left out, and the crate does not say so") &&
+                         ContainsSubstring("final-mean.safetensors is named by no run"));
+  CHECK_THAT(found_after("UPDATE artifacts SET removed = NULL WHERE attempt = 1", "again"),
+             ContainsSubstring("safetensors is missing"));
 }
 
 TEST_CASE("a crate is checked alone, and groups are compared with reference convergence points") {

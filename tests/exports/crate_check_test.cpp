@@ -113,6 +113,35 @@ TEST_CASE("a file of a crate that was altered, left out or added is named") {
              ContainsSubstring("acid 1.2, commit c0ffee, made it"));
 }
 
+TEST_CASE("an experiment that the crate does not name is found in its store") {
+  const ScratchFolder folder;
+  const std::string crate = folder.path() + "/crate";
+  export_checked(folder.store(), crate);
+  const std::string experiment =
+      list_experiments(Store(crate + "/acid-store", Store::Access::read)).front().id;
+  const auto found_with = [&](const std::string& named) {
+    std::ofstream(crate + "/asked.json")
+        << R"({"acid_version": "1.2", "git_commit": "c0ffee", "experiments": )" << named << "}";
+    return found_in(crate);
+  };
+  CHECK_THAT(found_with("[\"" + experiment + "\"]"), !ContainsSubstring("judged"));
+  Store(crate + "/acid-store", Store::Access::write)
+      .add_experiment(make_experiment("hidden"), {make_run(1)});
+  CHECK_THAT(found_with("[\"" + experiment + "\"]"),
+             ContainsSubstring("experiment hidden is in the crate, but not in asked.json"));
+}
+
+TEST_CASE("a crate that cannot be written is checked in a copy that can") {
+  const ScratchFolder folder;
+  const std::string crate = folder.path() + "/crate", store = crate + "/acid-store/store.db";
+  export_checked(folder.store(), crate);
+  fs::permissions(store, fs::perms::owner_read);
+  const OpenCrate open(crate);
+  const fs::perms copied = fs::status(open.store_folder() + "/store.db").permissions();
+  CHECK((copied & fs::perms::owner_write) != fs::perms::none);
+  CHECK(open.findings(kCheckedRunJson, kMaker).empty());
+}
+
 TEST_CASE("a crate that an older acid made is brought up to date in a copy and checked") {
   const ScratchFolder folder;
   const std::string crate = folder.path() + "/crate", store = crate + "/acid-store/store.db";
@@ -127,6 +156,12 @@ TEST_CASE("a crate that an older acid made is brought up to date in a copy and c
                     ContainsSubstring("older acid"));
   CHECK(OpenCrate(crate).asked().ids.empty());
   CHECK(sha256_file(store) == sum);
+  fs::remove(store);
+  {
+    const sqlite::Connection old(store, "", sqlite::Connection::Mode::write);
+    migrate(old, migrations().first(8));
+  }
+  CHECK_THROWS_WITH(OpenCrate(crate), ContainsSubstring("no seals of what runs left behind"));
 }
 
 TEST_CASE("what is no crate, or leads out of it, is refused and leaves nothing") {

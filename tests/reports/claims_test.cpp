@@ -231,6 +231,34 @@ TEST_CASE("the claims of a recipe are one family") {
   CHECK(many[0].verdict == ClaimVerdict::cannot_be_told);
 }
 
+TEST_CASE("a claim with few seeds may hold beside one that is surer") {
+  const std::vector<Claim> both{claim_of(Claim::Kind::better), claim_of(Claim::Kind::better, 5)};
+  CHECK(smallest_p_of(both[0], both) == 2 / 256.0);
+  CHECK(smallest_p_of(both[1], both) == 1 / 32.0);
+  CHECK(judge_claims(loss_apart_by(-0.5), both)[1].verdict == ClaimVerdict::holds);
+  CHECK(
+      has(planned_words(both, {}, 200), "5 seeds can hold it only if the claims with more seeds"));
+}
+
+TEST_CASE("what lines between samples may cause is not told, and hides no other point") {
+  Comparison comparison = loss_apart_by(-0.5);
+  comparison.groups[0].bends["eval_loss"] = 1;
+  const JudgedClaim hidden = judged(comparison, claim_of(Claim::Kind::better));
+  CHECK(hidden.verdict == ClaimVerdict::cannot_be_told);
+  CHECK(has(hidden.why, "a finer cadence"));
+  CHECK(hidden.estimate.n == 8);
+  CHECK_FALSE(hidden.seeds_to_show);
+  comparison = compared(
+      [](const std::string& algorithm, std::uint64_t seed, int workers) {
+        const double worse = workers == 4 ? 0.5 : -0.01;
+        return algorithm == "ar-sgd" ? 2.0 : 2 + worse + 1e-3 * static_cast<double>(seed % 3);
+      },
+      {4, 16});
+  for (ComparedGroup& group : comparison.groups)
+    if (group.settings["workers"]["count"] == 16) group.bends["eval_loss"] = 1;
+  CHECK(verdict(comparison, claim_of(Claim::Kind::better)) == ClaimVerdict::does_not_hold);
+}
+
 TEST_CASE("of claims about algorithms that do not differ at most 5 % hold", "[release]") {
   Stream stream(5, 36);
   int held = 0, contrary = 0;
