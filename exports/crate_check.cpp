@@ -263,8 +263,12 @@ std::vector<StoreFinding> OpenCrate::wrong_tables(const RunJson& run_json,
 std::vector<StoreFinding> OpenCrate::findings(const RunJson& run_json,
                                               const CrateBuild& here) const {
   std::vector<StoreFinding> all = wrong_files();
-  for (auto&& more : {wrong_content(), wrong_tables(run_json, here)})
-    all.insert(all.end(), more.begin(), more.end());
+  try {
+    for (StoreFinding& wrong : wrong_content()) all.push_back(std::move(wrong));
+  } catch (const Error& error) {
+    all.push_back(wrong_file(fmt::format("the crate's store cannot be read: {}", error.what())));
+  }
+  for (StoreFinding& wrong : wrong_tables(run_json, here)) all.push_back(std::move(wrong));
   return all;
 }
 

@@ -38,7 +38,7 @@ std::optional<double> effect_shown(const Claim& claim, std::size_t claims) {
   return high;
 }
 
-/// Of a claim that its seeds cannot show by themselves.
+/// Why the seeds of a claim cannot show it by themselves.
 std::string too_few_words(const Claim& claim, double smallest_p) {
   return smallest_p > claim.level
              ? fmt::format("{} seeds are too few to hold it: the smallest p is {}",

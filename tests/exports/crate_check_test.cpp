@@ -129,6 +129,13 @@ TEST_CASE("an experiment that the crate does not name is found in its store") {
       .add_experiment(make_experiment("hidden"), {make_run(1)});
   CHECK_THAT(found_with("[\"" + experiment + "\"]"),
              ContainsSubstring("experiment hidden is in the crate, but not in asked.json"));
+  // What cannot be read is a finding, too.
+  Store(crate + "/acid-store", Store::Access::write)
+      .impl()
+      .connection()
+      .execute(R"(UPDATE experiments SET comparison = '{"claims": [1]}')");
+  CHECK_THAT(found_with("[\"" + experiment + "\"]"),
+             ContainsSubstring("the crate's store cannot be read"));
 }
 
 TEST_CASE("a crate that cannot be written is checked in a copy that can") {
