@@ -93,13 +93,6 @@ std::vector<Claimed> claimed_by(const Store& store, const std::vector<std::strin
   return all;
 }
 
-void add_recipe_overrides(CLI::App& command, std::vector<std::string>& overrides) {
-  command.add_option("--set", overrides, "Override a key of the recipe, as in 'acid run'")
-      ->type_name("K=V")
-      ->take_all()
-      ->allow_extra_args(false);
-}
-
 void add_claim_command(CLI::App& app, Session& session) {
   auto options = std::make_shared<ClaimOptions>();
   CLI::App* command =
@@ -110,7 +103,7 @@ void add_claim_command(CLI::App& app, Session& session) {
           "A recipe, or runs and experiments: ids, prefixes, an experiment's name, @latest "
           "(default)")
       ->type_name(" ");
-  add_recipe_overrides(*command, options->overrides);
+  add_overrides_option(*command, options->overrides);
   add_json_option(*command, options->format);
   add_store_option(*command, session);
   add_claim_check(*command, session);

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <memory>
 
+#include "cli/recipe_options.hpp"
 #include "cli/terminal/run_json.hpp"
 #include "cli/verify_runs.hpp"
 #include "engine/base/digest.hpp"
@@ -268,7 +269,7 @@ void add_claim_check(CLI::App& claim, Session& session) {
           "A crate (a folder or a .zip), a recipe, or runs and experiments: ids, prefixes, an "
           "experiment's name, @latest (default)")
       ->type_name(" ");
-  add_recipe_overrides(*command, options->overrides);
+  add_overrides_option(*command, options->overrides);
   CLI::Option* const spot = command->add_option(
       "--spot", options->spot,
       "The share of the finished runs, or of their parts between checkpoints, to "

@@ -15,9 +15,6 @@ namespace acid {
 std::vector<Claimed> claimed_by(const Store& store, const std::vector<std::string>& names,
                                 const std::vector<std::string>& overrides = {});
 
-/// --set, for commands that may be given a recipe.
-void add_recipe_overrides(CLI::App& command, std::vector<std::string>& overrides);
-
 void add_claim_check(CLI::App& claim, Session& session);
 
 }  // namespace acid

@@ -234,6 +234,7 @@ std::set<std::string> late_among(const std::vector<Claim>& claims, const Plan& p
     runs.back().id = run.plan->id;
     runs.back().label = run.plan->label;
     runs.back().seed = run.plan->seed;
+    runs.back().state = run.state();
   }
   return late_claims(*store, claims, runs);
 }

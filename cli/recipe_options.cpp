@@ -13,14 +13,18 @@
 
 namespace acid {
 
-void RecipeOptions::add_to(CLI::App& command, bool with_driver) {
-  command.add_option("RECIPE", path, "The recipe, a TOML file")->required()->type_name(" ");
+void add_overrides_option(CLI::App& command, std::vector<std::string>& overrides) {
   command
       .add_option("--set", overrides,
                   "Override a key, such as optimizer.learning_rate=0.1; may be given several times")
       ->type_name("K=V")
       ->take_all()
       ->allow_extra_args(false);
+}
+
+void RecipeOptions::add_to(CLI::App& command, bool with_driver) {
+  command.add_option("RECIPE", path, "The recipe, a TOML file")->required()->type_name(" ");
+  add_overrides_option(command, overrides);
   if (with_driver)
     command.add_option("--driver", driver, "Short for --set execution.driver=…")
         ->type_name("virtual|threads|mpi");

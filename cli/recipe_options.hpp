@@ -27,6 +27,9 @@ struct RecipeOptions {
   Plan compile_with(const std::vector<std::string>& more) const;
 };
 
+/// --set.
+void add_overrides_option(CLI::App& command, std::vector<std::string>& overrides);
+
 /// Prints on standard error the recipe's doubtful spots and its runs' warnings, each once.
 void say_doubts(const Plan& plan);
 /// Prints on standard error the recipe's doubtful spots, its runs' warnings, each once, and whether

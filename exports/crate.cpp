@@ -81,6 +81,27 @@ std::string sums(const std::map<std::string, StagedFile>& files) {
   return text;
 }
 
+/// All that the store gives; `whole`: not only what every crate has.
+void add_tables(const Store& store, const AskedRuns& asked, const CrateContent& content,
+                StagedFolder& folder, const RunJson& run_json, const RunsDone& done, bool whole) {
+  for (const auto& [experiment, path] : content.experiments)
+    folder.add(path, experiment.recipe_text);
+  if (const json claims = verdicts_on(store, claimed_by(store, asked)).rows; !claims.empty())
+    folder.add("claims.json", indented({{"claims", claims}}));
+  if (!whole) return;
+  for (const RunDetail& run : content.runs) {
+    const std::string runs_folder = "runs/" + run.summary.id;
+    folder.add(runs_folder + "/run.json", indented(run_json(run)));
+    folder.add(runs_folder + "/settings.json", indented(run.settings));
+  }
+  folder.add("metrics.csv", [&](const Write& write) { write_long_csv(store, asked, write, done); });
+  const Comparison comparison = compare(store, asked);
+  folder.add("comparison.json", indented(to_json(comparison)));
+  folder.add("comparison.md", to_markdown(comparison));
+  folder.add("environments.json", indented(environments(content)));
+  folder.add("ro-crate-preview.html", render_report(store, asked));
+}
+
 }  // namespace
 
 CrateBuild build_of(const AttemptRow& attempt) {
@@ -102,32 +123,9 @@ std::vector<CrateBuild> builds_of(const CrateContent& content) {
   return builds;
 }
 
-namespace {
-/// All that the store gives; `whole`: not only what every crate has.
-void add_tables(const Store& store, const AskedRuns& asked, const CrateContent& content,
-                StagedFolder& folder, const RunJson& run_json, const RunsDone& done, bool whole) {
-  for (const auto& [experiment, path] : content.experiments)
-    folder.add(path, experiment.recipe_text);
-  if (const json claims = verdicts_on(store, claimed_by(store, asked)).rows; !claims.empty())
-    folder.add("claims.json", indented({{"claims", claims}}));
-  if (!whole) return;
-  for (const RunDetail& run : content.runs) {
-    const std::string runs_folder = "runs/" + run.summary.id;
-    folder.add(runs_folder + "/run.json", indented(run_json(run)));
-    folder.add(runs_folder + "/settings.json", indented(run.settings));
-  }
-  folder.add("metrics.csv", [&](const Write& write) { write_long_csv(store, asked, write, done); });
-  const Comparison comparison = compare(store, asked);
-  folder.add("comparison.json", indented(to_json(comparison)));
-  folder.add("comparison.md", to_markdown(comparison));
-  folder.add("environments.json", indented(environments(content)));
-  folder.add("ro-crate-preview.html", render_report(store, asked));
-}
-}  // namespace
-
 void add_crate_tables(const Store& store, const AskedRuns& asked, StagedFolder& folder,
-                      const RunJson& run_json, const RunsDone& done) {
-  add_tables(store, asked, read_content(store, asked), folder, run_json, done, true);
+                      const RunJson& run_json, const RunsDone& done, bool whole) {
+  add_tables(store, asked, read_content(store, asked), folder, run_json, done, whole);
 }
 
 void fill_crate(const Store& store, const AskedRuns& asked, StagedFolder& folder,

@@ -13,8 +13,7 @@ struct CrateBuild {
   bool operator==(const CrateBuild&) const = default;
 };
 
-/// What a crate has beside the store's database, the recipes and the verdicts on claims: what
-/// executing the runs again, or their store, gives anyway.
+/// What a crate can do without, since its runs, executed again, or its store give it.
 struct CrateParts {
   bool models = true;  // files of final models
   bool tables = true;  // the report, metrics.csv, comparison.*, runs/, environments.json
@@ -55,8 +54,9 @@ void fill_crate(const Store& store, const AskedRuns& asked, StagedFolder& folder
 inline constexpr const char* kCrateStore = "acid-store";  // folder in the crate
 
 /// Adds what a crate repeats of its store, the files above from recipe.toml to environments.json.
-/// `store`: that of the crate.
+/// `store`: that of the crate. `whole`: all of them; else the recipes and claims.json alone, which
+/// every crate has.
 void add_crate_tables(const Store& store, const AskedRuns& asked, StagedFolder& folder,
-                      const RunJson& run_json, const RunsDone& done);
+                      const RunJson& run_json, const RunsDone& done, bool whole = true);
 
 }  // namespace acid

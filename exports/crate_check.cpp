@@ -51,6 +51,13 @@ bool is_place_of_crate(const std::string& path) {
   return first == path || first == kCrateStore || first == "runs" || first == "recipes";
 }
 
+/// Whether every crate may have the file, also one without tables.
+bool is_in_every_crate(const std::string& path) {
+  return path.starts_with(std::string(kCrateStore) + "/") || path.starts_with("recipe") ||
+         path == "claims.json" || path == kSums || path == kAsked || path == "REPRODUCE.md" ||
+         path == "ro-crate-metadata.json";
+}
+
 StoreFinding wrong_file(std::string what) {
   return {std::move(what), "take the crate again from where it was published", false};
 }
@@ -239,18 +246,20 @@ std::vector<StoreFinding> OpenCrate::wrong_tables(const RunJson& run_json,
       same ? std::string()
            : fmt::format("; acid {}, commit {}, made it, which may write it otherwise",
                          maker_.version, maker_.commit);
+  const auto is_base = [](const auto& sum) { return is_in_every_crate(sum.first); };
+  const bool whole = has_tables_ || !std::ranges::all_of(sums_, is_base) ||
+                     !std::ranges::all_of(files_below(""), is_in_every_crate);
   StagedFolder again(temporary_ + "/again");
   try {
-    add_crate_tables(Store(store_, Store::Access::read), asked_, again, run_json,
-                     [](std::size_t) {});
+    add_crate_tables(
+        Store(store_, Store::Access::read), asked_, again, run_json, [](std::size_t) {}, whole);
   } catch (const Error& error) {
     return {
         wrong_file(fmt::format("the store does not give the crate's tables: {}", error.what()))};
   }
   for (const auto& [path, file] : again.files()) {
-    const bool is_of_every_crate = path == "claims.json" || path.starts_with("recipe");
-    if (!has_tables_ && !is_of_every_crate && !sums_.contains(path) && !is_own_file(root_, path))
-      continue;
+    const bool may_lack = !has_tables_ && !is_in_every_crate(path);
+    if (may_lack && !sums_.contains(path) && !is_own_file(root_, path)) continue;
     if (!is_own_file(root_, path) || sha256_file(root_ + "/" + path) != file.sha256)
       wrong.push_back(wrong_file(path + " is not what the store gives" + maker));
   }

@@ -27,10 +27,10 @@ class OpenCrate {
   /// The runs and experiments of its store, in the order in which they were named for the crate.
   const AskedRuns& asked() const { return asked_; }
   /// What is wrong with the files: another digest than in SHA256SUMS, a file of the store without
-  /// one, or that no row names; what is in the store, or not, without a word in asked.json; a table
-  /// that is not what the store gives (add_crate_tables()), or is not there though the crate does
-  /// not say so. Empty: nothing. `here`: this acid. Throws as add_crate_tables(). Call it once,
-  /// before runs are verified.
+  /// one, or that no row names; a model that was left out, or an experiment in the store, of which
+  /// asked.json does not say so; a table that is not what the store gives (add_crate_tables()), or
+  /// is missing where asked.json does not say so. Empty: nothing. `here`: this acid. Throws as
+  /// add_crate_tables(). Call it once, before runs are verified.
   std::vector<StoreFinding> findings(const RunJson& run_json, const CrateBuild& here) const;
 
  private:

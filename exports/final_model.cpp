@@ -21,14 +21,14 @@ void require_model(const RunDetail& run) {
 
 AttemptResult::Artifact final_mean_of(const RunDetail& run) {
   if (run.result)
-    for (const AttemptResult::Artifact& each : run.result->artifacts)
-      if (each.role == "final-mean" && each.removed.empty())
-        return each;
-      else if (each.role == "final-mean")
-        throw UsageError(fmt::format(
-            "the final model of run {} is not in this store, which is a copy without models: 'acid "
-            "run --force' of its recipe makes the model again, with SHA-256 {}",
-            run.summary.id, each.sha256));
+    for (const AttemptResult::Artifact& each : run.result->artifacts) {
+      if (each.role != "final-mean") continue;
+      if (each.removed.empty()) return each;
+      throw UsageError(fmt::format(
+          "the final model of run {} is not in this store, which is a copy without models: 'acid "
+          "run --force' of its recipe makes the model again, with SHA-256 {}",
+          run.summary.id, each.sha256));
+    }
   throw UsageError(fmt::format("run {} ({}) has no final model: only a run that has finished has",
                                run.summary.id, state_name(run.summary.state)));
 }

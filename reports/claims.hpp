@@ -61,11 +61,10 @@ struct JudgedClaim {
   std::optional<double> p, counter_p;
   std::optional<double> p_holm, counter_p_holm;
   std::string why;    // it cannot be told, and what would be needed; empty: it can
-  std::string doubt;  // why a small p is no verdict; empty: it is one. counter_p leaves it out
+  std::string doubt;  // why a small p shows nothing; empty: it does. counter_p is of points without
   std::optional<int> seeds_to_show;
   /// Stored before the first of its runs began; absent: not known (judge_claims() does not).
   std::optional<bool> registered;
-  std::string registered_by;  // the experiment that did so first; empty: none
 };
 
 /// Judges claims by a comparison of the runs, of which the claims' metrics were read.
@@ -89,8 +88,8 @@ struct Claimed {
 /// The experiments of these runs that claim something, each with its runs among them; runs that a
 /// search tried are left out.
 std::vector<Claimed> claimed_by(const Store& store, const AskedRuns& asked);
-/// The same runs, and beside what was named the experiments whose plans show that claims on them
-/// are older than the runs: what a copy needs that is to show it, too.
+/// The same runs and experiments, and those experiments whose plans show that claims are older than
+/// the runs. A copy of them shows it, too.
 AskedRuns with_plans_of_claims(const Store& store, const AskedRuns& asked);
 
 /// What the runs say of several recipes' claims.
@@ -103,12 +102,13 @@ struct Verdicts {
 Verdicts verdicts_on(const Store& store, const std::vector<Claimed>& claimed, int columns = 80);
 
 /// The digests of the claims that would be stored after the first of the runs that decide them
-/// began. `runs`: of the recipe, by its labels; of a run only id, label and seed are read.
+/// began. `runs`: of the recipe, by its labels; of a run only id, label, seed and state are
+/// read.
 std::set<std::string> late_claims(const Store& store, const std::vector<Claim>& claims,
                                   const std::vector<RunSummary>& runs);
 
-/// The smallest p that the claim can get in its family, by Holm: where all claims with more seeds
-/// are surer, and none with as many or fewer.
+/// The smallest p that the claim can get in its family, by Holm: every claim has the smallest p
+/// that its seeds can give.
 double smallest_p_of(const Claim& claim, const std::vector<Claim>& family);
 /// The chance that a claim holds with so many seeds, if the mean of what it tests (the advantage
 /// beyond the margin) is `effect` of its standard deviations.

@@ -17,37 +17,43 @@ bool has_claim(const nlohmann::json& comparison, const std::string& digest) {
 
 using LabelledRuns = std::vector<std::pair<std::string, std::string>>;  // ids and labels
 
-/// The runs that decide: of the claim's algorithms and seeds.
-LabelledRuns decisive(const Claim& claim, const std::vector<RunSummary>& runs) {
-  LabelledRuns all;
-  for (const RunSummary& run : runs)
-    if ((run.label == claim.algorithm || run.label == claim.than) &&
-        std::ranges::binary_search(claim.seeds, run.seed))
-      all.emplace_back(run.id, run.label);
-  return all;
+/// Whether it is of the claim's algorithms and seeds.
+bool decides(const RunSummary& run, const Claim& claim) {
+  return (run.label == claim.algorithm || run.label == claim.than) &&
+         std::ranges::binary_search(claim.seeds, run.seed);
 }
 
-bool is_in_one_of(const std::vector<StoredPlan>& plans, const Claim& claim) {
-  return std::ranges::any_of(
-      plans, [&](const StoredPlan& plan) { return has_claim(plan.comparison, claim.digest); });
+/// For each claim, the experiment whose plan had it first, before the runs that decide began;
+/// empty: none.
+std::vector<std::string> planned_by(const Store& store, const std::vector<RunSummary>& runs,
+                                    const std::vector<Claim>& claims) {
+  std::map<LabelledRuns, std::vector<StoredPlan>> before;
+  std::vector<std::string> experiments;
+  for (const Claim& claim : claims) {
+    LabelledRuns decisive;
+    for (const RunSummary& run : runs)
+      if (decides(run, claim)) decisive.emplace_back(run.id, run.label);
+    const auto [plans, is_new] = before.try_emplace(decisive);
+    if (is_new) plans->second = plans_before_runs(store, decisive);
+    const auto first = std::ranges::find_if(plans->second, [&](const StoredPlan& plan) {
+      return has_claim(plan.comparison, claim.digest);
+    });
+    experiments.push_back(first == plans->second.end() ? "" : first->experiment);
+  }
+  return experiments;
 }
 
 }  // namespace
 
 std::set<std::string> late_claims(const Store& store, const std::vector<Claim>& claims,
                                   const std::vector<RunSummary>& runs) {
-  std::set<std::string> begun, late;
-  RunFilter filter;
-  for (const RunSummary& run : runs) filter.ids.push_back(run.id);
-  if (claims.empty() || runs.empty()) return late;
-  for (const RunSummary& run : list_runs(store, filter))
-    if (run.state != RunState::planned) begun.insert(run.id);
-  for (const Claim& claim : claims) {
-    const LabelledRuns decide = decisive(claim, runs);
-    const bool any =
-        std::ranges::any_of(decide, [&](const auto& run) { return begun.contains(run.first); });
-    if (any && !is_in_one_of(plans_before_runs(store, decide), claim)) late.insert(claim.digest);
-  }
+  const std::vector<std::string> planned = planned_by(store, runs, claims);
+  std::set<std::string> late;
+  for (std::size_t k = 0; k < claims.size(); ++k)
+    if (planned[k].empty() && std::ranges::any_of(runs, [&](const RunSummary& run) {
+          return run.state != RunState::planned && decides(run, claims[k]);
+        }))
+      late.insert(claims[k].digest);
   return late;
 }
 
@@ -55,18 +61,8 @@ std::vector<JudgedClaim> judge_claims(const Store& store, const Comparison& comp
                                       const AskedRuns& asked, const std::vector<Claim>& claims) {
   std::vector<JudgedClaim> judged = judge_claims(comparison, claims);
   if (judged.empty()) return judged;
-  const std::vector<RunSummary> runs = runs_as_asked(store, asked);
-  std::map<LabelledRuns, std::vector<StoredPlan>> before;
-  for (JudgedClaim& one : judged) {
-    const LabelledRuns decide = decisive(one.claim, runs);
-    const auto [found, is_new] = before.try_emplace(decide);
-    if (is_new) found->second = plans_before_runs(store, decide);
-    const auto plan = std::ranges::find_if(found->second, [&](const StoredPlan& stored) {
-      return has_claim(stored.comparison, one.claim.digest);
-    });
-    one.registered = plan != found->second.end();
-    if (*one.registered) one.registered_by = plan->experiment;
-  }
+  const std::vector<std::string> planned = planned_by(store, runs_as_asked(store, asked), claims);
+  for (std::size_t k = 0; k < judged.size(); ++k) judged[k].registered = !planned[k].empty();
   return judged;
 }
 
@@ -130,10 +126,9 @@ AskedRuns with_plans_of_claims(const Store& store, const AskedRuns& asked) {
   AskedRuns with = asked;
   if (asked.experiments.empty()) return with;  // copied with all experiments that ask for the runs
   for (const Claimed& one : claimed_by(store, asked))
-    for (const JudgedClaim& judged : one.judge(store))
-      if (!judged.registered_by.empty() &&
-          std::ranges::find(with.experiments, judged.registered_by) == with.experiments.end())
-        with.experiments.push_back(judged.registered_by);
+    for (const std::string& plan : planned_by(store, runs_as_asked(store, one.runs), one.claims))
+      if (!plan.empty() && std::ranges::find(with.experiments, plan) == with.experiments.end())
+        with.experiments.push_back(plan);
   return with;
 }
 

@@ -39,14 +39,12 @@ std::optional<double> effect_shown(const Claim& claim, std::size_t claims) {
 }
 
 /// Why the seeds of a claim cannot show it by themselves.
-std::string too_few_words(const Claim& claim, double smallest_p) {
-  return smallest_p > claim.level
-             ? fmt::format("{} seeds are too few to hold it: the smallest p is {}",
-                           claim.seeds.size(), format_p(smallest_p))
-             : fmt::format(
-                   "{} seeds can hold it only if the claims with more seeds hold: the "
-                   "smallest p is {}",
-                   claim.seeds.size(), format_p(smallest_p));
+std::string few_seeds_words(const Claim& claim, double smallest_p) {
+  return fmt::format("{} seeds {}: the smallest p is {}", claim.seeds.size(),
+                     smallest_p > claim.level
+                         ? "are too few to hold it"
+                         : "can hold it only if the claims with more seeds hold",
+                     format_p(smallest_p));
 }
 
 json number_or_null(const std::optional<double>& value) { return value ? json(*value) : json(); }
@@ -147,7 +145,7 @@ std::string planned_words(const std::vector<Claim>& claims, const std::set<std::
                      "{} seeds hold an advantage beyond it of {} standard deviations with {:.0f} % "
                      "power",
                      claim.seeds.size(), format_number(*effect, 3), 100 * kPower)
-               : too_few_words(claim, smallest_p_of(claim, claims));
+               : few_seeds_words(claim, smallest_p_of(claim, claims));
     text += indent +
             wrapped(fmt::format("{}: {}. {}.{}", claim.name, claim.words(), power,
                                 late.contains(claim.digest)

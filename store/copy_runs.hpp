@@ -6,7 +6,7 @@
 
 namespace acid {
 
-/// Left out: marked as let go of, as checkpoints are; their digests stay.
+/// left_out: their rows are marked as let go of, as those of checkpoints are; digests stay.
 enum class FinalModels { copied, left_out };
 
 /// Makes a store in `folder`, which must not hold one yet, with these runs of another store and all

@@ -21,7 +21,7 @@ inline Store open_existing_store(const std::string& folder) {
 }
 
 /// Brings a store that somebody else made to this acid's schema; `folder`: a copy of it. StoreError
-/// for one that is older than the seals of what runs leave: what was altered in it cannot be told.
+/// for one from before what runs leave was sealed: what was altered in it cannot be found.
 void bring_copy_up_to_date(const std::string& folder);
 
 }  // namespace acid
