@@ -97,7 +97,7 @@ struct AttemptResult {
     std::string path;  // relative to the store's folder
     std::string sha256;
     std::int64_t bytes = 0;
-    std::string removed;  // UTC time when the file was let go of; empty: it is there
+    std::string removed{};  // UTC time when the file was let go of; empty: it is there
   };
   std::vector<Artifact> artifacts;
 };

@@ -120,8 +120,9 @@ TEST_CASE("a calibration under MPI measures each host's gradients, messages and 
   CHECK(network["inside"]["latency_seconds"] < 0.1);
   CHECK(network["inside"]["bandwidth_bytes_per_second"] > 1e6);
   CHECK(network["messages"].size() == 4);
-  CHECK(network["all_reduces"].size() == 4);  // the last one of the run's own vectors
-  CHECK(network["all_reduces"][2]["seconds"] > network["all_reduces"][0]["seconds"]);
+  REQUIRE(network["all_reduces"].size() == 4);  // the last one of the run's own vectors
+  for (int k = 0; k < 3; ++k) CHECK(network["all_reduces"][k]["seconds"] > 0);
+  CHECK(network["all_reduces"][2]["bytes"] > network["all_reduces"][0]["bytes"]);
   const json planned = bench.told(
       {"plan", "r.toml", "--driver", "virtual", "--set", "execution.virtual.machine=here"});
   CHECK(planned["runs"][0]["settings"]["execution"]["virtual"]["network"]["workers_per_node"] ==
