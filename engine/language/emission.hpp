@@ -1,6 +1,6 @@
 #pragma once
 
-#include <asmjit/x86.h>
+#include <asmjit/core.h>
 
 #include <algorithm>
 #include <array>
@@ -11,14 +11,25 @@
 
 namespace acid {
 
-namespace x86 = asmjit::x86;
+/// What asmjit has of a function.
+struct MachineCode {
+  asmjit::CodeHolder holder;
+};
 
-/// Writes the code of one pass. asmjit has an unlimited number of registers: it assigns them, and
-/// keeps in memory those for which the processor has none.
+/// Writes the code of one pass with the instructions of a Machine: X86Machine, A64Machine. asmjit
+/// has an unlimited number of registers: it assigns them, and keeps in memory those for which the
+/// processor has none.
+///
+/// A Machine's Vec holds width() elements. Its functions add code that writes their first argument;
+/// a Source is a Vec, or a place in memory where the machine's instructions read memory.
+template <class Machine>
 class Emission {
  public:
   Emission(const Pass& pass, EmittedPass& emitted, asmjit::CodeHolder& code)
-      : pass_(pass), emitted_(emitted), cc_(&code), values_(pass.registers) {
+      : pass_(pass),
+        emitted_(emitted),
+        machine_(code, emitted.is_wide_, emitted.streams_),
+        values_(pass.registers) {
     const auto note = [&](const Operand& operand) { ++uses_[operand]; };
     for (const Instruction& one : pass.instructions) {
       const Operand operands[] = {one.a, one.b, one.c};
@@ -30,99 +41,27 @@ class Emission {
   // Puts the code into the holder, and the function's arguments into the pass. False where asmjit
   // cannot.
   bool write() {
-    auto* const function =
-        cc_.addFunc(asmjit::FuncSignatureT<void, const void*, const void*, void*, std::size_t>());
-    function->frame().setAvxEnabled();
-    if (emitted_.is_wide_) function->frame().setAvx512Enabled();
-    function->frame().setAvxCleanup();
-    x86::Gp* const arguments[] = {&places_, &constants_, &lanes_, &bytes_};
-    for (std::uint32_t k = 0; k < std::size(arguments); ++k) {
-      *arguments[k] = cc_.newIntPtr();
-      function->setArg(k, *arguments[k]);
-    }
-    index_ = cc_.newIntPtr();
-    cc_.xor_(index_, index_);
-    before_ = cc_.cursor();
-    if (emitted_.is_wide_)
-      write_wide_loop();
-    else
-      write_loop(bytes_);
-    if (emitted_.streams_) cc_.sfence();
-    for (const auto& [reduction, sums] : sums_)
-      for (int half = 0; half < 2; ++half) cc_.vmovupd(lanes(reduction, half), sums[half]);
-    cc_.endFunc();
-    return cc_.finalize() == asmjit::kErrorOk;
+    const auto body = [&] {
+      loaded_.clear();
+      heard_.clear();
+      for (const Instruction& one : pass_.instructions) execute(one);
+      store();
+    };
+    return machine_.write(body, [&] {
+      for (const auto& [reduction, sums] : sums_)
+        for (int half = 0; half < 2; ++half) machine_.store_lanes(reduction * 2 + half, sums[half]);
+    });
   }
 
  private:
   using Kind = Operand::Kind;
-  using Vec = x86::Vec;
+  using Vec = typename Machine::Vec;
+  using Source = typename Machine::Source;
   using Sums = std::array<Vec, 2>;  // lanes 0 to 3, and 4 to 7, in double
-  // The predicate of a comparison; all but the last are false for NaN.
-  enum Predicate {
-    kEqual = 0,
-    kLess = 17,
-    kLessEqual = 18,
-    kGreaterEqual = 29,
-    kGreater = 30,
-    kUnequal = 4
-  };
-
-  Vec fresh() {
-    if (emitted_.is_wide_) return cc_.newZmm();
-    return cc_.newYmm();
-  }
-
-  void write_body() {
-    loaded_.clear();
-    heard_.clear();
-    for (const Instruction& one : pass_.instructions) execute(one);
-    store();
-  }
-  void write_loop(const x86::Gp& end) {
-    const auto loop = cc_.newLabel();
-    cc_.bind(loop);
-    write_body();
-    cc_.add(index_, emitted_.width() * static_cast<int>(sizeof(float)));
-    cc_.cmp(index_, end);
-    cc_.jb(loop);
-  }
-  // The rest, of less than a register, is loaded and stored under a mask.
-  void write_wide_loop() {
-    const x86::Gp whole = cc_.newIntPtr(), rest = cc_.newIntPtr(), ones = cc_.newIntPtr();
-    const auto tail = cc_.newLabel(), end = cc_.newLabel();
-    cc_.mov(whole, bytes_);
-    cc_.and_(whole, -64);
-    cc_.jz(tail);
-    write_loop(whole);
-    cc_.bind(tail);
-    cc_.mov(rest, bytes_);
-    cc_.sub(rest, whole);
-    cc_.jz(end);
-    cc_.shr(rest, 2);
-    cc_.mov(ones, -1);
-    cc_.bzhi(ones, ones, rest);
-    mask_ = cc_.newKw();
-    cc_.kmovw(mask_, ones.r32());
-    is_masked_ = true;
-    write_body();
-    cc_.bind(end);
-  }
-
-  void load(const Vec& to, const x86::Mem& from) {
-    if (is_masked_) cc_.k(mask_).z();
-    cc_.vmovups(to, from);
-  }
-
-  template <class Function>
-  void before_loop(const Function& emit) {
-    auto* const here = cc_.setCursor(before_);
-    emit();
-    before_ = cc_.setCursor(here);
-  }
 
   enum class For { reading, writing };
-  x86::Mem address(const Operand& operand, For what = For::reading, std::size_t source = 0) {
+  typename Machine::Pointer address(const Operand& operand, For what = For::reading,
+                                    std::size_t source = 0) {
     auto& places = emitted_.places_;
     const auto found = std::ranges::find_if(places, [&](const EmittedPass::Place& place) {
       return place.operand == operand && place.source == source;
@@ -130,37 +69,19 @@ class Emission {
     const auto index = static_cast<std::size_t>(found - places.begin());
     if (found == places.end()) places.push_back({operand, source});
     (what == For::writing ? places[index].is_written : places[index].is_read) = true;
-    if (index == pointers_.size()) {
-      pointers_.push_back(cc_.newIntPtr());
-      before_loop([&] {
-        cc_.mov(pointers_[index],
-                x86::qword_ptr(places_, static_cast<int>(index * sizeof(float*))));
-      });
-    }
-    return emitted_.is_wide_ ? x86::zmmword_ptr(pointers_[index], index_)
-                             : x86::ymmword_ptr(pointers_[index], index_);
+    if (index == pointers_.size()) pointers_.push_back(machine_.pointer(index));
+    return pointers_[index];
   }
 
   Vec constant_at(std::size_t index) {
     if (const auto made = constant_values_.find(index); made != constant_values_.end())
       return made->second;
-    const Vec value = constant_values_[index] = fresh();
-    before_loop([&] {
-      cc_.vbroadcastss(value, x86::dword_ptr(constants_, static_cast<int>(index * sizeof(float))));
-    });
-    return value;
+    return constant_values_[index] = machine_.constant(index);
   }
 
   Vec literal(std::uint32_t bits) {
     if (const auto made = literals_.find(bits); made != literals_.end()) return made->second;
-    const Vec value = literals_[bits] = fresh();
-    before_loop([&] {
-      const x86::Gp general = cc_.newUInt32();
-      cc_.mov(general, bits);
-      cc_.vmovd(value.xmm(), general);
-      cc_.vpbroadcastd(value, value.xmm());
-    });
-    return value;
+    return literals_[bits] = machine_.literal(bits);
   }
 
   Vec value(const Operand& operand) {
@@ -173,11 +94,11 @@ class Emission {
     }
     if (operand.kind == Kind::register_) return values_[operand.index];
     if (const auto made = loaded_.find(operand); made != loaded_.end()) return made->second;
-    const Vec value = loaded_[operand] = fresh();
+    const Vec value = loaded_[operand] = machine_.fresh();
     if (is_taken_here(operand))
       take(operand, value);
     else
-      load(value, address(operand));
+      machine_.load(value, address(operand));
     return value;
   }
 
@@ -189,11 +110,11 @@ class Emission {
   void take(const Operand& operand, const Vec& to) {
     const Heard& heard = heard_of(operand.index);
     if (operand.kind == Kind::mean && emitted_.sources_ > 1)
-      cc_.vaddps(to, heard.own, heard.pull);
+      machine_.calculate(Code::add, to, heard.own, heard.pull);
     else
-      cc_.vmovaps(to, operand.kind == Kind::mean   ? heard.own
-                      : operand.kind == Kind::pull ? heard.pull
-                                                   : heard.rest);
+      machine_.move(to, operand.kind == Kind::mean   ? heard.own
+                        : operand.kind == Kind::pull ? heard.pull
+                                                     : heard.rest);
   }
 
   struct Heard {
@@ -204,64 +125,61 @@ class Emission {
     Heard& heard = heard_[index];
     const Operand message{Kind::mean, index};
     const bool has_rest = uses_.contains({Kind::rest, index});
-    heard = {fresh(), fresh(), fresh()};
-    load(heard.own, address(message));
-    if (has_rest || emitted_.sources_ == 1) cc_.vxorps(heard.rest, heard.rest, heard.rest);
-    if (emitted_.sources_ == 1) cc_.vmovaps(heard.pull, heard.rest);
+    heard = {machine_.fresh(), machine_.fresh(), machine_.fresh()};
+    machine_.load(heard.own, address(message));
+    if (has_rest || emitted_.sources_ == 1) machine_.clear(heard.rest);
+    if (emitted_.sources_ == 1) machine_.move(heard.pull, heard.rest);
     for (std::size_t k = 1; k < emitted_.sources_; ++k) {
-      const Vec one = k == 1 ? heard.pull : fresh();
-      load(one, address(message, For::reading, k));
-      cc_.vsubps(one, one, heard.own);
-      cc_.vmulps(one, one, constant_at(k));
+      const Vec one = k == 1 ? heard.pull : machine_.fresh();
+      machine_.load(one, address(message, For::reading, k));
+      machine_.calculate(Code::subtract, one, one, heard.own);
+      machine_.calculate(Code::multiply, one, one, constant_at(k));
       if (k == 1) continue;
       if (!has_rest) {
-        cc_.vaddps(heard.pull, heard.pull, one);
+        machine_.calculate(Code::add, heard.pull, heard.pull, one);
         continue;
       }
-      const Vec next = fresh(), added = fresh(), lost = fresh();
-      cc_.vaddps(next, heard.pull, one);  // add_with_rest()
-      cc_.vsubps(added, next, heard.pull);
-      cc_.vsubps(lost, next, added);
-      cc_.vsubps(lost, heard.pull, lost);
-      cc_.vsubps(added, one, added);
-      cc_.vaddps(lost, lost, added);
-      cc_.vaddps(heard.rest, heard.rest, lost);
-      cc_.vmovaps(heard.pull, next);
+      const Vec next = machine_.fresh(), added = machine_.fresh(), lost = machine_.fresh();
+      machine_.calculate(Code::add, next, heard.pull, one);  // add_with_rest()
+      machine_.calculate(Code::subtract, added, next, heard.pull);
+      machine_.calculate(Code::subtract, lost, next, added);
+      machine_.calculate(Code::subtract, lost, heard.pull, lost);
+      machine_.calculate(Code::subtract, added, one, added);
+      machine_.calculate(Code::add, lost, lost, added);
+      machine_.calculate(Code::add, heard.rest, heard.rest, lost);
+      machine_.move(heard.pull, next);
     }
     return heard;
   }
 
   bool is_read_once(const Operand& operand) const {
-    return !is_masked_ && operand.kind != Kind::constant && operand.kind != Kind::register_ &&
-           !is_taken_here(operand) && uses_.find(operand)->second == 1;
+    return machine_.reads_memory() && operand.kind != Kind::constant &&
+           operand.kind != Kind::register_ && !is_taken_here(operand) &&
+           uses_.find(operand)->second == 1;
   }
-  // A memory operand, if no other code needs the value in a register.
-  asmjit::Operand source(const Operand& operand) {
-    if (is_read_once(operand)) return address(operand);
+  // A place in memory, if no other code needs the value in a register.
+  Source source(const Operand& operand) {
+    if (is_read_once(operand)) return machine_.memory(address(operand));
     return value(operand);
   }
 
-  Vec operate(x86::Inst::Id code, const Operand& a, const Operand& b, bool commutes = false) {
+  Vec operate(Code code, const Operand& a, const Operand& b, bool commutes = false) {
     if (commutes && is_read_once(a)) return operate(code, b, a);
-    const asmjit::Operand right = source(b);
-    const Vec left = value(a), to = fresh();
-    cc_.emit(code, to, left, right);
+    const Source right = source(b);
+    const Vec left = value(a), to = machine_.fresh();
+    machine_.calculate(code, to, left, right);
     return to;
   }
-  // 1 in elements where the comparison holds, else 0; of kUnequal all bits are 1.
-  Vec compare(const Vec& a, const asmjit::Operand& b, Predicate predicate) {
-    const Vec to = fresh();
-    cc_.emit(x86::Inst::kIdVcmpps, to, a, b, asmjit::Imm(static_cast<int>(predicate)));
-    if (predicate != kUnequal) cc_.vandps(to, to, literal(0x3f800000));
+  // 1 in elements where the comparison holds, else 0; false for NaN.
+  Vec compare(const Vec& a, const Source& b, Code code) {
+    const Vec to = machine_.fresh();
+    machine_.compare(code, to, a, b);
+    machine_.bits_of_both(to, to, literal(0x3f800000));
     return to;
-  }
-  Vec compare(const Operand& a, const Operand& b, Predicate predicate) {
-    const Vec left = value(a);
-    return compare(left, source(b), predicate);
   }
 
   void execute(const Instruction& instruction) {
-    if (instruction.code >= Code::add_square) return reduce(instruction);
+    if (is_reduction(instruction.code)) return reduce(instruction);
     values_[instruction.to] = result(instruction);
   }
 
@@ -269,27 +187,22 @@ class Emission {
     const Operand &a = instruction.a, &b = instruction.b;
     switch (instruction.code) {
       case Code::add:
-        return operate(x86::Inst::kIdVaddps, a, b, true);
-      case Code::subtract:
-        return operate(x86::Inst::kIdVsubps, a, b);
       case Code::multiply:
-        return operate(x86::Inst::kIdVmulps, a, b, true);
+        return operate(instruction.code, a, b, true);
+      case Code::subtract:
       case Code::divide:
-        return operate(x86::Inst::kIdVdivps, a, b);
-      case Code::less:
-        return compare(a, b, kLess);
-      case Code::less_equal:
-        return compare(a, b, kLessEqual);
-      case Code::greater:
-        return compare(a, b, kGreater);
-      case Code::greater_equal:
-        return compare(a, b, kGreaterEqual);
-      case Code::equal:
-        return compare(a, b, kEqual);
-      case Code::minimum:  // the instruction returns its second operand unless the first is less
-        return operate(x86::Inst::kIdVminps, b, a);
+        return operate(instruction.code, a, b);
+      case Code::minimum:
       case Code::maximum:
-        return operate(x86::Inst::kIdVmaxps, b, a);
+        return operate(instruction.code, b, a);
+      case Code::less:
+      case Code::less_equal:
+      case Code::greater:
+      case Code::greater_equal:
+      case Code::equal: {
+        const Vec left = value(a);
+        return compare(left, source(b), instruction.code);
+      }
       default:
         return other_result(instruction);
     }
@@ -297,25 +210,25 @@ class Emission {
 
   Vec other_result(const Instruction& instruction) {
     const Vec a = value(instruction.a);
-    Vec to = fresh();
+    const Vec to = machine_.fresh();
     switch (instruction.code) {
       case Code::negate:
-        cc_.vxorps(to, a, literal(0x80000000));
+        machine_.other_bits(to, a, literal(0x80000000));
         return to;
       case Code::square_root:
-        cc_.vsqrtps(to, a);
+        machine_.square_root(to, a);
         return to;
       case Code::absolute:
-        cc_.vandps(to, a, literal(0x7fffffff));
+        machine_.bits_of_both(to, a, literal(0x7fffffff));
         return to;
       case Code::sign: {
-        const Vec above = compare(a, literal(0), kGreater);
-        cc_.vsubps(to, above, compare(a, literal(0), kLess));
+        const Vec above = compare(a, literal(0), Code::greater);
+        machine_.calculate(Code::subtract, to, above, compare(a, literal(0), Code::less));
         return to;
       }
       case Code::where: {
-        const Vec chosen = compare(a, literal(0), kUnequal), c = value(instruction.c);
-        cc_.vblendvps(to, c, value(instruction.b), chosen);
+        const Vec no = value(instruction.c);
+        machine_.choose(to, a, literal(0), value(instruction.b), no);
         return to;
       }
       default:
@@ -323,32 +236,21 @@ class Emission {
     }
   }
 
-  x86::Mem lanes(std::uint16_t reduction, int half) const {
-    return x86::ymmword_ptr(lanes_, (reduction * 2 + half) * 32);
-  }
   Sums sums_of(std::uint16_t reduction) {
     if (const auto made = sums_.find(reduction); made != sums_.end()) return made->second;
-    const Sums sums = sums_[reduction] = {fresh(), fresh()};
-    for (int half = 0; half < 2; ++half)
-      before_loop([&] { cc_.vmovupd(sums[half], lanes(reduction, half)); });
-    return sums;
+    return sums_[reduction] = {machine_.lanes(reduction * 2), machine_.lanes(reduction * 2 + 1)};
   }
-  Sums in_double(const Vec& value) {
-    const Sums halves{fresh(), fresh()};
-    cc_.vcvtps2pd(halves[0], value.xmm());
-    cc_.vextractf128(halves[1].xmm(), value, 1);
-    cc_.vcvtps2pd(halves[1], halves[1].xmm());
-    return halves;
-  }
-
   void reduce(const Instruction& instruction) {
     const Sums sums = sums_of(instruction.to);
-    const Sums a = in_double(value(instruction.a));
+    const Sums a = machine_.in_double(value(instruction.a));
     if (instruction.code != Code::add_value) {
-      const Sums b = instruction.code == Code::add_product ? in_double(value(instruction.b)) : a;
-      for (int half = 0; half < 2; ++half) cc_.vmulpd(a[half], a[half], b[half]);
+      const Sums b =
+          instruction.code == Code::add_product ? machine_.in_double(value(instruction.b)) : a;
+      for (int half = 0; half < 2; ++half)
+        machine_.calculate_lanes(Code::multiply, a[half], a[half], b[half]);
     }
-    for (int half = 0; half < 2; ++half) cc_.vaddpd(sums[half], sums[half], a[half]);
+    for (int half = 0; half < 2; ++half)
+      machine_.calculate_lanes(Code::add, sums[half], sums[half], a[half]);
   }
 
   // Emitted after all loads.
@@ -357,31 +259,46 @@ class Emission {
     for (const Pass::Store& one : pass_.stores) from.push_back(value(one.from));
     for (std::size_t k = 0; k < from.size(); ++k) {
       const Operand& to = pass_.stores[k].to;
-      const x86::Mem place = address(to, For::writing);
-      if (is_masked_) {
-        cc_.k(mask_).vmovups(place, from[k]);
-        continue;
-      }
-      const bool streams = emitted_.streams_ && EmittedPass::Place{.operand = to}.is_copy();
-      cc_.emit(streams ? x86::Inst::kIdVmovntps : x86::Inst::kIdVmovups, place, from[k]);
+      const bool is_copy = EmittedPass::Place{.operand = to}.is_copy();
+      machine_.store(address(to, For::writing), from[k], is_copy);
     }
   }
 
   const Pass& pass_;
   EmittedPass& emitted_;
-  x86::Compiler cc_;
-  asmjit::BaseNode* before_ = nullptr;  // code inserted before it runs once
-  x86::Gp places_, constants_, lanes_, bytes_, index_;
-  x86::KReg mask_;  // of the elements that are left
-  bool is_masked_ = false;
-  std::map<Operand, int> uses_;                 // number of reads
-  std::vector<x86::Gp> pointers_;               // by place
-  std::map<std::size_t, Vec> constant_values_;  // by constant
-  std::vector<Vec> values_;                     // by register of the pass
+  Machine machine_;
+  std::map<Operand, int> uses_;                      // number of reads
+  std::vector<typename Machine::Pointer> pointers_;  // by place
+  std::map<std::size_t, Vec> constant_values_;       // by constant
+  std::vector<Vec> values_;                          // by register of the pass
   std::map<std::uint32_t, Vec> literals_;
   std::map<Operand, Vec> loaded_;
   std::map<std::uint16_t, Heard> heard_;
   std::map<std::uint16_t, Sums> sums_;
 };
+
+template <class Machine>
+std::unique_ptr<EmittedPass> EmittedPass::write(const Pass& pass, std::size_t sources, bool streams,
+                                                bool wide, MachineCode& code) {
+  const bool reduces = std::ranges::any_of(
+      pass.instructions, [](const Instruction& one) { return is_reduction(one.code); });
+  if (reduces && pass.has_decay) return nullptr;  // its ranges may begin in the middle of the lanes
+  std::unique_ptr<EmittedPass> made(new EmittedPass);
+  made->has_decay_ = pass.has_decay;
+  made->sources_ = sources;
+  made->streams_ = streams;
+  made->is_wide_ = wide && std::ranges::none_of(pass.instructions, [](const Instruction& one) {
+                     const bool compares = one.code >= Code::less && one.code <= Code::equal;
+                     return compares || one.code == Code::sign || one.code >= Code::where;
+                   });  // it makes no masks, and no sums of eight lanes
+  if (!Emission<Machine>(pass, *made, code.holder).write()) return nullptr;
+  const auto taken = std::ranges::count_if(
+      made->places_, [](const Place& place) { return is_of_all_heard(place.operand); });
+  made->is_plain_ = !reduces && !streams && (sources > 0 || taken == 0);
+  const bool fits = made->places_.size() <= kMostPlaces &&
+                    sources + made->constants_.size() <= kMostConstants &&
+                    (sources > 0 || taken <= static_cast<std::ptrdiff_t>(kMostTaken));
+  return fits ? std::move(made) : nullptr;
+}
 
 }  // namespace acid

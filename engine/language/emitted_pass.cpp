@@ -202,7 +202,9 @@ std::string_view obstacle() {
 #if defined(ACID_THREAD_SANITIZER)
   return "the thread sanitizer does not see what machine code does";
 #endif
+#if !defined(__aarch64__)
   if (cpu_backend("avx2") == nullptr) return "the processor has no AVX2";
+#endif
   const Operand x{Operand::Kind::state, 0};
   const Pass probe{.instructions = {{Code::copy, 0, x}},
                    .stores = {{{Operand::Kind::register_, 0}, x}},
@@ -218,7 +220,7 @@ std::string_view obstacle() {
 EmittedPass::~EmittedPass() = default;
 
 namespace {
-std::string_view obstacle() { return "this build has no asmjit for x86-64"; }
+std::string_view obstacle() { return "this build has no asmjit for the processor"; }
 }  // namespace
 
 #endif
@@ -226,7 +228,8 @@ std::string_view obstacle() { return "this build has no asmjit for x86-64"; }
 std::string_view why_interpreted(const Backend& backend) {
   static const std::string_view why = obstacle();
   static const Backend* const baseline = cpu_backend("baseline");
-  if (&backend == baseline) return "the kernels are those of all processors";
+  if (&backend == baseline && cpu_backend("avx2") != nullptr)
+    return "the kernels are those of all processors";
   if (backend.is_host_memory()) return why;
   if (backend.compiler() == nullptr) return "the vectors are not in the host's memory";
   return backend.compiler()->obstacle();

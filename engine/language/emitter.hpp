@@ -11,9 +11,13 @@
 
 namespace acid {
 
-/// The machine code of a pass, for x86-64: eight elements at a time with AVX2, sixteen with
-/// AVX-512. docs/PERFORMANCE.md has its speed. Its memory is first writable, then executable, and
-/// never both.
+struct MachineCode;  // emission.hpp
+template <class Machine>
+class Emission;
+
+/// The machine code of a pass: for x86-64 eight elements at a time with AVX2, sixteen with AVX-512;
+/// for AArch64 eight. docs/PERFORMANCE.md has its speed. Its memory is first writable, then
+/// executable, and never both.
 class EmittedPass final : public CompiledPass {
  public:
   /// Null when interpret() must execute the pass: the system makes no memory executable, this build
@@ -47,7 +51,9 @@ class EmittedPass final : public CompiledPass {
                 std::span<const double> literals, std::size_t size) const override;
 
  private:
+  template <class Machine>
   friend class Emission;
+  friend class EmulatedPass;  // of tests: code for another processor
   class Execution;
   static constexpr std::size_t kMostPlaces = 64, kMostConstants = 64, kMostSources = 8;
   static constexpr std::size_t kMostTaken = 8;
@@ -67,6 +73,12 @@ class EmittedPass final : public CompiledPass {
   };
 
   EmittedPass() = default;
+  /// The pass without its memory, and its code in the holder; null as for emit().
+  template <class Machine>
+  static std::unique_ptr<EmittedPass> write(const Pass& pass, std::size_t sources, bool streams,
+                                            bool wide, MachineCode& code);
+  /// Makes the code in the holder the pass's function; false when the system forbids it.
+  bool make_executable(MachineCode& code);
   int width() const { return is_wide_ ? 16 : 8; }
   void run_whole(const PassMemory<float>& memory, std::span<const double> numbers, double decay,
                  std::size_t first, std::size_t size) const;

@@ -2,14 +2,37 @@
 #include "engine/language/emitter.hpp"
 
 #include <chrono>
+#include <functional>
 
 #include "tests/catch.hpp"
 #include "tests/language/random_pass.hpp"
+#if defined(ACID_WITH_EMULATOR)
+#include "tests/language/emulated_pass.hpp"
+#endif
 
 using namespace acid;
 using namespace acid::test;
 
 namespace {
+
+using Run = std::function<void(const Pass&, RandomEvent&, std::size_t sources, bool wide,
+                               std::size_t first, std::size_t last)>;
+
+void run_here(const Pass& pass, RandomEvent& event, std::size_t sources, bool wide,
+              std::size_t first, std::size_t last) {
+  const auto emitted = EmittedPass::emit(pass, sources, false, wide);
+  REQUIRE(emitted != nullptr);
+  emitted->run(event.memory, event.numbers, event.decay, first, last, event.sums);
+}
+
+#if defined(ACID_WITH_EMULATOR)
+void run_emulated(const Pass& pass, RandomEvent& event, std::size_t sources, bool /*wide*/,
+                  std::size_t first, std::size_t last) {
+  const auto emulated = EmulatedPass::emit(pass, sources);
+  REQUIRE(emulated != nullptr);
+  emulated->run(event.memory, event.numbers, event.decay, first, last, event.sums);
+}
+#endif
 
 bool emits() {
   return cpu_backend("avx2") != nullptr && why_interpreted(*cpu_backend("avx2")).empty();
@@ -18,7 +41,7 @@ bool emits() {
 // Compares one pass on vectors of each size: on all elements or, without reductions, on a random
 // range.
 void compare(std::uint64_t seed, std::size_t most_instructions,
-             const std::vector<std::size_t>& sizes) {
+             const std::vector<std::size_t>& sizes, const Run& run = run_here) {
   INFO("seed " << seed);
   Stream random(seed);
   Pass pass = random_pass(random, most_instructions);
@@ -41,12 +64,10 @@ void compare(std::uint64_t seed, std::size_t most_instructions,
     // The code takes the means, or they are taken before.
     const std::size_t sources =
         random.below(2) == 0 ? EmittedPass::sources_of(*event.memory.heard) : 0;
-    const auto emitted = EmittedPass::emit(pass, sources, false, wide);
-    REQUIRE(emitted != nullptr);
     RandomEvent expected(event);
     interpret<float>(pass, expected.memory, expected.numbers, expected.decay, first, last,
                      expected.sums);
-    emitted->run(event.memory, event.numbers, event.decay, first, last, event.sums);
+    run(pass, event, sources, wide, first, last);
     INFO("elements " << first << " to " << last << " of " << size);
     const std::string differs = difference(expected, event);
     if (!differs.empty()) FAIL(differs);
@@ -66,6 +87,15 @@ TEST_CASE("emitted passes of many instructions keep what the processor has no re
   for (std::uint64_t seed = 0; seed < 100; ++seed)
     compare(seed, 300, {1 + seed % 40, 1000 + seed % 50, 2040 + seed % 20});
 }
+
+#if defined(ACID_WITH_EMULATOR)
+TEST_CASE("code for AArch64 has the interpreter's bits in an emulator of that processor") {
+  for (std::uint64_t seed = 0; seed < 400; ++seed)
+    compare(seed, 20, {1 + seed % 40, 200 + seed % 70}, run_emulated);
+  for (std::uint64_t seed = 400; seed < 430; ++seed)  // more than it has registers for
+    compare(seed, 300, {1 + seed % 40, 1000 + seed % 50}, run_emulated);
+}
+#endif
 
 TEST_CASE("emitted passes have the interpreter's bits for as long as one likes", "[.][fuzz]") {
   if (!emits()) return;
