@@ -12,6 +12,7 @@
 #include "cli/schedule_text.hpp"
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/field_options.hpp"
+#include "cli/terminal/option_text.hpp"
 #include "cli/terminal/table.hpp"
 #include "engine/base/names.hpp"
 #include "engine/topology/schedule_numbers.hpp"
@@ -143,14 +144,7 @@ void add_topology_command(CLI::App& app, Session& session) {
       ->add_option("--rate", options->rate,
                    "Exchanges per worker and gradient (communication rate; default: 1)")
       ->type_name("R")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            double rate = 0;
-            const bool is_rate =
-                CLI::detail::lexical_cast(text, rate) && rate > 1e-100 && rate < 1e100;
-            return is_rate ? std::string() : "a rate is a number above 0, found " + text;
-          },
-          ""));
+      ->check(above_zero());
   command
       ->add_option("--option", options->options,
                    "An option of the kind, such as degree=4; may be given several times")

@@ -11,6 +11,7 @@
 #include "cli/processes/executor_words.hpp"
 #include "cli/processes/supervisor.hpp"
 #include "cli/terminal/commands.hpp"
+#include "cli/terminal/option_text.hpp"
 #include "cli/terminal/progress.hpp"
 #include "cli/verify_runs.hpp"
 #include "engine/base/clock.hpp"
@@ -209,13 +210,13 @@ void add_verify_command(CLI::App& app, Session& session) {
       ->add_option("--from", options->from,
                    "Start at this checkpoint of the run, by its number in 'acid show'")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(above_zero());
   command
       ->add_option("--until", options->until,
                    "Stop at this checkpoint of the run; that the part before it is equal is not "
                    "recorded")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(above_zero());
   add_json_option(*command, options->format);
   add_store_option(*command, session);
   command->callback([&session, options] {

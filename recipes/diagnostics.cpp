@@ -7,13 +7,14 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/base/names.hpp"
 #include "recipes/utf8.hpp"
 
 namespace acid {
 namespace {
 
 std::vector<std::string> split_lines(std::string_view text) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  text = without_byte_order_mark(text);
   std::vector<std::string> lines;
   while (true) {
     const std::size_t end = text.find('\n');

@@ -181,10 +181,10 @@ std::optional<nlohmann::json> Checker::file(const Node& node, const Field& field
   if (node.text().empty() || !std::filesystem::exists(full, error)) {
     diagnostics_->error(
         node.place, fmt::format("{}: '{}' does not exist", path, clip(node.text(), 80)),
-        full.empty() ? "write the path of a file"
-                     : fmt::format("looked for {}; relative paths start at the recipe's "
-                                   "folder",
-                                   clip(full.string(), 200)));
+        node.text().empty() ? "write the path of a file"
+                            : fmt::format("looked for {}; relative paths start at the recipe's "
+                                          "folder",
+                                          clip(full.string(), 200)));
     return std::nullopt;
   }
   if (!std::filesystem::is_regular_file(full, error) &&

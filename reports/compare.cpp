@@ -154,9 +154,8 @@ std::optional<double> outcome_of(const ComparedGroup& group, std::uint64_t seed,
 
 bool clocks_differ(const ComparedGroup& a, const ComparedGroup& b) {
   const auto is_simulated = [](const ComparedGroup& group) {
-    const nlohmann::json::json_pointer driver("/execution/driver");
-    return group.settings.contains(driver) && group.settings.at(driver).is_string() &&
-           simulates(group.settings.at(driver).get<std::string>());
+    return simulates(
+        group.settings.value(nlohmann::json::json_pointer("/execution/driver"), std::string()));
   };
   return is_simulated(a) != is_simulated(b);
 }

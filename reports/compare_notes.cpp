@@ -219,10 +219,8 @@ double end_on(PositionAxis axis, const RunSummary& run, const nlohmann::json& se
   double end = coordinate(run.progress, axis);
   const bool timed_out =
       run.progress.gradients < run.budget_gradients && !run.message.starts_with("target reached");
-  const nlohmann::json::json_pointer limit("/budget/seconds");
-  if (axis == PositionAxis::seconds && timed_out && settings.contains(limit) &&
-      settings.at(limit).is_number())
-    end = std::max(end, settings.at(limit).get<double>());
+  if (axis == PositionAxis::seconds && timed_out)
+    end = std::max(end, number_at(settings, "/budget/seconds", 0));
   return end * (1 + kSlack);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "engine/base/names.hpp"
 #include "reports/compare_formats.hpp"
@@ -15,6 +16,7 @@
 #include "reports/point_readings.hpp"
 #include "reports/primary.hpp"
 #include "reports/readings.hpp"
+#include "reports/settings.hpp"
 #include "reports/verdict.hpp"
 
 namespace acid {
@@ -69,13 +71,13 @@ std::string doubt_of(const Comparison& comparison, const EqualPlace& place) {
   }
   std::string remedy = "a finer cadence in [evaluation] would tell";
   if (place.axis == PositionAxis::seconds) {
-    const nlohmann::json::json_pointer cadence("/evaluation/every_seconds");
-    const nlohmann::json& settings = comparison.groups[widest->group].settings;
-    const bool is_fine = settings.contains(cadence) && settings.at(cadence).is_number() &&
-                         settings.at(cadence).get<double>() <= place.place / 10;
-    remedy = is_fine ? "they are asked for more often already, and none falls between its gradients"
-                     : fmt::format("evaluation.every_seconds = {} would tell",
-                                   format_number(place.place / 10, 1));
+    const double enough = place.place / 10;
+    const double now =
+        number_at(comparison.groups[widest->group].settings, "/evaluation/every_seconds", INFINITY);
+    remedy =
+        now <= enough
+            ? "they are asked for more often already, and none falls between its gradients"
+            : fmt::format("evaluation.every_seconds = {} would tell", format_number(enough, 1));
   }
   return fmt::format(" of {} at {}: {}; {}", fmt::join(labels, ", "),
                      format_on(place.axis, place.place),

@@ -37,7 +37,9 @@ constexpr bool has_unit(std::string_view metric) {
 
 /// Read on the run's clock: seconds, a number per second, or a value at equal seconds.
 constexpr bool is_on_clock(std::string_view metric) {
-  return metric.find("second") != std::string_view::npos;
+  if (is_at_equal_place(metric)) return metric.ends_with("seconds");
+  const Metric* const known = known_metric(metric);
+  return known != nullptr && (known->unit == "s" || known->unit == "1/s");
 }
 
 /// A run that misses its target has none of these: its value is censored, not missing.

@@ -6,6 +6,7 @@
 #include "engine/base/error.hpp"
 #include "engine/methods/method.hpp"
 #include "reports/known_metrics.hpp"
+#include "reports/settings.hpp"
 
 namespace acid {
 namespace {
@@ -14,12 +15,6 @@ using nlohmann::json;
 
 constexpr double kUnit = 0x1p-24;  // of a float
 constexpr double kDeviations = 4;
-
-double value_or(const json& settings, const char* place, double otherwise) {
-  const json::json_pointer pointer(place);
-  if (!settings.contains(pointer) || !settings.at(pointer).is_number()) return otherwise;
-  return settings.at(pointer).get<double>();
-}
 
 bool is_text_at(const json& settings, const char* place, const char* text) {
   const json::json_pointer pointer(place);
@@ -101,8 +96,8 @@ RunRounding rounding_of(const RunSummary& run, const json& settings) {
   const double averaging = all_reduces(settings) ? 1 : workers;
   double reach = 1;
   if (sums_its_errors(settings)) {
-    const double pull = value_or(settings, "/optimizer/learning_rate", 1) *
-                        value_or(settings, "/task/dataset/curvature", 1);
+    const double pull = number_at(settings, "/optimizer/learning_rate", 1) *
+                        number_at(settings, "/task/dataset/curvature", 1);
     reach = std::max(1.0, std::min(result.steps, pull > 0 ? 1 / pull : result.steps));
   }
   result.parameters = kDeviations * kUnit * std::sqrt(roundings / averaging) * reach;

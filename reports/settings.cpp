@@ -38,6 +38,12 @@ const nlohmann::json& value_at(const FlatSettings& settings, const std::string& 
   return found == settings.end() ? kMissing : found->second;
 }
 
+double number_at(const nlohmann::json& settings, const char* place, double otherwise) {
+  const nlohmann::json::json_pointer pointer(place);
+  if (!settings.contains(pointer) || !settings.at(pointer).is_number()) return otherwise;
+  return settings.at(pointer).get<double>();
+}
+
 std::vector<std::string> varying_keys(const std::vector<const FlatSettings*>& all) {
   std::set<std::string> keys;
   for (const FlatSettings* settings : all)

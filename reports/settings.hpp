@@ -16,6 +16,10 @@ FlatSettings flatten(const nlohmann::json& settings);
 /// The value of a dotted key; null when there is none.
 const nlohmann::json& value_at(const FlatSettings& settings, const std::string& key);
 
+/// The number at a place such as "/workers/count" of a run's settings; `otherwise` where there is
+/// none.
+double number_at(const nlohmann::json& settings, const char* place, double otherwise);
+
 /// Keys with more than one value among `all`, where a missing key is a value of its own.
 std::vector<std::string> varying_keys(const std::vector<const FlatSettings*>& all);
 std::vector<std::string> varying_keys(const std::vector<FlatSettings>& all);

@@ -6,7 +6,19 @@
 
 namespace acid {
 
-// What CLI11 knows of commands and options, for the manual page and for shells.
+// Of commands and options of CLI11: what numbers may be, and what the manual page and shells are
+// told.
+
+/// Lets numbers above 0 pass, and none beyond what is told apart from 0 and infinity.
+inline CLI::Validator above_zero() {
+  return {[](const std::string& text) {
+            double number = 0;
+            const bool is_above =
+                CLI::detail::lexical_cast(text, number) && number >= 1e-100 && number <= 1e100;
+            return is_above ? std::string() : "expected a number above 0, found " + text;
+          },
+          ""};
+}
 
 /// The commands that help shows.
 inline std::vector<const CLI::App*> visible_commands(const CLI::App& app) {

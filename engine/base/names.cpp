@@ -69,4 +69,9 @@ std::string_view trimmed(std::string_view text, std::string_view space) {
   return text.substr(begin, text.find_last_not_of(space) - begin + 1);
 }
 
+std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
+}
+
 }  // namespace acid

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/base/error.hpp"
+#include "engine/base/names.hpp"
 #include "engine/data/byte_file.hpp"
 #include "engine/data/sparse_rows.hpp"
 
@@ -21,8 +22,7 @@ class LibsvmReader {
       : path_(std::move(path)), rest_(content) {}
 
   SparseRows read() {
-    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-    if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
+    rest_ = without_byte_order_mark(rest_);
     if (rest_.starts_with("\xFF\xFE") || rest_.starts_with("\xFE\xFF"))
       throw Error(fmt::format("{}: expected plain text, found UTF-16; save it as UTF-8", path_));
     while (!rest_.empty()) {

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "engine/language/machine_function.hpp"
 #include "engine/language/program.hpp"
 
 namespace acid {
@@ -12,7 +13,7 @@ namespace acid {
 namespace a64 = asmjit::a64;
 
 /// The instructions of AArch64 that Emission writes: eight elements at a time, in two registers.
-class A64Machine {
+class A64Machine : private MachineFunction<a64::Compiler, a64::Gp> {
  public:
   struct Vec {
     a64::Vec low, high;  // elements 0 to 3, and 4 to 7; or as many lanes in double as fit
@@ -20,29 +21,21 @@ class A64Machine {
   using Source = Vec;
   using Pointer = a64::Gp;
 
-  A64Machine(asmjit::CodeHolder& code, bool /*wide*/, bool /*streams*/) : cc_(&code) {}
+  A64Machine(asmjit::CodeHolder& code, bool /*wide*/, bool /*streams*/) : MachineFunction(code) {}
 
-  template <class Body, class End>
-  bool write(const Body& body, const End& end) {
-    auto* const function =
-        cc_.addFunc(asmjit::FuncSignatureT<void, const void*, const void*, void*, std::size_t>());
-    a64::Gp* const arguments[] = {&places_, &constants_, &lanes_, &bytes_};
-    for (std::uint32_t k = 0; k < std::size(arguments); ++k) {
-      *arguments[k] = cc_.newIntPtr();
-      function->setArg(k, *arguments[k]);
-    }
-    index_ = cc_.newIntPtr();
+  template <class Body, class After>
+  bool write(const Body& body, const After& after) {
+    begin();
     cc_.mov(index_, 0);
-    before_ = cc_.cursor();
+    begin_loop();
     const auto loop = cc_.newLabel();
     cc_.bind(loop);
     body();
     cc_.add(index_, index_, 32);
     cc_.cmp(index_, bytes_);
     cc_.b_lo(loop);
-    end();
-    cc_.endFunc();
-    return cc_.finalize() == asmjit::kErrorOk;
+    after();
+    return finish();
   }
 
   Vec fresh() { return {cc_.newVecQ(), cc_.newVecQ()}; }
@@ -168,12 +161,6 @@ class A64Machine {
   }
 
  private:
-  template <class Function>
-  void before_loop(const Function& emit) {
-    auto* const here = cc_.setCursor(before_);
-    emit();
-    before_ = cc_.setCursor(here);
-  }
   a64::Gp at(const Pointer& pointer) {
     const a64::Gp place = cc_.newIntPtr();
     cc_.add(place, pointer, index_);
@@ -188,10 +175,6 @@ class A64Machine {
     cc_.bsl(to.low.b16(), yes.low.b16(), no.low.b16());
     cc_.bsl(to.high.b16(), yes.high.b16(), no.high.b16());
   }
-
-  a64::Compiler cc_;
-  asmjit::BaseNode* before_ = nullptr;  // code inserted before it runs once
-  a64::Gp places_, constants_, lanes_, bytes_, index_;
 };
 
 }  // namespace acid

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "engine/language/machine_function.hpp"
 #include "engine/language/program.hpp"
 
 namespace acid {
@@ -12,39 +13,31 @@ namespace x86 = asmjit::x86;
 
 /// The instructions of x86-64 that Emission writes: with AVX2 eight elements at a time, with
 /// AVX-512 (`wide`) sixteen, and the rest of less than a register under a mask.
-class X86Machine {
+class X86Machine : private MachineFunction<x86::Compiler, x86::Gp> {
  public:
   using Vec = x86::Vec;
   using Source = asmjit::Operand;
   using Pointer = x86::Gp;
 
   X86Machine(asmjit::CodeHolder& code, bool wide, bool streams)
-      : cc_(&code), is_wide_(wide), streams_(streams) {}
+      : MachineFunction(code), is_wide_(wide), streams_(streams) {}
 
-  /// `body` adds the code for as many elements as a register has, `end` what follows the loop.
-  template <class Body, class End>
-  bool write(const Body& body, const End& end) {
-    auto* const function =
-        cc_.addFunc(asmjit::FuncSignatureT<void, const void*, const void*, void*, std::size_t>());
+  /// `body` adds the code for as many elements as a register has, `after` what follows the loop.
+  template <class Body, class After>
+  bool write(const Body& body, const After& after) {
+    auto* const function = begin();
     function->frame().setAvxEnabled();
     if (is_wide_) function->frame().setAvx512Enabled();
     function->frame().setAvxCleanup();
-    x86::Gp* const arguments[] = {&places_, &constants_, &lanes_, &bytes_};
-    for (std::uint32_t k = 0; k < std::size(arguments); ++k) {
-      *arguments[k] = cc_.newIntPtr();
-      function->setArg(k, *arguments[k]);
-    }
-    index_ = cc_.newIntPtr();
     cc_.xor_(index_, index_);
-    before_ = cc_.cursor();
+    begin_loop();
     if (is_wide_)
       write_wide_loop(body);
     else
       write_loop(bytes_, body);
     if (streams_) cc_.sfence();
-    end();
-    cc_.endFunc();
-    return cc_.finalize() == asmjit::kErrorOk;
+    after();
+    return finish();
   }
 
   Vec fresh() {
@@ -169,21 +162,12 @@ class X86Machine {
     body();
     cc_.bind(end);
   }
-  template <class Function>
-  void before_loop(const Function& emit) {
-    auto* const here = cc_.setCursor(before_);
-    emit();
-    before_ = cc_.setCursor(here);
-  }
   x86::Mem at(const Pointer& pointer) const {
     return is_wide_ ? x86::zmmword_ptr(pointer, index_) : x86::ymmword_ptr(pointer, index_);
   }
   x86::Mem lanes_at(int index) const { return x86::ymmword_ptr(lanes_, index * 32); }
 
-  x86::Compiler cc_;
   const bool is_wide_, streams_;
-  asmjit::BaseNode* before_ = nullptr;  // code inserted before it runs once
-  x86::Gp places_, constants_, lanes_, bytes_, index_;
   x86::KReg mask_;  // of the elements that are left
   bool is_masked_ = false;
 };

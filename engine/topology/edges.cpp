@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "engine/base/names.hpp"
 #include "engine/topology/catalog.hpp"
 
 namespace acid {
@@ -40,9 +41,7 @@ std::vector<Edge> read_edges(const std::string& path) {
   int number = 0;
   for (std::string text; std::getline(file, text);) {
     ++number;
-    std::string_view line = text;
-    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-    if (number == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+    std::string_view line = number == 1 ? without_byte_order_mark(text) : text;
     const auto first = take_word(line), second = take_word(line), third = take_word(line);
     if (first.empty()) continue;
     Edge edge;

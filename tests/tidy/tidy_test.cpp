@@ -73,7 +73,7 @@ const std::map<std::string, Prefixes> kMayInclude{
 const std::map<std::string, Prefixes> kConfined{
     {"asmjit/",
      {"engine/language/emission.hpp", "engine/language/x86_machine.hpp",
-      "engine/language/a64_machine.hpp"}},
+      "engine/language/a64_machine.hpp", "engine/language/machine_function.hpp"}},
     {"mpi.h", {"engine/transport/", "tests/transport/", "bench/exchange_program.cpp"}},
     {"nccl.h", {"engine/transport/"}},
     {"cuda", {"engine/cuda/", "engine/transport/nccl_module.cpp"}},
