@@ -261,34 +261,35 @@ class Emission {
   }
 
   void execute(const Instruction& instruction) {
-    if (instruction.code >= Code::add_square) return reduce(instruction);
+    if (is_reduction(instruction.code)) return reduce(instruction);
     values_[instruction.to] = result(instruction);
   }
 
   Vec result(const Instruction& instruction) {
     const Operand &a = instruction.a, &b = instruction.b;
     switch (instruction.code) {
-      case Code::add:
+      case Operation::add:
         return operate(x86::Inst::kIdVaddps, a, b, true);
-      case Code::subtract:
+      case Operation::subtract:
         return operate(x86::Inst::kIdVsubps, a, b);
-      case Code::multiply:
+      case Operation::multiply:
         return operate(x86::Inst::kIdVmulps, a, b, true);
-      case Code::divide:
+      case Operation::divide:
         return operate(x86::Inst::kIdVdivps, a, b);
-      case Code::less:
+      case Operation::less:
         return compare(a, b, kLess);
-      case Code::less_equal:
+      case Operation::less_equal:
         return compare(a, b, kLessEqual);
-      case Code::greater:
+      case Operation::greater:
         return compare(a, b, kGreater);
-      case Code::greater_equal:
+      case Operation::greater_equal:
         return compare(a, b, kGreaterEqual);
-      case Code::equal:
+      case Operation::equal:
         return compare(a, b, kEqual);
-      case Code::minimum:  // the instruction returns its second operand unless the first is less
+      case Operation::minimum:  // the instruction returns its second operand unless the first is
+                                // less
         return operate(x86::Inst::kIdVminps, b, a);
-      case Code::maximum:
+      case Operation::maximum:
         return operate(x86::Inst::kIdVmaxps, b, a);
       default:
         return other_result(instruction);
@@ -299,21 +300,21 @@ class Emission {
     const Vec a = value(instruction.a);
     Vec to = fresh();
     switch (instruction.code) {
-      case Code::negate:
+      case Operation::negate:
         cc_.vxorps(to, a, literal(0x80000000));
         return to;
-      case Code::square_root:
+      case Operation::square_root:
         cc_.vsqrtps(to, a);
         return to;
-      case Code::absolute:
+      case Operation::absolute:
         cc_.vandps(to, a, literal(0x7fffffff));
         return to;
-      case Code::sign: {
+      case Operation::sign: {
         const Vec above = compare(a, literal(0), kGreater);
         cc_.vsubps(to, above, compare(a, literal(0), kLess));
         return to;
       }
-      case Code::where: {
+      case Operation::where: {
         const Vec chosen = compare(a, literal(0), kUnequal), c = value(instruction.c);
         cc_.vblendvps(to, c, value(instruction.b), chosen);
         return to;
@@ -344,8 +345,8 @@ class Emission {
   void reduce(const Instruction& instruction) {
     const Sums sums = sums_of(instruction.to);
     const Sums a = in_double(value(instruction.a));
-    if (instruction.code != Code::add_value) {
-      const Sums b = instruction.code == Code::add_product ? in_double(value(instruction.b)) : a;
+    if (instruction.code != Operation::sum) {
+      const Sums b = instruction.code == Operation::dot ? in_double(value(instruction.b)) : a;
       for (int half = 0; half < 2; ++half) cc_.vmulpd(a[half], a[half], b[half]);
     }
     for (int half = 0; half < 2; ++half) cc_.vaddpd(sums[half], sums[half], a[half]);

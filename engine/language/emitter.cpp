@@ -34,11 +34,11 @@ void* executable_copy(asmjit::CodeHolder& code, std::size_t bytes) {
 std::unique_ptr<const EmittedPass> EmittedPass::emit(const Pass& pass, std::size_t sources,
                                                      bool streams, bool wide) {
   const auto is_narrow = [](const Instruction& one) {  // makes masks, or sums of eight lanes
-    const bool compares = one.code >= Code::less && one.code <= Code::equal;
-    return compares || one.code == Code::sign || one.code >= Code::where;
+    const bool compares = one.code >= Operation::less && one.code <= Operation::equal;
+    return compares || one.code == Operation::sign || one.code >= Operation::where;
   };
   const bool reduces = std::ranges::any_of(
-      pass.instructions, [](const Instruction& one) { return one.code >= Code::add_square; });
+      pass.instructions, [](const Instruction& one) { return is_reduction(one.code); });
   if (reduces && pass.has_decay) return nullptr;  // its ranges may begin in the middle of the lanes
   std::unique_ptr<EmittedPass> made(new EmittedPass);
   made->has_decay_ = pass.has_decay;
