@@ -28,6 +28,26 @@ bool is_recipe(const std::string& name) {
   return name.ends_with(".toml") || std::filesystem::is_regular_file(name);
 }
 
+/// The runs that a search chose which tried the same runs, of a recipe with another text; none
+/// where the store has no such search.
+std::vector<std::string> chosen_earlier(const Store& store,
+                                        const std::vector<ExperimentSummary>& stored,
+                                        const Plan& plan) {
+  const auto sorted = [](std::vector<std::string> ids) {
+    std::ranges::sort(ids);
+    return ids;
+  };
+  const auto tried = sorted(ids_of(plan.runs)), finals = sorted(ids_of(plan.search->finals));
+  for (const ExperimentSummary& experiment : stored) {
+    const auto all = sorted(resolve_runs(store, {experiment.id}).ids);
+    auto chosen = resolve_runs(store, {experiment.id}, OfSearches::without).ids;
+    if (!chosen.empty() && std::ranges::includes(all, tried) &&
+        std::ranges::includes(finals, sorted(chosen)))
+      return chosen;
+  }
+  return {};
+}
+
 Claimed of_recipe(const Store& store, const std::string& path,
                   const std::vector<std::string>& overrides) {
   RecipeOptions recipe;
@@ -48,7 +68,9 @@ Claimed of_recipe(const Store& store, const std::string& path,
     claimed.runs = resolve_runs(store, {experiment}, OfSearches::without);
     return claimed;
   }
-  if (!plan.search) {
+  if (plan.search) {
+    claimed.runs.ids = chosen_earlier(store, stored, plan);
+  } else {
     RunFilter filter;
     filter.ids = ids_of(plan.runs);
     for (const RunSummary& run : list_runs(store, filter)) claimed.runs.ids.push_back(run.id);
@@ -59,7 +81,8 @@ Claimed of_recipe(const Store& store, const std::string& path,
         word));
   if (is_stored) claimed.runs.experiments.push_back(experiment);
   std::map<std::string, std::set<std::string>> labels;  // of each run in the recipe
-  for (const PlannedRun& run : plan.runs) labels[run.id].insert(run.label);
+  for (const PlannedRun& run : plan.search ? plan.search->finals : plan.runs)
+    labels[run.id].insert(run.label);
   for (const RunSummary& run : runs_as_asked(store, claimed.runs))
     if (!labels[run.id].contains(run.label))
       throw UsageError(fmt::format(

@@ -143,7 +143,14 @@ void add_topology_command(CLI::App& app, Session& session) {
       ->add_option("--rate", options->rate,
                    "Exchanges per worker and gradient (communication rate; default: 1)")
       ->type_name("R")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            double rate = 0;
+            const bool is_rate =
+                CLI::detail::lexical_cast(text, rate) && rate > 1e-100 && rate < 1e100;
+            return is_rate ? std::string() : "a rate is a number above 0, found " + text;
+          },
+          ""));
   command
       ->add_option("--option", options->options,
                    "An option of the kind, such as degree=4; may be given several times")

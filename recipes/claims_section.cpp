@@ -111,8 +111,12 @@ constexpr FieldTable kClaims{.fields = kCommon.fields,
 /// A claim while it is read.
 class Reader {
  public:
-  Reader(const Node& node, const Plan& plan, Checker& checker)
-      : node_(node), plan_(plan), checker_(checker), out_(checker.diagnostics()) {}
+  Reader(const Node& node, const Plan& plan, Checker& checker, bool is_whole)
+      : node_(node),
+        plan_(plan),
+        checker_(checker),
+        out_(checker.diagnostics()),
+        is_whole_(is_whole) {}
 
   json read() {
     const int before = out_.reported();
@@ -181,6 +185,7 @@ class Reader {
     }
     if (labels.empty()) return;  // the runs' mistakes are reported already
     if (std::ranges::find(labels, given.text()) != labels.end()) return;
+    if (of_method.empty() && !is_whole_) return;
     if (of_method.empty())
       return checker_.unknown(given.place, "algorithm", given.text(), labels,
                               fmt::format(" in claims.{}", key));
@@ -324,6 +329,7 @@ class Reader {
   const Plan& plan_;
   Checker& checker_;
   Diagnostics& out_;
+  const bool is_whole_;  // no algorithm's mistakes were reported, so the plan has them all
   json claim_;
 };
 
@@ -337,9 +343,10 @@ json read_claims(const Node* claims, const Plan& plan, Checker& checker) {
     return nullptr;
   json read = json::array();
   std::set<std::string> names;
+  const bool is_whole = !checker.diagnostics().has_errors();
   for (const Node& node : claims->children) {
     if (!checker.is_type(&node, Node::Type::table, "claims", "a table, [[claims]]")) continue;
-    json claim = Reader(node, plan, checker).read();
+    json claim = Reader(node, plan, checker, is_whole).read();
     if (claim.is_null()) continue;
     if (!names.insert(claim["name"]).second)
       checker.diagnostics().error(node.find("name")->place, "two claims have this name",

@@ -114,7 +114,8 @@ void check_baseline(const Node& baseline, const Plan& plan, Checker& checker) {
     if (std::ranges::find(labels, run.label) == labels.end()) labels.push_back(run.label);
     if (run.label == baseline.text() || run.algorithm == baseline.text()) named = &run;
   }
-  if (labels.empty()) return;  // the runs' mistakes are reported already
+  if (labels.empty() || (named == nullptr && checker.diagnostics().has_errors()))
+    return;  // the runs' mistakes are reported already
   if (named == nullptr)
     return checker.unknown(baseline.place, "algorithm", baseline.text(), labels,
                            " in comparison.consensus_baseline");

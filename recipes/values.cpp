@@ -175,14 +175,16 @@ std::optional<nlohmann::json> Checker::file(const Node& node, const Field& field
     wrong_type(node, field, path, "a path in quotes");
     return std::nullopt;
   }
-  const std::filesystem::path full =
-      std::filesystem::absolute(folder_ / node.text()).lexically_normal();
   std::error_code error;
+  const std::filesystem::path full =
+      std::filesystem::absolute(folder_ / node.text(), error).lexically_normal();
   if (node.text().empty() || !std::filesystem::exists(full, error)) {
-    diagnostics_->error(node.place,
-                        fmt::format("{}: '{}' does not exist", path, clip(node.text(), 80)),
-                        fmt::format("looked for {}; relative paths start at the recipe's folder",
-                                    clip(full.string(), 200)));
+    diagnostics_->error(
+        node.place, fmt::format("{}: '{}' does not exist", path, clip(node.text(), 80)),
+        full.empty() ? "write the path of a file"
+                     : fmt::format("looked for {}; relative paths start at the recipe's "
+                                   "folder",
+                                   clip(full.string(), 200)));
     return std::nullopt;
   }
   if (!std::filesystem::is_regular_file(full, error) &&

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <tuple>
 
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
@@ -179,6 +180,9 @@ Tested test_point(const Comparison& comparison, const Claim& claim, std::size_t 
   const auto metric = metric_at(comparison, claim, p);
   if (!a || (!b && kind != Claim::Kind::law)) {
     tested.missing = fmt::format("no run of {} has ended", a ? second : first);
+  } else if (b && clocks_differ(*a, *b) &&
+             (is_on_clock(claim.metric) || claim.equal == PositionAxis::seconds)) {
+    tested.missing = "seconds of one are simulated, and those of the other real";
   } else if (!metric) {
     tested.missing =
         fmt::format("{} is not read at equal {}", claim.metric, equal_words(*claim.equal));
@@ -268,7 +272,9 @@ void test(JudgedClaim& judged, const std::vector<Tested>& tests, const std::vect
       }
       ++counters;
       if (one.doubt.empty()) least = std::min(least, *counter);
-      if (*p <= largest) continue;
+      if (decides != nullptr && std::tuple(-*p, estimate(advantage).mean, one.at) >=
+                                    std::tuple(-largest, estimate(*decides).mean, judged.at))
+        continue;
       largest = *p;
       judged.estimate = one.estimate;
       judged.at = one.at;

@@ -54,7 +54,7 @@ struct JudgedClaim {
   /// metric's unit; of a ratio the geometric mean. The interval is Student's t at 95 %, without
   /// correction.
   Estimate estimate;
-  std::string at;  // the settings of that point; empty: the recipe has one
+  std::string at;  // its settings, of equal p that of the least advantage; empty: there is one
   /// That the claim is not true: the largest over its points of exact one-sided tests, paired by
   /// seed, so that a claim over several points holds only if it holds at each. counter_p: that it
   /// is true, by the smallest over its points, times their number.

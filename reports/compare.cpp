@@ -21,6 +21,7 @@
 #include "reports/point_readings.hpp"
 #include "reports/primary.hpp"
 #include "reports/readings.hpp"
+#include "settings/drivers.hpp"
 
 namespace acid {
 namespace {
@@ -151,9 +152,19 @@ std::optional<double> outcome_of(const ComparedGroup& group, std::uint64_t seed,
   return diverged && better != 0 ? std::optional(worst) : std::nullopt;
 }
 
+bool clocks_differ(const ComparedGroup& a, const ComparedGroup& b) {
+  const auto is_simulated = [](const ComparedGroup& group) {
+    const nlohmann::json::json_pointer driver("/execution/driver");
+    return group.settings.contains(driver) && group.settings.at(driver).is_string() &&
+           simulates(group.settings.at(driver).get<std::string>());
+  };
+  return is_simulated(a) != is_simulated(b);
+}
+
 PairedValues paired_by_seed(const ComparedGroup& a, const ComparedGroup& b,
                             const std::string& metric) {
   PairedValues values;
+  if (is_on_clock(metric) && clocks_differ(a, b)) return values;
   for (const std::uint64_t seed : a.seeds()) {
     const auto mine = outcome_of(a, seed, metric), theirs = outcome_of(b, seed, metric);
     if (!mine || !theirs) continue;

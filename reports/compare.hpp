@@ -100,7 +100,12 @@ Comparison compare_runs(std::vector<ComparedRun> runs, const CompareOptions& opt
 std::optional<double> outcome_of(const ComparedGroup& group, std::uint64_t seed,
                                  const std::string& metric);
 
-/// A metric's outcomes (outcome_of()) for the seeds that have one in both groups, by seed.
+/// Whether the seconds of one group's runs are simulated and those of the other's are real, so that
+/// nothing that is read on the clock compares them.
+bool clocks_differ(const ComparedGroup& a, const ComparedGroup& b);
+
+/// A metric's outcomes (outcome_of()) for the seeds that have one in both groups, by seed; none of
+/// a metric that is read on the clock (is_on_clock()) where clocks differ.
 struct PairedValues {
   std::vector<double> a, b;
   std::vector<double> floors;  // rounding_floor(); 0 where one is infinite

@@ -82,7 +82,10 @@ void note_pair(GroupNotes notes, const ComparedGroup& baseline,
   const ComparedGroup& group = notes.group();
   if (const std::string what = other_settings(group, baseline, searched); !what.empty())
     notes.add(NoteKind::other_settings,
-              fmt::format("{} also differs from its baseline in {}", notes.name(), what));
+              fmt::format("{} also differs from its baseline in {}{}", notes.name(), what,
+                          clocks_differ(group, baseline)
+                              ? "; seconds of one are simulated, so they are not compared"
+                              : ""));
   if (group.outcomes() == 0 || baseline.outcomes() == 0 || group.seeds() == baseline.seeds())
     return;
   const std::vector<std::uint64_t> common = common_seeds(group, baseline);

@@ -28,8 +28,12 @@ constexpr std::array kEqualAxes{EqualAxis{PositionAxis::gradients, "gradients"},
 std::optional<EqualPlace> place_on(const Comparison& comparison, std::size_t point,
                                    const EqualAxis& axis) {
   double least = INFINITY, most = 0;
-  for (const std::size_t g : comparison.points[point].groups) {
+  const std::vector<std::size_t>& groups = comparison.points[point].groups;
+  for (const std::size_t g : groups) {
     const ComparedGroup& group = comparison.groups[g];
+    if (axis.axis == PositionAxis::seconds &&
+        clocks_differ(group, comparison.groups[groups.front()]))
+      return std::nullopt;
     for (const RunSummary& run : group.runs) {
       least = std::min(least, coordinate(run.progress, axis.axis));
       most = std::max(most, end_on(axis.axis, run, group.settings));

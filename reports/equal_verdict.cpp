@@ -67,11 +67,17 @@ std::string doubt_of(const Comparison& comparison, const EqualPlace& place) {
     labels.push_back(comparison.groups[stale.group].label);
     if (stale.apart > widest->apart) widest = &stale;
   }
-  const std::string remedy =
-      place.axis == PositionAxis::seconds
-          ? fmt::format("evaluation.every_seconds = {}", format_number(place.place / 10, 1))
-          : "a finer cadence in [evaluation]";
-  return fmt::format(" of {} at {}: {}; {} would tell", fmt::join(labels, ", "),
+  std::string remedy = "a finer cadence in [evaluation] would tell";
+  if (place.axis == PositionAxis::seconds) {
+    const nlohmann::json::json_pointer cadence("/evaluation/every_seconds");
+    const nlohmann::json& settings = comparison.groups[widest->group].settings;
+    const bool is_fine = settings.contains(cadence) && settings.at(cadence).is_number() &&
+                         settings.at(cadence).get<double>() <= place.place / 10;
+    remedy = is_fine ? "they are asked for more often already, and none falls between its gradients"
+                     : fmt::format("evaluation.every_seconds = {} would tell",
+                                   format_number(place.place / 10, 1));
+  }
+  return fmt::format(" of {} at {}: {}; {}", fmt::join(labels, ", "),
                      format_on(place.axis, place.place),
                      stale_words(place.axis, widest->apart, widest->run, widest->seed), remedy);
 }

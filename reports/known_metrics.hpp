@@ -35,6 +35,11 @@ constexpr bool has_unit(std::string_view metric) {
   return known != nullptr && (known->unit == "bytes" || known->unit == "s");
 }
 
+/// Read on the run's clock: seconds, a number per second, or a value at equal seconds.
+constexpr bool is_on_clock(std::string_view metric) {
+  return metric.find("second") != std::string_view::npos;
+}
+
 /// A run that misses its target has none of these: its value is censored, not missing.
 constexpr bool is_to_target(std::string_view metric) { return metric.ends_with("_to_target"); }
 

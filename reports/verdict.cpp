@@ -195,7 +195,8 @@ std::string consensus_sentence(const Comparison& comparison, const ComparedGroup
 std::string speed_sentence(const ComparedGroup& group, const ComparedGroup& baseline) {
   const Estimate mine = group.estimate_of("gradients_per_second"),
                  theirs = baseline.estimate_of("gradients_per_second");
-  if (mine.n == 0 || theirs.n == 0 || !(theirs.mean > 0)) return "";
+  if (mine.n == 0 || theirs.n == 0 || !(theirs.mean > 0) || clocks_differ(group, baseline))
+    return "";
   // Methods of rounds complete the last one.
   if (std::abs(mine.mean - theirs.mean) <=
       std::max(group.rounding.round, baseline.rounding.round) * theirs.mean)

@@ -41,6 +41,8 @@ std::vector<Edge> read_edges(const std::string& path) {
   for (std::string text; std::getline(file, text);) {
     ++number;
     std::string_view line = text;
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (number == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
     const auto first = take_word(line), second = take_word(line), third = take_word(line);
     if (first.empty()) continue;
     Edge edge;

@@ -15,6 +15,9 @@ namespace acid {
 namespace {
 
 void check_edges(const std::string& kind, int workers, const std::vector<Edge>& edges) {
+  constexpr double kLeastShare = 1e-12;  // what spectra in double still tell
+  double heaviest = 0;
+  for (const Edge& edge : edges) heaviest = std::max(heaviest, edge.weight);
   for (const Edge& edge : edges) {
     const auto fail = [&](const std::string& what) {
       throw UsageError(fmt::format("topology '{}': edge [{}, {}] {}", kind, edge.i, edge.j, what));
@@ -28,6 +31,11 @@ void check_edges(const std::string& kind, int workers, const std::vector<Edge>& 
     if (!(edge.weight > 0) || !std::isfinite(edge.weight)) {
       fail(fmt::format("has weight {}; it must be positive and finite", edge.weight));
     }
+    if (edge.weight < 1e-100 || edge.weight > 1e100 || edge.weight < kLeastShare * heaviest)
+      fail(
+          fmt::format("has weight {}, and the heaviest edge {}; weights are 1e-100 to 1e100, and "
+                      "at least {} of the heaviest",
+                      edge.weight, heaviest, kLeastShare));
   }
 }
 

@@ -119,6 +119,43 @@ TEST_CASE("a claim that is added to a search after its runs comes late") {
   CHECK(folder.told({"plan", "study.toml", "--store", "other"})["claims"][0]["late"] == false);
 }
 
+TEST_CASE(
+    "a claim is judged by the runs that a search of another text chose from the same values") {
+  const Folder folder;
+  const std::string recipe =
+      kClaimed + "[search]\noptimizer.learning_rate = [0.05, 0.1]\nseeds = [101]\n";
+  folder.write("study.toml", recipe + kBytes);
+  folder.done({"run", "study.toml"});
+  const json stored = folder.told({"claim", "study.toml"})["claims"][0];
+  folder.write("study.toml", "# Again.\n" + recipe + kBytes);
+  const json again = folder.told({"claim", "study.toml"})["claims"][0];
+  CHECK(stored["verdict"] == "holds");
+  for (const char* key : {"verdict", "estimate", "n", "p"}) CHECK(again[key] == stored[key]);
+  folder.write("study.toml", recipe + kBytes + kTurned);
+  CHECK_THAT(folder.call({"claim", "study.toml"}).out, ContainsSubstring("after its first run"));
+  folder.write(
+      "study.toml",
+      kClaimed + kBytes + "[search]\noptimizer.learning_rate = [0.05, 0.2]\nseeds = [101]\n");
+  check_refused(folder.call({"claim", "study.toml"}), {"'acid run study.toml' executes its runs"});
+}
+
+TEST_CASE("simulated seconds and real ones are not compared, and no claim on them holds") {
+  const Folder folder;
+  std::string recipe = kClaimed + claim("faster", "kind = \"better\"\nmetric = \"seconds\"\n");
+  recipe.replace(recipe.find("kind = \"ad-psgd\""), 16,
+                 "kind = \"ad-psgd\"\nset = { execution.driver = \"threads\" }");
+  folder.write("study.toml", recipe);
+  const std::string told = folder.call({"run", "study.toml"}).out;
+  CHECK_THAT(told, ContainsSubstring("seconds of one are simulated") &&
+                       ContainsSubstring("cannot be told") &&
+                       !ContainsSubstring("as many gradients per second") &&
+                       !ContainsSubstring("At equal time"));
+  const json compared = folder.told({"compare"});
+  for (const json& one : compared["differences"])
+    CHECK(one["metric"].get<std::string>().find("second") == std::string::npos);
+  CHECK_FALSE(compared["differences"].empty());
+}
+
 TEST_CASE("claims may stand in a file of their own, which is stored with the recipe") {
   const Folder folder;
   const std::string named = "claims = \"claims.toml\"  # beside it\n" + kClaimed;

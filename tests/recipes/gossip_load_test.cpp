@@ -246,6 +246,7 @@ TEST_CASE("nodes are read with the links between them, and must fit the workers"
   CHECK_THAT(refused("workers_per_node = []"), ContainsSubstring("empty list"));
   CHECK_THAT(refused("workers_per_node = \"2\""), ContainsSubstring("workers_per_node"));
   CHECK_THAT(refused("matrix = \"nowhere.csv\""), ContainsSubstring("does not exist"));
+  CHECK_THAT(refused("matrix = \"\""), ContainsSubstring("'' does not exist"));
   for (const auto& [line, message] :
        std::vector<std::pair<std::string, std::string>>{{"0,2,1,1", "names node 2 of 2"},
                                                         {"0,0,1,1", "line 1 must begin"},

@@ -189,6 +189,11 @@ TEST_CASE("edges come from a list or a file, and mistakes are named") {
   CHECK(edges_of(make("edges", 3, {{"edges", list}})) ==
         edges_of(from_file("# a path\n\n0 1\r\n  2\t1 2.5 # heavier\n")));
   CHECK_THROWS_WITH(from_file("0 1\n1 x\n"), ContainsSubstring(":2: '1 x' is not an edge"));
+  CHECK(from_file("\xEF\xBB\xBF"
+                  "0 1\n1 2\n")
+            .edge_count() == 2);
+  for (const char* weights : {"0 1 1e-13\n1 2\n", "0 1 1e101\n1 2 1e101\n"})
+    CHECK_THROWS_WITH(from_file(weights), ContainsSubstring("the heaviest edge"));
   CHECK_THROWS_AS(from_file("0\n"), UsageError);
   CHECK_THROWS_AS(from_file("0 1 1 1\n"), UsageError);
   CHECK_THROWS_AS(from_file("0 1.5\n"), UsageError);
