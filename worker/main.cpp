@@ -3,24 +3,29 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iostream>
 #include <new>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
 
+#include "engine/base/error.hpp"
 #include "engine/base/signals.hpp"
 #include "engine/base/worker_words.hpp"
 #include "engine/environment/build_info.hpp"
@@ -31,12 +36,35 @@
 #include "worker/device.hpp"
 #include "worker/execute_run.hpp"
 #include "worker/export.hpp"
-#include "worker/more_runs.hpp"
 #include "worker/mpi.hpp"
 #include "worker/verify.hpp"
 
 namespace acid {
 namespace {
+
+// LibTorch and what small runs leave in the allocator are far less.
+constexpr std::int64_t kMostBytes = 1 << 30;
+
+std::int64_t resident_bytes() {
+  std::int64_t pages = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> pages >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+// Tells acid on kMoreRuns how this process's run ended, and waits for the next one. Returns what
+// acid answers: a run's id, and after it " --fresh" where the run is to start again. Absent when
+// there is none, acid is gone, or the process has grown so large that another one should follow.
+std::optional<std::string> next_run(Exit ended) {
+  if (resident_bytes() > kMostBytes) return std::nullopt;
+  const std::string code = fmt::format("{}", static_cast<int>(ended));
+  if (send(kMoreRuns, code.data(), code.size(), MSG_NOSIGNAL) < 0) return std::nullopt;
+  std::array<char, 64> answer{};
+  ssize_t count = -1;
+  do count = recv(kMoreRuns, answer.data(), answer.size(), 0);
+  while (count < 0 && errno == EINTR);
+  if (count <= 0) return std::nullopt;
+  return std::string(answer.data(), static_cast<std::size_t>(count));
+}
 
 /// Whether the acid that started this process has died. A debugger or a script may stand between
 /// the two, so acid need not be the parent of this process.

@@ -7,24 +7,30 @@ ThreadGroup::~ThreadGroup() {
     if (thread.joinable()) thread.join();
 }
 
-void ThreadGroup::start(std::function<void()> body) {
-  const auto guarded = [this, body = std::move(body)] {
-    try {
-      body();
-    } catch (...) {
-      {
-        MutexLock lock(mutex_);
-        if (!failure_) failure_ = std::current_exception();
-      }
-      on_failure_();
-    }
-  };
+void ThreadGroup::guard(const std::function<void()>& body) {
   try {
-    threads_.emplace_back(guarded);
+    body();
+  } catch (...) {
+    {
+      MutexLock lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+    }
+    on_failure_();
+  }
+}
+
+void ThreadGroup::start(std::function<void()> body) {
+  try {
+    threads_.emplace_back([this, body = std::move(body)] { guard(body); });
   } catch (...) {
     on_failure_();  // the started threads may wait for this one
     throw;
   }
+}
+
+void ThreadGroup::join_after(const std::function<void()>& body) {
+  guard(body);
+  join();
 }
 
 void ThreadGroup::join() {

@@ -18,8 +18,13 @@ class ThreadGroup {
   ~ThreadGroup();
   void start(std::function<void()> body);
   void join();
+  /// As join(), after this thread has done `body` as one of the group: what it throws counts as a
+  /// thread's exception.
+  void join_after(const std::function<void()>& body);
 
  private:
+  void guard(const std::function<void()>& body);
+
   const std::function<void()> on_failure_;
   std::vector<std::thread> threads_;  // owner thread only
   Mutex mutex_;

@@ -1,11 +1,12 @@
-#include "engine/data/cifar.hpp"
-
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "engine/data/byte_file.hpp"
+#include "engine/data/dataset.hpp"
+#include "engine/data/splits.hpp"
 #include "engine/data/survey.hpp"
 
 namespace acid {
@@ -17,6 +18,18 @@ constexpr int kSide = 32, kChannels = 3;
 constexpr std::int64_t kPixelBytes = kChannels * kSide * kSide;
 constexpr const char* kRemedy =
     "unpack the binary version again, or point task.dataset.root elsewhere";
+
+/// The difference between the two CIFAR sets. A record of the binary version is `label_bytes`
+/// labels, of which the last counts, and 3 × 32 × 32 bytes:
+/// https://www.cs.toronto.edu/~kriz/cifar.html.
+struct CifarFormat {
+  std::string_view name;
+  int classes;
+  int label_bytes;
+  std::span<const std::string_view> train_files;
+  std::string_view test_file;
+  std::span<const ChannelStatistics> statistics;  // red, green, blue of the 50,000 training images
+};
 
 // The training files in order, then the test file.
 std::vector<std::string> locate(const nlohmann::json& options, const CifarFormat& format) {
@@ -92,9 +105,8 @@ Dataset read_cifar(const std::vector<std::string>& paths, const CifarFormat& for
   return data;
 }
 
-}  // namespace
-
-DataInfo inspect_cifar(const nlohmann::json& options, const CifarFormat& format) {
+template <const CifarFormat& format>
+DataInfo inspect_cifar(const nlohmann::json& options) {
   const std::vector<std::string> paths = locate(options, format);
   const Dataset data = read_cifar(paths, format);
   DataInfo info{data.shape, data.train->size(), data.test->size(), paths};
@@ -103,11 +115,50 @@ DataInfo inspect_cifar(const nlohmann::json& options, const CifarFormat& format)
   return info;
 }
 
-Dataset load_cifar(const nlohmann::json& options, const CifarFormat& format) {
+template <const CifarFormat& format>
+Dataset load_cifar(const nlohmann::json& options) {
   const std::vector<std::string> paths = locate(options, format);
   Dataset data = read_cifar(paths, format);
   for (const std::string& path : paths) data.files.push_back({path, sha256_file(path)});
   return data;
+}
+
+template <const CifarFormat& format>
+DatasetEntry cifar_entry(std::string_view summary, std::span<const Field> fields) {
+  return {format.name,        summary,          fields, inspect_cifar<format>,
+          load_cifar<format>, format.statistics};
+}
+
+constexpr std::string_view kCifar10Files[] = {"data_batch_1.bin", "data_batch_2.bin",
+                                              "data_batch_3.bin", "data_batch_4.bin",
+                                              "data_batch_5.bin"};
+constexpr ChannelStatistics kCifar10Statistics[] = {
+    {0.4914f, 0.2470f}, {0.4822f, 0.2435f}, {0.4465f, 0.2616f}};
+constexpr CifarFormat kCifar10{"cifar10",         10, 1, kCifar10Files, "test_batch.bin",
+                               kCifar10Statistics};
+constexpr Field kCifar10Fields[] = {
+    {"root", FieldType::file, "", "folder with the binary version's files, data_batch_1.bin …"},
+};
+
+constexpr std::string_view kCifar100Files[] = {"train.bin"};
+constexpr ChannelStatistics kCifar100Statistics[] = {
+    {0.5071f, 0.2673f}, {0.4865f, 0.2564f}, {0.4409f, 0.2762f}};
+constexpr CifarFormat kCifar100{"cifar100",     100,        2,
+                                kCifar100Files, "test.bin", kCifar100Statistics};
+constexpr Field kCifar100Fields[] = {
+    {"root", FieldType::file, "", "folder with the binary version's files, train.bin and test.bin"},
+};
+
+}  // namespace
+
+DatasetEntry dataset_cifar10() {
+  return cifar_entry<kCifar10>("CIFAR-10, photographs in 10 classes: 32 × 32, binary version",
+                               kCifar10Fields);
+}
+
+DatasetEntry dataset_cifar100() {
+  return cifar_entry<kCifar100>("CIFAR-100, photographs in 100 classes: 32 × 32, binary version",
+                                kCifar100Fields);
 }
 
 }  // namespace acid

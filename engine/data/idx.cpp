@@ -1,5 +1,6 @@
-#include "engine/data/idx.hpp"
-
+// The four IDX files of MNIST and its drop-in replacements, plain or .gz, under their usual names
+// (train-images-idx3-ubyte, …). Format: http://yann.lecun.com/exdb/mnist. Images may have any size,
+// the same in both sets; labels are 0 … 9.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "engine/data/byte_file.hpp"
+#include "engine/data/dataset.hpp"
+#include "engine/data/splits.hpp"
 #include "engine/data/survey.hpp"
 
 namespace acid {
@@ -166,12 +169,15 @@ Dataset read_idx(const std::vector<std::string>& paths, const ChannelStatistics&
   return data;
 }
 
-}  // namespace
+struct IdxSet {
+  std::string_view name;
+  ChannelStatistics statistics;  // of the 60,000 training images
+};
 
-DataInfo inspect_idx(const nlohmann::json& options, std::string_view data_set,
-                     const ChannelStatistics& statistics) {
-  const std::vector<std::string> paths = locate(options, data_set);
-  const Dataset data = read_idx(paths, statistics);
+template <const IdxSet& set>
+DataInfo inspect_idx(const nlohmann::json& options) {
+  const std::vector<std::string> paths = locate(options, set.name);
+  const Dataset data = read_idx(paths, set.statistics);
   DataInfo info{data.shape, data.train->size(), data.test->size(), paths};
   const auto sample = [&](const Split& split, std::size_t images) {
     Sample of_split = sample_of(split, data.shape, paths[images], kNormalisedBytes);
@@ -182,12 +188,40 @@ DataInfo inspect_idx(const nlohmann::json& options, std::string_view data_set,
   return info;
 }
 
-Dataset load_idx(const nlohmann::json& options, std::string_view data_set,
-                 const ChannelStatistics& statistics) {
-  const std::vector<std::string> paths = locate(options, data_set);
-  Dataset data = read_idx(paths, statistics);
+template <const IdxSet& set>
+Dataset load_idx(const nlohmann::json& options) {
+  const std::vector<std::string> paths = locate(options, set.name);
+  Dataset data = read_idx(paths, set.statistics);
   for (const std::string& path : paths) data.files.push_back({path, sha256_file(path)});
   return data;
+}
+
+template <const IdxSet& set>
+DatasetEntry idx_entry(std::string_view summary, std::span<const Field> fields) {
+  return {set.name, summary, fields, inspect_idx<set>, load_idx<set>, {&set.statistics, 1}};
+}
+
+constexpr IdxSet kMnist{"mnist", {0.1307f, 0.3081f}};
+constexpr Field kMnistFields[] = {
+    {"root", FieldType::file, "",
+     "folder with the four IDX files, plain or .gz; 'scripts/fetch-mnist mnist' fetches them for "
+     "dataset = { kind = \"mnist\", root = \"mnist\" }"},
+};
+
+constexpr IdxSet kFashionMnist{"fashion-mnist", {0.2860f, 0.3530f}};
+constexpr Field kFashionMnistFields[] = {
+    {"root", FieldType::file, "", "folder with the four IDX files, plain or .gz"},
+};
+
+}  // namespace
+
+DatasetEntry dataset_mnist() {
+  return idx_entry<kMnist>("MNIST, handwritten digits: 28 × 28, IDX files", kMnistFields);
+}
+
+DatasetEntry dataset_fashion_mnist() {
+  return idx_entry<kFashionMnist>("Fashion-MNIST, clothing: 28 × 28, IDX files",
+                                  kFashionMnistFields);
 }
 
 }  // namespace acid

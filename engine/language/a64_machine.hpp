@@ -91,17 +91,17 @@ class A64Machine : private MachineFunction<a64::Compiler, a64::Gp> {
   }
 
   /// Arithmetic; `minimum` is b unless a is less, and `maximum` b unless a is greater.
-  void calculate(Code code, const Vec& to, const Vec& a, const Source& b) {
-    if (code == Code::minimum || code == Code::maximum) {
-      const bool turned = code == Code::minimum;
-      compare(Code::greater, to, turned ? b : a, turned ? a : b);
+  void calculate(Operation code, const Vec& to, const Vec& a, const Source& b) {
+    if (code == Operation::minimum || code == Operation::maximum) {
+      const bool turned = code == Operation::minimum;
+      compare(Operation::greater, to, turned ? b : a, turned ? a : b);
       select(to, a, b);
       return;
     }
-    floats(code == Code::add        ? a64::Inst::kIdFadd_v
-           : code == Code::subtract ? a64::Inst::kIdFsub_v
-           : code == Code::multiply ? a64::Inst::kIdFmul_v
-                                    : a64::Inst::kIdFdiv_v,
+    floats(code == Operation::add        ? a64::Inst::kIdFadd_v
+           : code == Operation::subtract ? a64::Inst::kIdFsub_v
+           : code == Operation::multiply ? a64::Inst::kIdFmul_v
+                                         : a64::Inst::kIdFdiv_v,
            to, a, b);
   }
   void square_root(const Vec& to, const Vec& a) {
@@ -117,17 +117,17 @@ class A64Machine : private MachineFunction<a64::Compiler, a64::Gp> {
     cc_.eor(to.high.b16(), a.high.b16(), b.high.b16());
   }
   /// All bits of the elements where the comparison holds; none for NaN.
-  void compare(Code code, const Vec& to, const Vec& a, const Source& b) {
-    const bool turned = code == Code::less || code == Code::less_equal;
-    const bool strict = code == Code::less || code == Code::greater;
-    floats(code == Code::equal ? a64::Inst::kIdFcmeq_v
-           : strict            ? a64::Inst::kIdFcmgt_v
-                               : a64::Inst::kIdFcmge_v,
+  void compare(Operation code, const Vec& to, const Vec& a, const Source& b) {
+    const bool turned = code == Operation::less || code == Operation::less_equal;
+    const bool strict = code == Operation::less || code == Operation::greater;
+    floats(code == Operation::equal ? a64::Inst::kIdFcmeq_v
+           : strict                 ? a64::Inst::kIdFcmgt_v
+                                    : a64::Inst::kIdFcmge_v,
            to, turned ? b : a, turned ? a : b);
   }
   /// a ≠ b ? yes : no; also of NaN, which equals nothing.
   void choose(const Vec& to, const Vec& a, const Vec& b, const Vec& yes, const Vec& no) {
-    compare(Code::equal, to, a, b);
+    compare(Operation::equal, to, a, b);
     select(to, no, yes);
   }
 
@@ -154,8 +154,8 @@ class A64Machine : private MachineFunction<a64::Compiler, a64::Gp> {
     return halves;
   }
   /// Adds or multiplies.
-  void calculate_lanes(Code code, const Vec& to, const Vec& a, const Vec& b) {
-    const auto how = code == Code::add ? a64::Inst::kIdFadd_v : a64::Inst::kIdFmul_v;
+  void calculate_lanes(Operation code, const Vec& to, const Vec& a, const Vec& b) {
+    const auto how = code == Operation::add ? a64::Inst::kIdFadd_v : a64::Inst::kIdFmul_v;
     cc_.emit(how, to.low.d2(), a.low.d2(), b.low.d2());
     cc_.emit(how, to.high.d2(), a.high.d2(), b.high.d2());
   }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "engine/language/interpreter.hpp"
 
@@ -14,45 +16,31 @@ using Kind = Operand::Kind;
 constexpr std::string_view kThread = "blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x";
 constexpr std::string_view kThreads = "gridDim.x * (unsigned long long)blockDim.x";
 
-std::string result_of(Code code, const std::string& a, const std::string& b, const std::string& c) {
-  const auto infix = [&](std::string_view sign) { return fmt::format("{} {} {}", a, sign, b); };
-  const auto holds = [&](std::string_view sign) { return infix(sign) + " ? 1.0f : 0.0f"; };
-  switch (code) {
-    case Code::add:
-      return infix("+");
-    case Code::subtract:
-      return infix("-");
-    case Code::multiply:
-      return infix("*");
-    case Code::divide:
-      return infix("/");
-    case Code::less:
-      return holds("<");
-    case Code::less_equal:
-      return holds("<=");
-    case Code::greater:
-      return holds(">");
-    case Code::greater_equal:
-      return holds(">=");
-    case Code::equal:
-      return holds("==");
-    case Code::minimum:
-      return fmt::format("{1} < {0} ? {1} : {0}", a, b);
-    case Code::maximum:
-      return fmt::format("{0} < {1} ? {1} : {0}", a, b);
-    case Code::negate:
-      return "-" + a;
-    case Code::square_root:
-      return fmt::format("sqrtf({})", a);
-    case Code::absolute:
-      return fmt::format("fabsf({})", a);
-    case Code::sign:
-      return fmt::format("({0} > 0.0f ? 1.0f : 0.0f) - ({0} < 0.0f ? 1.0f : 0.0f)", a);
-    case Code::where:
-      return fmt::format("{} != 0.0f ? {} : {}", a, b, c);
-    default:
-      return a;
-  }
+// The text of each operation on a, b and c; of others it is a itself.
+constexpr std::pair<Operation, const char*> kTexts[] = {
+    {Operation::add, "{0} + {1}"},
+    {Operation::subtract, "{0} - {1}"},
+    {Operation::multiply, "{0} * {1}"},
+    {Operation::divide, "{0} / {1}"},
+    {Operation::less, "{0} < {1} ? 1.0f : 0.0f"},
+    {Operation::less_equal, "{0} <= {1} ? 1.0f : 0.0f"},
+    {Operation::greater, "{0} > {1} ? 1.0f : 0.0f"},
+    {Operation::greater_equal, "{0} >= {1} ? 1.0f : 0.0f"},
+    {Operation::equal, "{0} == {1} ? 1.0f : 0.0f"},
+    {Operation::minimum, "{1} < {0} ? {1} : {0}"},
+    {Operation::maximum, "{0} < {1} ? {1} : {0}"},
+    {Operation::negate, "-{0}"},
+    {Operation::square_root, "sqrtf({0})"},
+    {Operation::absolute, "fabsf({0})"},
+    {Operation::sign, "({0} > 0.0f ? 1.0f : 0.0f) - ({0} < 0.0f ? 1.0f : 0.0f)"},
+    {Operation::where, "{0} != 0.0f ? {1} : {2}"},
+};
+
+std::string result_of(Operation code, const std::string& a, const std::string& b,
+                      const std::string& c) {
+  const auto* const found =
+      std::ranges::find(kTexts, code, &std::pair<Operation, const char*>::first);
+  return found == std::end(kTexts) ? a : fmt::format(fmt::runtime(found->second), a, b, c);
 }
 
 /// Writes the text of one pass.
@@ -178,7 +166,7 @@ class Writer {
       return fmt::format("    r{} = {};\n", one.to,
                          result_of(one.code, a, b, arguments > 2 ? value(one.c) : a));
     out_.reductions = std::max<std::size_t>(out_.reductions, one.to + 1U);
-    return one.code == Code::add_value
+    return one.code == Operation::sum
                ? fmt::format("    l{} += (double){};\n", one.to, a)
                : fmt::format("    l{} += (double){} * (double){};\n", one.to, a, b);
   }

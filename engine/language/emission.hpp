@@ -110,7 +110,7 @@ class Emission {
   void take(const Operand& operand, const Vec& to) {
     const Heard& heard = heard_of(operand.index);
     if (operand.kind == Kind::mean && emitted_.sources_ > 1)
-      machine_.calculate(Code::add, to, heard.own, heard.pull);
+      machine_.calculate(Operation::add, to, heard.own, heard.pull);
     else
       machine_.move(to, operand.kind == Kind::mean   ? heard.own
                         : operand.kind == Kind::pull ? heard.pull
@@ -132,21 +132,21 @@ class Emission {
     for (std::size_t k = 1; k < emitted_.sources_; ++k) {
       const Vec one = k == 1 ? heard.pull : machine_.fresh();
       machine_.load(one, address(message, For::reading, k));
-      machine_.calculate(Code::subtract, one, one, heard.own);
-      machine_.calculate(Code::multiply, one, one, constant_at(k));
+      machine_.calculate(Operation::subtract, one, one, heard.own);
+      machine_.calculate(Operation::multiply, one, one, constant_at(k));
       if (k == 1) continue;
       if (!has_rest) {
-        machine_.calculate(Code::add, heard.pull, heard.pull, one);
+        machine_.calculate(Operation::add, heard.pull, heard.pull, one);
         continue;
       }
       const Vec next = machine_.fresh(), added = machine_.fresh(), lost = machine_.fresh();
-      machine_.calculate(Code::add, next, heard.pull, one);  // add_with_rest()
-      machine_.calculate(Code::subtract, added, next, heard.pull);
-      machine_.calculate(Code::subtract, lost, next, added);
-      machine_.calculate(Code::subtract, lost, heard.pull, lost);
-      machine_.calculate(Code::subtract, added, one, added);
-      machine_.calculate(Code::add, lost, lost, added);
-      machine_.calculate(Code::add, heard.rest, heard.rest, lost);
+      machine_.calculate(Operation::add, next, heard.pull, one);  // add_with_rest()
+      machine_.calculate(Operation::subtract, added, next, heard.pull);
+      machine_.calculate(Operation::subtract, lost, next, added);
+      machine_.calculate(Operation::subtract, lost, heard.pull, lost);
+      machine_.calculate(Operation::subtract, added, one, added);
+      machine_.calculate(Operation::add, lost, lost, added);
+      machine_.calculate(Operation::add, heard.rest, heard.rest, lost);
       machine_.move(heard.pull, next);
     }
     return heard;
@@ -163,7 +163,7 @@ class Emission {
     return value(operand);
   }
 
-  Vec operate(Code code, const Operand& a, const Operand& b, bool commutes = false) {
+  Vec operate(Operation code, const Operand& a, const Operand& b, bool commutes = false) {
     if (commutes && is_read_once(a)) return operate(code, b, a);
     const Source right = source(b);
     const Vec left = value(a), to = machine_.fresh();
@@ -171,7 +171,7 @@ class Emission {
     return to;
   }
   // 1 in elements where the comparison holds, else 0; false for NaN.
-  Vec compare(const Vec& a, const Source& b, Code code) {
+  Vec compare(const Vec& a, const Source& b, Operation code) {
     const Vec to = machine_.fresh();
     machine_.compare(code, to, a, b);
     machine_.bits_of_both(to, to, literal(0x3f800000));
@@ -186,20 +186,20 @@ class Emission {
   Vec result(const Instruction& instruction) {
     const Operand &a = instruction.a, &b = instruction.b;
     switch (instruction.code) {
-      case Code::add:
-      case Code::multiply:
+      case Operation::add:
+      case Operation::multiply:
         return operate(instruction.code, a, b, true);
-      case Code::subtract:
-      case Code::divide:
+      case Operation::subtract:
+      case Operation::divide:
         return operate(instruction.code, a, b);
-      case Code::minimum:
-      case Code::maximum:
+      case Operation::minimum:
+      case Operation::maximum:
         return operate(instruction.code, b, a);
-      case Code::less:
-      case Code::less_equal:
-      case Code::greater:
-      case Code::greater_equal:
-      case Code::equal: {
+      case Operation::less:
+      case Operation::less_equal:
+      case Operation::greater:
+      case Operation::greater_equal:
+      case Operation::equal: {
         const Vec left = value(a);
         return compare(left, source(b), instruction.code);
       }
@@ -212,21 +212,21 @@ class Emission {
     const Vec a = value(instruction.a);
     const Vec to = machine_.fresh();
     switch (instruction.code) {
-      case Code::negate:
+      case Operation::negate:
         machine_.other_bits(to, a, literal(0x80000000));
         return to;
-      case Code::square_root:
+      case Operation::square_root:
         machine_.square_root(to, a);
         return to;
-      case Code::absolute:
+      case Operation::absolute:
         machine_.bits_of_both(to, a, literal(0x7fffffff));
         return to;
-      case Code::sign: {
-        const Vec above = compare(a, literal(0), Code::greater);
-        machine_.calculate(Code::subtract, to, above, compare(a, literal(0), Code::less));
+      case Operation::sign: {
+        const Vec above = compare(a, literal(0), Operation::greater);
+        machine_.calculate(Operation::subtract, to, above, compare(a, literal(0), Operation::less));
         return to;
       }
-      case Code::where: {
+      case Operation::where: {
         const Vec no = value(instruction.c);
         machine_.choose(to, a, literal(0), value(instruction.b), no);
         return to;
@@ -243,14 +243,14 @@ class Emission {
   void reduce(const Instruction& instruction) {
     const Sums sums = sums_of(instruction.to);
     const Sums a = machine_.in_double(value(instruction.a));
-    if (instruction.code != Code::add_value) {
+    if (instruction.code != Operation::sum) {
       const Sums b =
-          instruction.code == Code::add_product ? machine_.in_double(value(instruction.b)) : a;
+          instruction.code == Operation::dot ? machine_.in_double(value(instruction.b)) : a;
       for (int half = 0; half < 2; ++half)
-        machine_.calculate_lanes(Code::multiply, a[half], a[half], b[half]);
+        machine_.calculate_lanes(Operation::multiply, a[half], a[half], b[half]);
     }
     for (int half = 0; half < 2; ++half)
-      machine_.calculate_lanes(Code::add, sums[half], sums[half], a[half]);
+      machine_.calculate_lanes(Operation::add, sums[half], sums[half], a[half]);
   }
 
   // Emitted after all loads.
@@ -288,8 +288,9 @@ std::unique_ptr<EmittedPass> EmittedPass::write(const Pass& pass, std::size_t so
   made->sources_ = sources;
   made->streams_ = streams;
   made->is_wide_ = wide && std::ranges::none_of(pass.instructions, [](const Instruction& one) {
-                     const bool compares = one.code >= Code::less && one.code <= Code::equal;
-                     return compares || one.code == Code::sign || one.code >= Code::where;
+                     const bool compares =
+                         one.code >= Operation::less && one.code <= Operation::equal;
+                     return compares || one.code == Operation::sign || one.code >= Operation::where;
                    });  // it makes no masks, and no sums of eight lanes
   if (!Emission<Machine>(pass, *made, code.holder).write()) return nullptr;
   const auto taken = std::ranges::count_if(

@@ -206,7 +206,7 @@ std::string_view obstacle() {
   if (cpu_backend("avx2") == nullptr) return "the processor has no AVX2";
 #endif
   const Operand x{Operand::Kind::state, 0};
-  const Pass probe{.instructions = {{Code::copy, 0, x}},
+  const Pass probe{.instructions = {{Operation::name, 0, x}},
                    .stores = {{{Operand::Kind::register_, 0}, x}},
                    .registers = 1};
   if (EmittedPass::emit(probe, 0) == nullptr) return "the system makes no memory executable";

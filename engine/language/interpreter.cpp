@@ -14,6 +14,48 @@ using Kind = Operand::Kind;
 
 constexpr std::size_t kChunk = 256;  // elements that an instruction works on at a time
 
+// Calls use(f) with the function f(a, b, c) of an operation that is_of_elements(); of others it is
+// a itself.
+template <class T, class Use>
+void with_function(Operation operation, const Use& use) {
+  switch (operation) {
+    case Operation::negate:
+      return use([](T a, T, T) { return -a; });
+    case Operation::add:
+      return use([](T a, T b, T) { return a + b; });
+    case Operation::subtract:
+      return use([](T a, T b, T) { return a - b; });
+    case Operation::multiply:
+      return use([](T a, T b, T) { return a * b; });
+    case Operation::divide:
+      return use([](T a, T b, T) { return a / b; });
+    case Operation::less:
+      return use([](T a, T b, T) { return T(a < b); });
+    case Operation::less_equal:
+      return use([](T a, T b, T) { return T(a <= b); });
+    case Operation::greater:
+      return use([](T a, T b, T) { return T(a > b); });
+    case Operation::greater_equal:
+      return use([](T a, T b, T) { return T(a >= b); });
+    case Operation::equal:
+      return use([](T a, T b, T) { return T(a == b); });
+    case Operation::square_root:
+      return use([](T a, T, T) { return std::sqrt(a); });
+    case Operation::absolute:
+      return use([](T a, T, T) { return std::abs(a); });
+    case Operation::sign:
+      return use([](T a, T, T) { return T(a > 0) - T(a < 0); });
+    case Operation::minimum:
+      return use([](T a, T b, T) { return b < a ? b : a; });
+    case Operation::maximum:
+      return use([](T a, T b, T) { return a < b ? b : a; });
+    case Operation::where:
+      return use([](T a, T b, T c) { return a != 0 ? b : c; });
+    default:
+      return use([](T a, T, T) { return a; });
+  }
+}
+
 template <class T>
 class Interpretation {
  public:
@@ -76,74 +118,22 @@ class Interpretation {
     return from != nullptr ? from : buffer(taken_, operand, constants_.size());
   }
 
-  template <class Function>
-  static void each(T* to, const T* a, std::size_t size, const Function& function) {
-    for (std::size_t i = 0; i < size; ++i) to[i] = function(a[i]);
-  }
-  template <class Function>
-  static void each(T* to, const T* a, const T* b, std::size_t size, const Function& function) {
-    for (std::size_t i = 0; i < size; ++i) to[i] = function(a[i], b[i]);
-  }
-
   void execute(const Instruction& one, std::size_t size) {
     const T* const a = source(one.a);
-    if (one.code >= Code::add_square) return reduce(one, a, size);
+    if (is_reduction(one.code)) return reduce(one, a, size);
     T* const to = registers_.data() + one.to * kChunk;
-    const T* const b = source(one.b);
-    switch (one.code) {
-      case Code::add:
-        return each(to, a, b, size, [](T u, T v) { return u + v; });
-      case Code::subtract:
-        return each(to, a, b, size, [](T u, T v) { return u - v; });
-      case Code::multiply:
-        return each(to, a, b, size, [](T u, T v) { return u * v; });
-      case Code::divide:
-        return each(to, a, b, size, [](T u, T v) { return u / v; });
-      case Code::less:
-        return each(to, a, b, size, [](T u, T v) { return u < v ? T(1) : T(0); });
-      case Code::less_equal:
-        return each(to, a, b, size, [](T u, T v) { return u <= v ? T(1) : T(0); });
-      case Code::greater:
-        return each(to, a, b, size, [](T u, T v) { return u > v ? T(1) : T(0); });
-      case Code::greater_equal:
-        return each(to, a, b, size, [](T u, T v) { return u >= v ? T(1) : T(0); });
-      case Code::equal:
-        return each(to, a, b, size, [](T u, T v) { return u == v ? T(1) : T(0); });
-      case Code::minimum:
-        return each(to, a, b, size, [](T u, T v) { return v < u ? v : u; });
-      case Code::maximum:
-        return each(to, a, b, size, [](T u, T v) { return u < v ? v : u; });
-      default:
-        return execute_other(one, to, a, b, size);
-    }
-  }
-
-  void execute_other(const Instruction& one, T* to, const T* a, const T* b, std::size_t size) {
-    switch (one.code) {
-      case Code::negate:
-        return each(to, a, size, [](T u) { return -u; });
-      case Code::square_root:
-        return each(to, a, size, [](T u) { return std::sqrt(u); });
-      case Code::absolute:
-        return each(to, a, size, [](T u) { return std::abs(u); });
-      case Code::sign:
-        return each(to, a, size, [](T u) { return T(u > 0) - T(u < 0); });
-      case Code::where: {
-        const T* const c = source(one.c);
-        for (std::size_t i = 0; i < size; ++i) to[i] = a[i] != 0 ? b[i] : c[i];
-        return;
-      }
-      default:
-        return each(to, a, size, [](T u) { return u; });
-    }
+    const T *const b = source(one.b), *const c = source(one.c);
+    with_function<T>(one.code, [&](const auto& function) {
+      for (std::size_t i = 0; i < size; ++i) to[i] = function(a[i], b[i], c[i]);
+    });
   }
 
   void reduce(const Instruction& one, const T* a, std::size_t size) {
     auto& lanes = lanes_[one.to];
-    const T* const b = one.code == Code::add_product ? source(one.b) : a;
+    const T* const b = one.code == Operation::dot ? source(one.b) : a;
     for (std::size_t i = 0; i < size; ++i) {
       double& lane = lanes[(first_ + i) % kReductionLanes];
-      if (one.code == Code::add_value)
+      if (one.code == Operation::sum)
         lane += static_cast<double>(a[i]);
       else
         lane += static_cast<double>(a[i]) * static_cast<double>(b[i]);
@@ -266,39 +256,12 @@ void interpret(const Pass& pass, const PassMemory<T>& memory, std::span<const do
 }
 
 double compute(Operation operation, double a, double b, double c) {
+  if (is_of_elements(operation)) {
+    double value = 0;
+    with_function<double>(operation, [&](const auto& function) { value = function(a, b, c); });
+    return value;
+  }
   switch (operation) {
-    case Operation::negate:
-      return -a;
-    case Operation::add:
-      return a + b;
-    case Operation::subtract:
-      return a - b;
-    case Operation::multiply:
-      return a * b;
-    case Operation::divide:
-      return a / b;
-    case Operation::less:
-      return a < b ? 1 : 0;
-    case Operation::less_equal:
-      return a <= b ? 1 : 0;
-    case Operation::greater:
-      return a > b ? 1 : 0;
-    case Operation::greater_equal:
-      return a >= b ? 1 : 0;
-    case Operation::equal:
-      return a == b ? 1 : 0;
-    case Operation::square_root:
-      return std::sqrt(a);
-    case Operation::absolute:
-      return std::abs(a);
-    case Operation::sign:
-      return static_cast<double>(a > 0) - static_cast<double>(a < 0);
-    case Operation::minimum:
-      return b < a ? b : a;
-    case Operation::maximum:
-      return a < b ? b : a;
-    case Operation::where:
-      return a != 0 ? b : c;
     case Operation::exp:
       return std::exp(a);
     case Operation::expm1:

@@ -10,47 +10,6 @@ namespace {
 
 using Kind = Operand::Kind;
 
-Code code_of(Operation operation) {
-  switch (operation) {
-    case Operation::negate:
-      return Code::negate;
-    case Operation::add:
-      return Code::add;
-    case Operation::subtract:
-      return Code::subtract;
-    case Operation::multiply:
-      return Code::multiply;
-    case Operation::divide:
-      return Code::divide;
-    case Operation::less:
-      return Code::less;
-    case Operation::less_equal:
-      return Code::less_equal;
-    case Operation::greater:
-      return Code::greater;
-    case Operation::greater_equal:
-      return Code::greater_equal;
-    case Operation::equal:
-      return Code::equal;
-    case Operation::square_root:
-      return Code::square_root;
-    case Operation::absolute:
-      return Code::absolute;
-    case Operation::sign:
-      return Code::sign;
-    case Operation::minimum:
-      return Code::minimum;
-    case Operation::maximum:
-      return Code::maximum;
-    case Operation::where:
-      return Code::where;
-    default:
-      break;
-  }
-  ACID_ASSERT(false, "operation {} is of numbers", static_cast<int>(operation));
-  return Code::copy;
-}
-
 Kind kind_of(Operation operation) {
   if (operation == Operation::mean) return Kind::mean;
   if (operation == Operation::pull) return Kind::pull;
@@ -135,7 +94,7 @@ void PassBuilder::finish() {
   allocate_registers();
 }
 
-Operand PassBuilder::emit(Code code, Operand a, Operand b, Operand c) {
+Operand PassBuilder::emit(Operation code, Operand a, Operand b, Operand c) {
   if (program_.options_.meets)
     if (const auto known = known_result(code, a, b)) return *known;
   const Operand to{Kind::register_, pass_.registers++};
@@ -144,21 +103,22 @@ Operand PassBuilder::emit(Code code, Operand a, Operand b, Operand c) {
 }
 
 // One partner's result in a meeting is often the other's, or minus that.
-std::optional<Operand> PassBuilder::known_result(Code code, const Operand& a, const Operand& b) {
+std::optional<Operand> PassBuilder::known_result(Operation code, const Operand& a,
+                                                 const Operand& b) {
   const auto minus = [&](const Operand& value) {
     const Operand to{Kind::register_, pass_.registers++};
-    pass_.instructions.push_back({Code::negate, to.index, value});
+    pass_.instructions.push_back({Operation::negate, to.index, value});
     return negated_[to] = value, to;
   };
   if (const auto found = negated_.find(b); found != negated_.end()) {
-    if (code == Code::multiply) return minus(emit(code, a, found->second));
-    if (code == Code::subtract) return emit(Code::add, a, found->second);
+    if (code == Operation::multiply) return minus(emit(code, a, found->second));
+    if (code == Operation::subtract) return emit(Operation::add, a, found->second);
   }
   for (const Instruction& one : pass_.instructions) {
     const Operand result{Kind::register_, one.to};
     if (one.code != code || arguments_of(code) != 2) continue;
     if (one.a == a && one.b == b) return result;
-    if (code == Code::subtract && one.a == b && one.b == a) return minus(result);
+    if (code == Operation::subtract && one.a == b && one.b == a) return minus(result);
   }
   return std::nullopt;
 }
@@ -200,7 +160,9 @@ Operand PassBuilder::compile(const Expression& value) {
   Operand arguments[3];
   for (std::size_t k = 0; k < value.arguments.size(); ++k)
     arguments[k] = compile(value.arguments[k]);
-  return emit(code_of(value.operation), arguments[0], arguments[1], arguments[2]);
+  ACID_ASSERT(is_of_elements(value.operation), "operation {} is of numbers",
+              static_cast<int>(value.operation));
+  return emit(value.operation, arguments[0], arguments[1], arguments[2]);
 }
 
 Operand PassBuilder::vector(const std::string& name) {
@@ -226,49 +188,50 @@ Operand PassBuilder::direction() {
   const Operand gradient = vector("g"), decay = constant(HiddenNumber::decay);
   pass_.has_decay = true;
   if (variant_.direction >= Direction::adam) return *(direction_ = adam(gradient, decay));
-  const Operand u = emit(Code::add, gradient, emit(Code::multiply, decay, vector("x")));
+  const Operand u = emit(Operation::add, gradient, emit(Operation::multiply, decay, vector("x")));
   if (variant_.direction == Direction::sgd) return *(direction_ = u);
-  const Operand m =
-      emit(Code::add,
-           emit(Code::multiply, constant(HiddenNumber::momentum), Operand{Kind::moment, 0}), u);
+  const Operand m = emit(
+      Operation::add,
+      emit(Operation::multiply, constant(HiddenNumber::momentum), Operand{Kind::moment, 0}), u);
   store(m, {Kind::moment, 0});
-  direction_ = variant_.direction == Direction::momentum
-                   ? m
-                   : emit(Code::add, u, emit(Code::multiply, constant(HiddenNumber::momentum), m));
+  direction_ =
+      variant_.direction == Direction::momentum
+          ? m
+          : emit(Operation::add, u, emit(Operation::multiply, constant(HiddenNumber::momentum), m));
   return *direction_;
 }
 
 Operand PassBuilder::adam(Operand gradient, Operand decay) {
   const bool decoupled = variant_.direction == Direction::adamw;
-  const auto multiply = [&](Operand a, Operand b) { return emit(Code::multiply, a, b); };
+  const auto multiply = [&](Operand a, Operand b) { return emit(Operation::multiply, a, b); };
   const Operand decayed = multiply(decay, vector("x"));
-  if (!decoupled) gradient = emit(Code::add, gradient, decayed);
-  const Operand m = emit(Code::add, multiply(constant(HiddenNumber::beta1), {Kind::moment, 0}),
+  if (!decoupled) gradient = emit(Operation::add, gradient, decayed);
+  const Operand m = emit(Operation::add, multiply(constant(HiddenNumber::beta1), {Kind::moment, 0}),
                          multiply(constant(HiddenNumber::rest1), gradient));
-  const Operand v = emit(Code::add, multiply(constant(HiddenNumber::beta2), {Kind::moment, 1}),
+  const Operand v = emit(Operation::add, multiply(constant(HiddenNumber::beta2), {Kind::moment, 1}),
                          multiply(multiply(constant(HiddenNumber::rest2), gradient), gradient));
   store(m, {Kind::moment, 0});
   store(v, {Kind::moment, 1});
   const Operand root =
-      emit(Code::add, multiply(emit(Code::square_root, v), constant(HiddenNumber::root)),
+      emit(Operation::add, multiply(emit(Operation::square_root, v), constant(HiddenNumber::root)),
            constant(HiddenNumber::epsilon));
-  const Operand step = emit(Code::divide, multiply(constant(HiddenNumber::scale), m), root);
-  return decoupled ? emit(Code::add, step, decayed) : step;
+  const Operand step = emit(Operation::divide, multiply(constant(HiddenNumber::scale), m), root);
+  return decoupled ? emit(Operation::add, step, decayed) : step;
 }
 
 void PassBuilder::drift(HiddenNumber by) {
   const Listing::Mix& mix = *program_.listing_->between;
   const Operand a = vector(mix.a), b = vector(mix.b);
-  const Operand delta = emit(Code::multiply, constant(by), emit(Code::subtract, b, a));
-  assign(mix.a, emit(Code::add, a, delta));
-  assign(mix.b, emit(Code::subtract, b, delta));
+  const Operand delta = emit(Operation::multiply, constant(by), emit(Operation::subtract, b, a));
+  assign(mix.a, emit(Operation::add, a, delta));
+  assign(mix.b, emit(Operation::subtract, b, delta));
 }
 
 // Adds with known rounding errors (Knuth's two-sum), so that the sum has the digits of two vectors:
 // sum plus rest equals the old sum and rest, the pull, and the pull's own rounding error.
 void PassBuilder::add_pulls() {
-  const auto add = [&](Operand a, Operand b) { return emit(Code::add, a, b); };
-  const auto subtract = [&](Operand a, Operand b) { return emit(Code::subtract, a, b); };
+  const auto add = [&](Operand a, Operand b) { return emit(Operation::add, a, b); };
+  const auto subtract = [&](Operand a, Operand b) { return emit(Operation::subtract, a, b); };
   for (const Kept& one : program_.listing_->vectors) {
     if (!one.pulled_by || !is_sent(*one.pulled_by)) continue;
     const Operand before = vector(one.name), pull = message(Kind::pull, *one.pulled_by);
@@ -283,9 +246,9 @@ void PassBuilder::add_pulls() {
 
 // The rounding error of a + b, rounded to `sum`: exact.
 Operand PassBuilder::lost_by(Operand sum, Operand a, Operand b) {
-  const auto subtract = [&](Operand c, Operand d) { return emit(Code::subtract, c, d); };
+  const auto subtract = [&](Operand c, Operand d) { return emit(Operation::subtract, c, d); };
   const Operand added = subtract(sum, a);
-  return emit(Code::add, subtract(a, subtract(sum, added)), subtract(b, added));
+  return emit(Operation::add, subtract(a, subtract(sum, added)), subtract(b, added));
 }
 
 // Assigns x with its rounding error: that of a sum or difference, and, when a pull or a sum of
@@ -296,16 +259,16 @@ void PassBuilder::assign_with_rest(const std::string& rest, const Expression& va
   if (subtracts || value.operation == Operation::add) {
     const Operand a = compile(value.arguments[0]);
     Operand b = compile(value.arguments[1]);
-    if (subtracts) b = emit(Code::negate, b);
-    sum = emit(Code::add, a, b);
-    more = emit(Code::add, more, lost_by(sum, a, b));
+    if (subtracts) b = emit(Operation::negate, b);
+    sum = emit(Operation::add, a, b);
+    more = emit(Operation::add, more, lost_by(sum, a, b));
     if (const auto last = rest_of_pull(value.arguments[1]))
-      more = emit(subtracts ? Code::subtract : Code::add, more, *last);
+      more = emit(subtracts ? Operation::subtract : Operation::add, more, *last);
   } else {
     sum = compile(value);
   }
-  const Operand rounded = emit(Code::add, sum, more);
-  assign(rest, emit(Code::subtract, more, emit(Code::subtract, rounded, sum)));
+  const Operand rounded = emit(Operation::add, sum, more);
+  assign(rest, emit(Operation::subtract, more, emit(Operation::subtract, rounded, sum)));
   assign("x", rounded);
 }
 
@@ -342,10 +305,7 @@ void PassBuilder::reduce() {
     }
     const Operand a = compile(value.arguments[0]);
     const Operand b = value.arguments.size() > 1 ? compile(value.arguments[1]) : Operand{};
-    const Code code = value.operation == Operation::norm  ? Code::add_square
-                      : value.operation == Operation::dot ? Code::add_product
-                                                          : Code::add_value;
-    pass_.instructions.push_back({code, index++, a, b, {}});
+    pass_.instructions.push_back({value.operation, index++, a, b, {}});
   }
 }
 
@@ -365,7 +325,7 @@ void PassBuilder::store_all() {
   for (Pass::Store& one : pass_.stores) {
     const bool overwritten = std::ranges::any_of(
         pass_.stores, [&](const Pass::Store& other) { return other.to == place(one.from); });
-    if (overwritten) one.from = emit(Code::copy, one.from);
+    if (overwritten) one.from = emit(Operation::name, one.from);
   }
 }
 

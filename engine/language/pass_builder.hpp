@@ -24,8 +24,8 @@ class PassBuilder {
   };
   void meet();
   void finish();
-  Operand emit(Code code, Operand a, Operand b = {}, Operand c = {});
-  std::optional<Operand> known_result(Code code, const Operand& a, const Operand& b);
+  Operand emit(Operation code, Operand a, Operand b = {}, Operand c = {});
+  std::optional<Operand> known_result(Operation code, const Operand& a, const Operand& b);
   Operand constant(HiddenNumber number) const;
   Operand message(Operand::Kind kind, std::size_t index) const;
   bool is_sent(std::size_t message) const;

@@ -28,9 +28,13 @@ NumberInstruction::Source source_of(Operation operation) {
 
 }  // namespace
 
-std::size_t arguments_of(Code code) {
-  if (code == Code::where) return 3;
-  return code <= Code::maximum || code == Code::add_product ? 2 : 1;
+std::size_t arguments_of(Operation operation) {
+  if (operation == Operation::where) return 3;
+  const bool has_sign = operation >= Operation::add && operation <= Operation::equal;
+  return has_sign || operation == Operation::minimum || operation == Operation::maximum ||
+                 operation == Operation::dot
+             ? 2
+             : 1;
 }
 
 std::uint16_t position_of_message(const std::vector<bool>& is_vector, std::size_t index) {
@@ -166,9 +170,7 @@ void PartProgram::compile(const Statement& statement, std::size_t index) {
   }
   const std::size_t before = reductions_.size();
   any_of(statement.value, [&](const Expression& one) {
-    if (one.operation != Operation::norm && one.operation != Operation::dot &&
-        one.operation != Operation::sum)
-      return false;
+    if (!is_reduction(one.operation)) return false;
     for (const Expression& argument : one.arguments) note_numbers(argument);
     reductions_.push_back({stages_.size() - 1, &one});
     return false;

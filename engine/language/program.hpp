@@ -16,34 +16,8 @@ namespace acid {
 class Backend;
 class CompiledPass;
 
-/// An operation on vectors, element by element, in one pass; a register holds one element. All
-/// operations are IEEE arithmetic, rounded one by one.
-enum class Code : std::uint8_t {
-  add,
-  subtract,
-  multiply,
-  divide,
-  less,
-  less_equal,
-  greater,
-  greater_equal,
-  equal,
-  minimum,
-  maximum,  // minimum and maximum of a and b
-  negate,
-  square_root,
-  absolute,
-  sign,
-  copy,   // a
-  where,  // a ≠ 0 ? b : c
-  add_square,
-  add_product,
-  add_value,  // to reduction `to`: a², ab, a
-};
-
-/// How many of the operands a, b and c the operation has.
-std::size_t arguments_of(Code code);
-inline bool is_reduction(Code code) { return code >= Code::add_square; }
+/// How many of the operands a, b and c an instruction with this operation has.
+std::size_t arguments_of(Operation operation);
 
 /// A place that a pass reads from or writes to.
 struct Operand {
@@ -74,8 +48,11 @@ inline bool is_of_all_heard(const Operand& operand) {
   return operand.kind >= Operand::Kind::mean && operand.kind <= Operand::Kind::rest;
 }
 
+/// An operation on vectors, element by element, in one pass; a register holds one element. All
+/// operations are IEEE arithmetic, rounded one by one. A `name` is a itself; reductions add a², ab
+/// or a.
 struct Instruction {
-  Code code = Code::copy;
+  Operation code = Operation::name;
   std::uint16_t to = 0;       // register, or reduction
   Operand a, b = {}, c = {};  // registers apart, not written by the same pass
 };

@@ -93,6 +93,10 @@ std::string print(const Statement& statement);
 inline bool is_heard(Operation operation) {
   return operation >= Operation::mean && operation <= Operation::theirs;
 }
+/// Whether the operation computes a number of up to three numbers, or so of each element.
+inline bool is_of_elements(Operation operation) {
+  return operation >= Operation::negate && operation <= Operation::where;
+}
 inline bool is_of_scalars_only(Operation operation) {
   return operation >= Operation::exp && operation <= Operation::modulo;
 }

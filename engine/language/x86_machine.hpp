@@ -84,31 +84,31 @@ class X86Machine : private MachineFunction<x86::Compiler, x86::Gp> {
   void clear(const Vec& to) { cc_.vxorps(to, to, to); }
 
   /// Arithmetic; `minimum` is b unless a is less, and `maximum` b unless a is greater.
-  void calculate(Code code, const Vec& to, const Vec& a, const Source& b) {
-    cc_.emit(code == Code::add        ? x86::Inst::kIdVaddps
-             : code == Code::subtract ? x86::Inst::kIdVsubps
-             : code == Code::multiply ? x86::Inst::kIdVmulps
-             : code == Code::divide   ? x86::Inst::kIdVdivps
-             : code == Code::minimum  ? x86::Inst::kIdVminps
-                                      : x86::Inst::kIdVmaxps,
+  void calculate(Operation code, const Vec& to, const Vec& a, const Source& b) {
+    cc_.emit(code == Operation::add        ? x86::Inst::kIdVaddps
+             : code == Operation::subtract ? x86::Inst::kIdVsubps
+             : code == Operation::multiply ? x86::Inst::kIdVmulps
+             : code == Operation::divide   ? x86::Inst::kIdVdivps
+             : code == Operation::minimum  ? x86::Inst::kIdVminps
+                                           : x86::Inst::kIdVmaxps,
              to, a, b);
   }
   void square_root(const Vec& to, const Vec& a) { cc_.vsqrtps(to, a); }
   void bits_of_both(const Vec& to, const Vec& a, const Vec& b) { cc_.vandps(to, a, b); }
   void other_bits(const Vec& to, const Vec& a, const Vec& b) { cc_.vxorps(to, a, b); }
   /// All bits of the elements where the comparison holds; none for NaN.
-  void compare(Code code, const Vec& to, const Vec& a, const Source& b) {
+  void compare(Operation code, const Vec& to, const Vec& a, const Source& b) {
     constexpr int kLess = 17, kLessEqual = 18, kGreaterEqual = 29, kGreater = 30, kEqual = 0;
     cc_.emit(x86::Inst::kIdVcmpps, to, a, b,
-             asmjit::Imm(code == Code::less            ? kLess
-                         : code == Code::less_equal    ? kLessEqual
-                         : code == Code::greater       ? kGreater
-                         : code == Code::greater_equal ? kGreaterEqual
-                                                       : kEqual));
+             asmjit::Imm(code == Operation::less            ? kLess
+                         : code == Operation::less_equal    ? kLessEqual
+                         : code == Operation::greater       ? kGreater
+                         : code == Operation::greater_equal ? kGreaterEqual
+                                                            : kEqual));
   }
   /// a ≠ b ? yes : no; also of NaN, which equals nothing.
   void choose(const Vec& to, const Vec& a, const Vec& b, const Vec& yes, const Vec& no) {
-    compare(Code::equal, to, a, b);
+    compare(Operation::equal, to, a, b);
     cc_.vblendvps(to, yes, no, to);
   }
 
@@ -127,8 +127,8 @@ class X86Machine : private MachineFunction<x86::Compiler, x86::Gp> {
     return halves;
   }
   /// Adds or multiplies.
-  void calculate_lanes(Code code, const Vec& to, const Vec& a, const Vec& b) {
-    cc_.emit(code == Code::add ? x86::Inst::kIdVaddpd : x86::Inst::kIdVmulpd, to, a, b);
+  void calculate_lanes(Operation code, const Vec& to, const Vec& a, const Vec& b) {
+    cc_.emit(code == Operation::add ? x86::Inst::kIdVaddpd : x86::Inst::kIdVmulpd, to, a, b);
   }
 
  private:

@@ -249,13 +249,11 @@ TEST_CASE("acid claim check executes a drawn share again, and finds what was alt
   check_refused(folder.call({"claim", "check", "--spot", "0"}), {"--spot is a share"});
 
   const auto altered = [&](bool sealed, const std::string& sql) {
-    namespace fs = std::filesystem;
-    fs::remove_all(folder.path("other"));
-    fs::copy(folder.path("acid-store"), folder.path("other"), fs::copy_options::recursive);
+    const std::string copy = folder.copy_of_store();
     if (sealed) {
-      write_as_acid(folder.path("other"), sql);
+      write_as_acid(copy, sql);
     } else {
-      Store store(folder.path("other"), Store::Access::write);
+      Store store(copy, Store::Access::write);
       store.impl().connection().execute(sql);
     }
     return folder.call({"claim", "check", "--all", "--store", "other"});

@@ -1039,7 +1039,7 @@ def check_same_as_by_hand(lab, torch):
         for name, tensor in state.items():
             difference = float((tensors[name].reshape(tensor.shape) - tensor).abs().max())
             expect(difference <= 1e-4, f"{name} differs by {difference}")
-        lab.acid("verify", "@latest")
+    lab.acid("verify", "@latest")
 
 
 def check_gpt(lab):

@@ -93,6 +93,12 @@ bool looks_around(pid_t pid) {
   return before >= 0 && comes_true([&] { return sleeps() >= before + kTimes; });
 }
 
+std::string Folder::copy_of_store(const std::string& name) const {
+  std::filesystem::remove_all(path(name));
+  std::filesystem::copy(path("acid-store"), path(name), std::filesystem::copy_options::recursive);
+  return path(name);
+}
+
 Result Folder::call(const std::vector<std::string>& arguments,
                     const std::vector<std::string>& more) const {
   return Running(*this, arguments, more).wait();

@@ -24,6 +24,8 @@ struct Result {
 class Folder : public ScratchFolder {
  public:
   std::string write_program(const std::string& name, const std::string& content) const;
+  /// A copy of ./acid-store, to be altered; replaces what has that name.
+  std::string copy_of_store(const std::string& name = "other") const;
 
   /// Runs `acid` with these arguments to its end. `more`: "NAME=VALUE", before `environment` and
   /// the inherited variables.

@@ -120,23 +120,6 @@ TEST_CASE("a search runs first, chooses on its own seeds, and stays out of the c
   CHECK(study.results() == before);
 }
 
-TEST_CASE("a search that is interrupted chooses nothing, and the same command goes on with it",
-          "[release]") {
-  const Study whole, study;
-  whole.done({"run", "study.toml"});
-  // Killed repeatedly, at moments that are unrelated to its work.
-  for (int round = 0; round < 6; ++round) {
-    Running running(study, {"run", "study.toml"});
-    usleep(100'000 * static_cast<useconds_t>(round + 1));
-    kill(running.pid(), SIGKILL);
-    running.wait();
-  }
-  study.done({"run", "study.toml"});
-  CHECK(study.results() == whole.results());
-  CHECK(study.call({"compare", "study", "--csv"}).out ==
-        whole.call({"compare", "study", "--csv"}).out);
-}
-
 namespace {
 
 constexpr const char* kHalved = R"(
@@ -198,8 +181,10 @@ TEST_CASE("successive halving runs the best of a rung for longer, and says what 
   CHECK(study.results() == before);
 }
 
-TEST_CASE("a search by halving that is killed in any rung goes on with it", "[release]") {
-  const HalvedStudy whole, study;
+TEST_CASE(
+    "a search by halving is the same if it is killed in any rung, or by several commands at once",
+    "[release]") {
+  const HalvedStudy whole, study, shared;
   whole.done({"run", "study.toml"});
   for (int round = 0; round < 6; ++round) {
     Running running(study, {"run", "study.toml"});
@@ -213,17 +198,13 @@ TEST_CASE("a search by halving that is killed in any rung goes on with it", "[re
   CHECK(study.call({"compare", "study", "--csv"}).out ==
         whole.call({"compare", "study", "--csv"}).out);
   study.done({"doctor", "--store"});
-}
 
-TEST_CASE("several commands at once make the same search by halving", "[release]") {
-  const HalvedStudy whole, study;
-  whole.done({"run", "study.toml"});
-  Running one(study, {"run", "study.toml"}), other(study, {"run", "study.toml"});
+  Running one(shared, {"run", "study.toml"}), other(shared, {"run", "study.toml"});
   one.wait();
   other.wait();
-  study.done({"run", "study.toml"});  // one may have seen runs of the other without an outcome
-  CHECK(study.results() == whole.results());
-  study.done({"doctor", "--store"});
+  shared.done({"run", "study.toml"});  // one may have seen runs of the other without an outcome
+  CHECK(shared.results() == whole.results());
+  shared.done({"doctor", "--store"});
 }
 
 TEST_CASE("nothing is compared before the search has chosen") {

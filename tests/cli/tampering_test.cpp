@@ -46,13 +46,6 @@ bounds = [0.01, 0.9]
 }
 const std::string kKept = "checkpoint = { every_time = 10.0, keep = 9 }\n";
 
-/// A copy of the folder's store, altered.
-std::string copy_of_store(const Folder& folder) {
-  fs::remove_all(folder.path("other"));
-  fs::copy(folder.path("acid-store"), folder.path("other"), fs::copy_options::recursive);
-  return folder.path("other");
-}
-
 void execute(const std::string& store_folder, const std::string& sql) {
   const Store store(store_folder, Store::Access::write);
   store.impl().connection().execute("PRAGMA foreign_keys = OFF");
@@ -81,7 +74,7 @@ TEST_CASE("whatever is altered in a store, or in a crate of it, breaks a seal or
       "DELETE FROM experiment_runs WHERE run = (SELECT number FROM runs WHERE id = '" + run + "')",
       "UPDATE experiments SET comparison = replace(comparison, '0.9', '0.95')"};
   for (const std::string& sql : seal_breakers) {
-    const std::string store = copy_of_store(folder);
+    const std::string store = folder.copy_of_store();
     execute(store, sql);
     INFO(sql);
     const Result found = folder.call({"claim", "check", "--spot", "1%", "--store", "other"});
@@ -95,7 +88,7 @@ TEST_CASE("whatever is altered in a store, or in a crate of it, breaks a seal or
     CHECK(packed.code == 4);
     CHECK_THAT(packed.out, ContainsSubstring("wrong  "));
   }
-  const std::string store = copy_of_store(folder);
+  const std::string store = folder.copy_of_store();
   for (const auto& file : fs::recursive_directory_iterator(store + "/checkpoints"))
     if (file.path().filename() == "1-0002.safetensors") {
       flip_a_bit(file.path());
@@ -111,7 +104,7 @@ TEST_CASE("who renews all seals is found by the runs that are drawn, as often as
   const Folder folder;
   folder.write("study.toml", tampered_recipe("1-10"));
   folder.done({"run", "study.toml"});
-  write_as_acid(copy_of_store(folder),
+  write_as_acid(folder.copy_of_store(),
                 "UPDATE worker_results SET digest = 'x' WHERE worker = 1 AND attempt = 3");
   const int trials = times("ACID_TAMPERING_TRIALS", 3);
   int found = 0;
@@ -142,7 +135,7 @@ TEST_CASE("a run is checked by its parts, and an altered part is found if it is 
   CHECK(whole["runs"] == 2);
   CHECK(whole["parts"] > 4);
   CHECK(whole["equal"] == whole["parts"]);
-  const std::string store = copy_of_store(folder);
+  const std::string store = folder.copy_of_store();
   write_as_acid(store, "UPDATE cut_digests SET digest = 'x' WHERE checkpoint = 2 AND worker = 0");
   const json altered = json::parse(
       folder.call({"claim", "check", "--spot", "100%", "--store", "other", "--json"}).out);

@@ -80,14 +80,15 @@ bool is_under(std::string_view path) {
 
 // Decides what happens to the next operation on a file under the folder.
 Verdict next_verdict(const char* call, const char* path, bool is_write) {
+  if (plan.mode == Mode::shortened && !is_write) return Verdict::pass;
   const std::int64_t number = plan.count->operations.fetch_add(1) + 1;
   if (plan.at == 0 || number < plan.at) return Verdict::pass;
   const bool lasting = plan.mode == Mode::forever || plan.mode == Mode::full;
   if (number > plan.at && !lasting) return Verdict::pass;
-  Verdict verdict = Verdict::fail;
-  if (number == plan.at && plan.mode == Mode::full && is_write) verdict = Verdict::cut;
-  if (plan.mode == Mode::shortened) verdict = is_write ? Verdict::cut : Verdict::pass;
-  if (verdict != Verdict::pass && plan.count->struck.fetch_add(1) == 0) {
+  const bool cut =
+      plan.mode == Mode::shortened || (number == plan.at && plan.mode == Mode::full && is_write);
+  const Verdict verdict = cut ? Verdict::cut : Verdict::fail;
+  if (plan.count->struck.fetch_add(1) == 0) {
     std::snprintf(plan.count->call, sizeof plan.count->call, "%s", call);
     std::snprintf(plan.count->path, sizeof plan.count->path, "%s", path);
   }

@@ -16,7 +16,8 @@ namespace acid::test {
 ///   ACID_FAIL_ERRNO       ENOSPC or EIO
 ///   ACID_FAIL_MODE        once     that one fails
 ///                         forever  and all that follow
-///                         short    it writes half of what it should, which is legal
+///                         short    it writes half of what it should, which is legal; writes of
+///                                  more than a byte are then the only operations
 ///                         full     so it does, and all that follow fail, as on a full disk
 ///   ACID_FAIL_COUNT_FILE  holds a FailingIoCount; must exist, with its size
 struct FailingIoCount {

@@ -132,8 +132,8 @@ TEST_CASE("a run that is stopped and continued by the kernel does not notice") {
 
 TEST_CASE("many runs in one process stop at a signal, each as far as it was, and go on later") {
   static const std::map<std::string, Kept> expected = uninterrupted(many_recipe());
-  const bool worker = GENERATE(false, true);
-  const double delay = GENERATE(0.05, 0.15, 0.25);
+  const auto [worker, delay] =
+      GENERATE(std::pair{false, 0.05}, std::pair{true, 0.15}, std::pair{false, 0.25});
   const Bench bench(many_recipe());
   Running running = bench.start();
   REQUIRE(comes_true([&] { return !bench.workers().empty() || has_ended(running); }));

@@ -26,7 +26,7 @@ TEST_CASE("a worker without enough memory says so, and with more the run ends wi
   const std::string recipe = large_recipe();
   const auto expected = uninterrupted(recipe);
   int failed = 0, named = 0;
-  for (int megabytes = 24; megabytes < 1000; megabytes += megabytes / 4) {
+  for (int megabytes = 24; megabytes < 1000; megabytes += megabytes / 3) {
     const Bench bench(recipe);
     const std::string worker = worker_after(bench, fmt::format("ulimit -v {}", megabytes * 1024));
     const Result result = bench.run({"--driver", driver}, {worker});

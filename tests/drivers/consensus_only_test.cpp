@@ -94,19 +94,6 @@ TEST_CASE("a lone worker without gradients ends on time") {
   CHECK(outcome.position.normalised_time == 20);
 }
 
-TEST_CASE("without gradients the bits are the same for any number of threads") {
-  std::string expected;
-  for (const int threads : {0, 1, 3}) {
-    Setup setup;
-    gossip(setup, GradientClock::none);
-    setup.algorithm = "a2cid2";
-    setup.virtual_time.threads = threads;
-    const Outcome outcome = setup.run();
-    if (threads == 0) expected = outcome.mean_digest + outcome.worker_digests[7];
-    CHECK(outcome.mean_digest + outcome.worker_digests[7] == expected);
-  }
-}
-
 TEST_CASE("a run without gradients and without an end is a bug") {
   Setup setup;
   gossip(setup, GradientClock::none);

@@ -287,8 +287,8 @@ TEST_CASE("buffers survive a cut in every driver") {
     INFO(name_of(way));
     Replayable run = prepared(way);
     if (happens_once) run.spec.budget.gradients = 4000;
-    CheckpointFolder folder(happens_once ? 75 : 8);
-    if (happens_once) run.before_gradient = waiting_for(folder, 400, 2);
+    CheckpointFolder folder(happens_once ? 240 : 8);
+    if (happens_once) run.before_gradient = waiting_for(folder, 1300, 2);
     WatchedRun whole = watched(way, run);
     const Outcome end = whole.execute({&folder, nullptr});
     run.before_gradient = {};

@@ -183,16 +183,7 @@ TEST_CASE("CORRECTNESS 26: a server hears a lattice around 0, under every driver
   for (const char* const driver : {"virtual", "threads", "mpi"}) {
     INFO(driver);
     Setup sometimes;
-    a_psgd(sometimes, 0.02).on_threads = driver == std::string("threads");
-    Outcome mixed = sometimes.run();  // fills in the run
-    if (driver == std::string("mpi")) {
-      const Topology graph = make_topology(sometimes.workers, sometimes.topology);
-      sometimes.spec.topology = &graph;
-      Processes processes{.spec = sometimes.spec, .task = sometimes.task};
-      MemoryRecorder recorder;
-      mixed = processes.run(recorder);
-      check_no_errors(processes);
-    }
+    const Outcome mixed = course_of(a_psgd(sometimes, 0.02), driver).outcome;
     CHECK(mixed.position.bytes > bytes(mixed, false));
     CHECK(mixed.position.bytes < bytes(mixed, true));
   }

@@ -8,8 +8,8 @@
 #include "engine/base/rng.hpp"
 #include "engine/drivers/mpi/all_reduce.hpp"
 #include "engine/run/ensemble.hpp"
-#include "engine/transport/local_cluster.hpp"
 #include "tests/catch.hpp"
+#include "tests/transport/local_cluster.hpp"
 
 using namespace acid;
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/drivers/mpi/mpi.hpp"
-#include "engine/transport/local_cluster.hpp"
 #include "tests/drivers/replay_fixture.hpp"
+#include "tests/transport/local_cluster.hpp"
 
 namespace acid::test {
 

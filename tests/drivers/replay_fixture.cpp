@@ -1,11 +1,9 @@
 #include "tests/drivers/replay_fixture.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <memory>
 
 #include "engine/base/digest.hpp"
@@ -154,18 +152,9 @@ void check_same_end(const Outcome& replayed, const Outcome& recorded) {
   CHECK(replayed.exchanges_done == recorded.exchanges_done);
   CHECK(replayed.exchanges_drawn == recorded.exchanges_drawn);
   REQUIRE(replayed.edges.size() == recorded.edges.size());
-  for (std::size_t e = 0; e < recorded.edges.size(); ++e)
-    CHECK(replayed.edges[e].count == recorded.edges[e].count);
-}
-
-CheckpointFolder::CheckpointFolder(double every) : every_(every) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "acid-replay-XXXXXX").string();
-  folder_ = mkdtemp(pattern.data());
-}
-
-CheckpointFolder::~CheckpointFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
+  CHECK(std::ranges::equal(replayed.edges, recorded.edges, [](const EdgeUse& e, const EdgeUse& f) {
+    return e.i == f.i && e.j == f.j && e.count == f.count;
+  }));
 }
 
 bool CheckpointFolder::due(std::int64_t, const Position& position) {
@@ -174,7 +163,7 @@ bool CheckpointFolder::due(std::int64_t, const Position& position) {
 
 void CheckpointFolder::save(const Cut& cut) {
   Saved& saved = saved_.emplace_back();
-  saved.path = fmt::format("{}/{}.safetensors", folder_, saved_.size());
+  saved.path = folder_.path(fmt::format("{}.safetensors", saved_.size()));
   saved.step = cut.step;
   saved.position = cut.position;
   for (const auto& x : cut.vectors.front().values) saved.digests.push_back(sha256_hex(x));

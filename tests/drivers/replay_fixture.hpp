@@ -6,6 +6,7 @@
 
 #include "engine/drivers/replay/replay.hpp"
 #include "tests/drivers/fixture.hpp"
+#include "tests/scratch.hpp"
 
 namespace acid::test {
 
@@ -59,10 +60,7 @@ void check_same_end(const Outcome& replayed, const Outcome& recorded);
 /// Writes a checkpoint file every so often (in normalised time), and keeps the digests of x.
 class CheckpointFolder final : public Checkpoints {
  public:
-  explicit CheckpointFolder(double every);
-  ~CheckpointFolder() override;
-  CheckpointFolder(const CheckpointFolder&) = delete;
-  CheckpointFolder& operator=(const CheckpointFolder&) = delete;
+  explicit CheckpointFolder(double every) : every_(every) {}
 
   bool due(std::int64_t step, const Position& position) override;
   double next_time() const override { return last_ + every_; }
@@ -81,7 +79,7 @@ class CheckpointFolder final : public Checkpoints {
  private:
   const double every_;
   double last_ = 0;
-  std::string folder_;
+  ScratchFolder folder_;
   std::vector<Saved> saved_;
   std::atomic<int> count_ = 0;
 };

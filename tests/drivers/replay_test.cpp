@@ -132,45 +132,28 @@ TEST_CASE("replay: a limit or a target that ended the run is not needed to end i
   check_replay(aimed);
 }
 
-TEST_CASE("replay: every checkpoint mark is a cut with the recorded bits") {
-  for (Replayable::Settings settings : kinds()) {
-    settings.workers = 4;
-    settings.dimension = kLongVector;
-    Replayable run(settings);
-    INFO(run.spec.method.kind);
-    CheckpointFolder then(75), now(1);
-    run.before_gradient = waiting_for(then, 400, 2);
-    MemoryRecorder recorder, again;
-    const Outcome recorded = run.record(recorder, {.checkpoints = &then});
-    const ReplayScript script = script_of(recorder, 4);
-    check_same_end(run.replay(script, again, 2, {.checkpoints = &now}), recorded);
-    CHECK(difference(again, recorder, 4) == "");
-    REQUIRE(then.saved().size() >= 2);
-    REQUIRE(now.saved().size() == then.saved().size());
-    for (std::size_t k = 0; k < then.saved().size(); ++k) {
-      CHECK(now.saved()[k].step == then.saved()[k].position.gradients);
-      CHECK(now.saved()[k].position.bytes == then.saved()[k].position.bytes);
-      CHECK(now.saved()[k].digests == then.saved()[k].digests);
-    }
-    // A replay without cuts is allowed.
-    MemoryRecorder unsaved;
-    check_same_end(run.replay(script, unsaved), recorded);
-    CHECK(difference(unsaved, recorder, 4) == "");
-  }
-}
-
 namespace {
 
 void check_goes_on_from_checkpoints(Replayable& run) {
   INFO(run.spec.method.kind);
   run.spec.cadence.evaluate_every = 20;  // so that samples follow a first cut that comes late
-  CheckpointFolder then(75), now(1);
-  run.before_gradient = waiting_for(then, 400, 3);
-  MemoryRecorder recorder, again;
+  CheckpointFolder then(120), now(1);
+  run.before_gradient = waiting_for(then, 640, 3);
+  MemoryRecorder recorder, again, unsaved;
   const Outcome recorded = run.record(recorder, {.checkpoints = &then});
   ReplayScript script = script_of(recorder, 4);
-  run.replay(script, again, 2, {.checkpoints = &now});
+  check_same_end(run.replay(script, again, 2, {.checkpoints = &now}), recorded);
+  CHECK(difference(again, recorder, 4) == "");
   REQUIRE(then.saved().size() >= 3);
+  REQUIRE(now.saved().size() == then.saved().size());
+  for (std::size_t k = 0; k < then.saved().size(); ++k) {
+    CHECK(now.saved()[k].step == then.saved()[k].position.gradients);
+    CHECK(now.saved()[k].position.bytes == then.saved()[k].position.bytes);
+    CHECK(now.saved()[k].digests == then.saved()[k].digests);
+  }
+  // A replay without cuts is allowed.
+  check_same_end(run.replay(script, unsaved), recorded);
+  CHECK(difference(unsaved, recorder, 4) == "");
   for (const CheckpointFolder* folder : {&then, &now})
     for (std::size_t k = 0; k < folder->saved().size(); ++k) {
       INFO("checkpoint " << k + 1);
@@ -198,7 +181,7 @@ void check_goes_on_from_checkpoints(Replayable& run) {
 
 }  // namespace
 
-TEST_CASE("replay: goes on from any checkpoint, the recorded run's or its own") {
+TEST_CASE("replay: every checkpoint mark is a cut with the recorded bits, from which it goes on") {
   for (Replayable::Settings settings : kinds()) {
     settings.workers = 4;
     settings.dimension = kLongVector;

@@ -24,8 +24,10 @@ using nlohmann::json;
 
 namespace {
 
-// Long enough that headers, clocks and heartbeats are a small part of any codec's messages.
-constexpr int kDimension = 1 << 20;
+/// Long enough that headers, clocks and heartbeats are a small part of the codec's messages.
+int dimension_for(const json& codec) {
+  return !codec.is_null() && codec["kind"] == "sign" ? 1 << 20 : 1 << 17;
+}
 
 /// Payload that the sockets of this process have sent, without retransmissions.
 std::uint64_t sent_by_sockets() {
@@ -63,7 +65,7 @@ Bytes bytes_of_run(MpiRuntime& mpi, const char* algorithm, const json& codec, in
   spec.schedule.learning_rate = 1e-3;
   spec.budget.gradients = gradients * spec.workers;
   spec.cadence.consensus_every = kNever;
-  const json task = {{"dimension", kDimension}, {"noise", 0.0}, {"heterogeneity", 1.0}};
+  const json task = {{"dimension", dimension_for(codec)}, {"noise", 0.0}, {"heterogeneity", 1.0}};
   const AnalyticEntry* const analytic = find_analytic("quadratic");
   const auto objective = analytic->make(with_fallbacks(analytic->fields, task), spec.workers, 1,
                                         {{"kind", "iid"}}, 0, spec.seeds, 2);

@@ -22,13 +22,7 @@ constexpr const char* kRowsOfRun =
 
 TEST_CASE("a copy holds the named runs alone, with all that counts of them and of their past") {
   Story story;
-  story.begin();
-  story.steps(1, 3);
-  story.checkpoint(3);
-  story.steps(4, 6);
-  story.begin(story.from(1));
-  story.steps(4, 5);
-  story.kill();
+  story.begin_and_go_on();
   const RunRecord other = make_run(77);
   story.store.add_experiment(make_experiment("other"), {other});
 

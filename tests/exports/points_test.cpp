@@ -157,13 +157,7 @@ TEST_CASE("lines of JSON hold what the CSV holds") {
 
 TEST_CASE("superseded values are in no export, and moments come in order over attempts") {
   Story story;
-  story.begin();
-  story.steps(1, 3);
-  story.checkpoint(3);
-  story.steps(4, 6);
-  story.begin(story.from(1));
-  story.steps(4, 5);
-  story.kill();
+  story.begin_and_go_on();
   const std::string& run = story.run.id;
   const auto names = series_names(story.store, run);
   REQUIRE_FALSE(names.empty());

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "engine/base/error.hpp"
+#include "tests/scratch.hpp"
 
 // Shared by the fuzzers. Every exception that leaves LLVMFuzzerTestOneInput is a finding:
 // acid::Error is caught where bad input is expected, AssertionError and others are not.
@@ -88,27 +89,12 @@ class MemoryFile {
   int descriptor_;
 };
 
-/// A folder of this process, removed at its end.
-class Folder {
+class Folder : public test::ScratchFolder {
  public:
-  Folder()
-      : path_(std::filesystem::temp_directory_path() / ("acid-fuzz-" + std::to_string(getpid()))) {
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string path() const { return path_.string(); }
-  std::string path(const std::string& name) const { return (path_ / name).string(); }
   /// `name` always leads to the file's present content.
   void link(const std::string& name, const MemoryFile& file) const {
-    std::filesystem::create_symlink(file.path(), path_ / name);
+    std::filesystem::create_symlink(file.path(), path(name));
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 }  // namespace acid::fuzz

@@ -77,7 +77,7 @@ TEST_CASE("what a kernel has no room for is interpreted") {
   // Cases for the host: more sources than room, and several decays beside a reduction.
   Stream random(5);
   const Operand mean{Operand::Kind::mean, 0}, x{Operand::Kind::state, 0};
-  Pass pass{.instructions = {{Code::add_square, 0, x, {}, {}}},
+  Pass pass{.instructions = {{Operation::norm, 0, x, {}, {}}},
             .stores = {{mean, {Operand::Kind::state, 1}}},
             .has_decay = true};
   RandomEvent event(random, 1500, false);

@@ -48,9 +48,9 @@ void compare(std::uint64_t seed, std::size_t most_instructions,
   const bool wide = seed % 2 == 1 && cpu_backend("avx512") != nullptr;
   for (Instruction& one : pass.instructions) {
     if (!wide) break;
-    if (one.code >= Code::less && one.code <= Code::equal) one.code = Code::minimum;
-    if (one.code == Code::sign) one.code = Code::absolute;
-    if (one.code == Code::where) one.code = Code::subtract;
+    if (one.code >= Operation::less && one.code <= Operation::equal) one.code = Operation::minimum;
+    if (one.code == Operation::sign) one.code = Operation::absolute;
+    if (one.code == Operation::where) one.code = Operation::subtract;
   }
   const std::size_t reductions = reductions_of(pass);
   for (const std::size_t size : sizes) {

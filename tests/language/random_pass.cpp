@@ -106,9 +106,12 @@ Pass random_pass(Stream& random, std::size_t most_instructions) {
   std::uint16_t reductions = 0;
   for (std::size_t k = 0; k < count; ++k) {
     Instruction one;
-    one.code = static_cast<Code>(random.below(static_cast<std::uint64_t>(Code::add_square)));
+    one.code =
+        static_cast<Operation>(static_cast<std::uint64_t>(Operation::negate) + random.below(17));
+    if (!is_of_elements(one.code)) one.code = Operation::name;
     if (reduces && random.below(4) == 0 && reductions < kMostReductions)
-      one.code = static_cast<Code>(static_cast<std::uint64_t>(Code::add_square) + random.below(3));
+      one.code =
+          static_cast<Operation>(static_cast<std::uint64_t>(Operation::norm) + random.below(3));
     Operand* const operands[] = {&one.a, &one.b, &one.c};
     for (std::size_t i = 0; i < std::size(operands); ++i)
       *operands[i] =

@@ -1,35 +1,13 @@
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "tests/catch.hpp"
 #include "tests/recipes/recipe.hpp"
+#include "tests/scratch.hpp"
 
 namespace acid::test {
 namespace {
-
-namespace fs = std::filesystem;
-
-class Folder {
- public:
-  explicit Folder(const std::string& name)
-      : path_(fs::temp_directory_path() / ("acid-recipes-" + name + std::to_string(getpid()))) {
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string write(const std::string& name, const std::string& content) const {
-    std::ofstream(path_ / name) << content;
-    return (path_ / name).string();
-  }
-  std::string path(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
 
 const std::string kEdges = "[topology]\nkind = \"edges\"\nedges = \"graph.txt\"\n";
 
@@ -105,7 +83,7 @@ TEST_CASE("a group is the run without its seed") {
 }
 
 TEST_CASE("files count by content, not by path") {
-  const Folder folder("content");
+  const ScratchFolder folder;
   folder.write("graph.txt", "0 1\n1 2\n2 3\n");
   const auto run = [&](const std::string& edges) {
     return compile_recipe(folder.path("recipe.toml"),
@@ -121,7 +99,7 @@ TEST_CASE("files count by content, not by path") {
 }
 
 TEST_CASE("relative files start at the recipe's folder") {
-  const Folder folder("relative");
+  const ScratchFolder folder;
   folder.write("graph.txt", "0 1\n1 2\n2 3\n");
   CHECK_NOTHROW(compile_recipe(folder.path("recipe.toml"), completed(kEdges)));
   const auto errors = errors_of(completed(kEdges));
@@ -130,7 +108,7 @@ TEST_CASE("relative files start at the recipe's folder") {
 }
 
 TEST_CASE("a pipe or a device in the place of a file is refused, and nothing waits for it") {
-  const Folder folder("pipes");
+  const ScratchFolder folder;
   REQUIRE(mkfifo(folder.path("graph.txt").c_str(), 0600) == 0);
   for (const std::string& recipe :
        {completed("[topology]\nkind = \"edges\"\nedges = \"" + folder.path("graph.txt") + "\""),

@@ -78,7 +78,7 @@ TEST_CASE("a search without halving is one rung with the whole budget, and its r
 }
 
 TEST_CASE("the rungs of any number of values take at most half of the grid's gradients") {
-  for (int values = 2; values <= 40; ++values)
+  for (const int values : {2, 3, 4, 5, 7, 8, 9, 16, 27, 28, 40})
     for (const int factor : {2, 3, 4, 7}) {
       INFO(values << " values, factor " << factor);
       const Plan plan = compiled(

@@ -10,15 +10,10 @@
 
 using namespace acid;
 using nlohmann::json;
+using synthetic::noted;
 using synthetic::run;
 
 namespace {
-
-bool noted(const Comparison& comparison, const std::string& part) {
-  return std::any_of(
-      comparison.notes.begin(), comparison.notes.end(),
-      [&](const ComparedNote& note) { return note.text.find(part) != std::string::npos; });
-}
 
 std::vector<ComparedRun> two_algorithms() {
   return {run("ad-psgd", 1, {{"eval_loss", 0.5}}), run("ad-psgd", 2, {{"eval_loss", 0.7}}),

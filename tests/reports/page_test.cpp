@@ -9,7 +9,6 @@
 #include "reports/html/page_script.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/style.hpp"
-#include "reports/verdict.hpp"
 #include "store/tags.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"
@@ -17,24 +16,17 @@
 using namespace acid;
 using synthetic::has;
 using synthetic::run;
+using synthetic::sentences_of;
 
 namespace {
 
-std::string verdict_of(const std::vector<ComparedRun>& runs) {
-  const Comparison comparison = compare_runs(runs);
-  std::string text;
-  for (const std::string& sentence : verdict_sentences(comparison, comparison.points.front()))
-    text += sentence + "\n";
-  return text;
-}
-
-std::vector<ComparedRun> with_losses(const std::vector<double>& differences) {
+Comparison with_losses(const std::vector<double>& differences) {
   std::vector<ComparedRun> runs;
   for (std::size_t k = 0; k < differences.size(); ++k) {
     runs.push_back(run("ar-sgd", k + 1, {{"eval_loss", 1}}));
     runs.push_back(run("ad-psgd", k + 1, {{"eval_loss", 1 + differences[k]}}));
   }
-  return runs;
+  return compare_runs(runs);
 }
 
 std::string without(std::string page, std::string_view part) {
@@ -46,14 +38,14 @@ std::string without(std::string page, std::string_view part) {
 }  // namespace
 
 TEST_CASE("the verdict claims a difference only when its test does") {
-  CHECK(has(verdict_of(with_losses({0.1, 0.11, 0.12, 0.1, 0.11, 0.12})),
+  CHECK(has(sentences_of(with_losses({0.1, 0.11, 0.12, 0.1, 0.11, 0.12})),
             "ad-psgd had higher evaluation loss than ar-sgd (worse): 0.11 [0.101, 0.119] "
             "over 6 paired seeds, exact sign-flip p (Holm over 1 comparison) = 0.031."));
-  CHECK(has(verdict_of(with_losses({-0.5, 0.6, 0.1, 0.3, -0.2, 0.1})),
+  CHECK(has(sentences_of(with_losses({-0.5, 0.6, 0.1, 0.3, -0.2, 0.1})),
             "No difference in evaluation loss between ad-psgd and ar-sgd was shown: 0.0667 ["));
-  CHECK(has(verdict_of(with_losses({0.1, 0.11, 0.12})), "Too few seeds to tell"));
-  CHECK(has(verdict_of(with_losses({0.3})), "one seed cannot tell a difference from chance"));
-  CHECK(has(verdict_of(with_losses({0, 0, 0})), "the same evaluation loss"));
+  CHECK(has(sentences_of(with_losses({0.1, 0.11, 0.12})), "Too few seeds to tell"));
+  CHECK(has(sentences_of(with_losses({0.3})), "one seed cannot tell a difference from chance"));
+  CHECK(has(sentences_of(with_losses({0, 0, 0})), "the same evaluation loss"));
 }
 
 TEST_CASE("a page is self-contained, runs its own script alone, and escapes what people wrote") {

@@ -13,6 +13,7 @@
 using namespace acid;
 using nlohmann::json;
 using synthetic::has;
+using synthetic::noted;
 using synthetic::run;
 using synthetic::sentences_of;
 
@@ -32,11 +33,6 @@ std::vector<ComparedRun> equal_losses(const json& settings = {}) {
                          {{"eval_loss", loss}, {"consensus_distance_mid", consensus}}, settings));
   }
   return runs;
-}
-
-bool is_noted(const Comparison& comparison, const std::string& part) {
-  return std::ranges::any_of(comparison.notes,
-                             [&](const ComparedNote& note) { return has(note.text, part); });
 }
 
 const ComparedGroup& labelled(const Comparison& comparison, const std::string& label) {
@@ -67,7 +63,7 @@ TEST_CASE("consensus distance is tested against the first algorithm of pairwise 
             "(geometric mean "
             "over 8 paired seeds, 95 % interval; better, exact sign-flip p (Holm over 1 "
             "comparison) = 0.008)."));
-  CHECK(is_noted(comparison, "consensus distances are tested against ad-psgd, the first"));
+  CHECK(noted(comparison, "consensus distances are tested against ad-psgd, the first"));
   CHECK(has(to_markdown(comparison), "| consensus_distance_mid to ad-psgd |"));
   CHECK(has(to_latex(comparison), "Consensus distance, mid-run to ad-psgd"));
   const json document = to_json(comparison);
@@ -81,7 +77,7 @@ TEST_CASE("consensus distance is tested against the first algorithm of pairwise 
   REQUIRE(other != nullptr);
   CHECK(group_of(named, other->baseline).label == "a2cid2");
   CHECK(judge(*other) == Judgement::worse);
-  CHECK(is_noted(named, "tested against a2cid2, as the recipe says"));
+  CHECK(noted(named, "tested against a2cid2, as the recipe says"));
 }
 
 TEST_CASE("nothing is tested against a baseline that agrees by construction") {
@@ -115,11 +111,11 @@ TEST_CASE("the recipe's outcome is the verdict's, whatever differs") {
   named.metrics = {"eval_loss"};
   const Comparison other = compare_runs(runs, named, {}, plans);
   CHECK(other.primary == "eval_loss");
-  CHECK(is_noted(other, "train_loss_at_mean, the primary outcome of the recipe, is not among"));
+  CHECK(noted(other, "train_loss_at_mean, the primary outcome of the recipe, is not among"));
 
   const Comparison disagree = compare_runs(runs, {}, {}, {plans.front(), {}});
   CHECK(disagree.primary == "eval_loss");
-  CHECK(is_noted(disagree, "do not agree on the primary outcome"));
+  CHECK(noted(disagree, "do not agree on the primary outcome"));
 }
 
 TEST_CASE("runs that stop at a target are compared by the way to it") {

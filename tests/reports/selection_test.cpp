@@ -14,6 +14,7 @@
 
 using namespace acid;
 using nlohmann::json;
+using synthetic::noted;
 using synthetic::run;
 
 namespace {
@@ -45,12 +46,6 @@ CompareOptions best_over(std::vector<std::uint64_t> seeds, bool same = false) {
   return options;
 }
 
-bool said_so(const Comparison& comparison, const std::string& part) {
-  return std::ranges::any_of(comparison.notes, [&](const ComparedNote& note) {
-    return note.text.find(part) != std::string::npos;
-  });
-}
-
 double rate_of(const ComparedGroup& group) { return group.settings["optimizer"]["learning_rate"]; }
 
 }  // namespace
@@ -75,12 +70,12 @@ TEST_CASE("the best value of each algorithm is compared, on the seeds that it wa
   CHECK_FALSE(selection.on_test);
   CHECK(selection.choices[0].runs() == 8);
   CHECK(selection.choices[0].edges.empty());
-  CHECK(said_so(comparison,
-                "optimizer.learning_rate chosen for each algorithm by the mean of "
-                "validation_loss over seeds 1, 2: 4 values, 8 runs each; what is compared "
-                "ran on other seeds"));
-  CHECK_FALSE(said_so(comparison, "also differs from its baseline"));
-  CHECK_FALSE(said_so(comparison, "TEST SET"));
+  CHECK(noted(comparison,
+              "optimizer.learning_rate chosen for each algorithm by the mean of "
+              "validation_loss over seeds 1, 2: 4 values, 8 runs each; what is compared "
+              "ran on other seeds"));
+  CHECK_FALSE(noted(comparison, "also differs from its baseline"));
+  CHECK_FALSE(noted(comparison, "TEST SET"));
 }
 
 TEST_CASE("each setting of a sweep has its own choice, and its own baseline") {
@@ -95,9 +90,9 @@ TEST_CASE("each setting of a sweep has its own choice, and its own baseline") {
   CHECK(point_title(comparison.points[0]) == "topology.kind = ring");
   CHECK(rate_of(comparison.groups[1]) == 0.1);
   CHECK(rate_of(comparison.groups[3]) == 0.4);
-  CHECK(said_so(comparison,
-                "ad-psgd (topology.kind = exponential): optimizer.learning_rate = 0.4, "
-                "the largest of 4"));
+  CHECK(noted(comparison,
+              "ad-psgd (topology.kind = exponential): optimizer.learning_rate = 0.4, "
+              "the largest of 4"));
   const std::string text = to_text(comparison, false);
   CHECK_THAT(text, ContainsSubstring("chosen  by validation_loss"));
   CHECK_THAT(text, ContainsSubstring("of 4 values, 8 runs, the largest of 4"));
@@ -129,7 +124,7 @@ TEST_CASE("the same seeds are refused unless accepted, and then it is said") {
   CHECK_THROWS_WITH(compare_runs(runs, best_over({7})), ContainsSubstring("among 7"));
   const Comparison comparison = compare_runs(runs, best_over({}, true));
   CHECK(comparison.groups[0].seeds().size() == 4);
-  CHECK(said_so(comparison, "CHOSEN AND COMPARED ON THE SAME SEEDS"));
+  CHECK(noted(comparison, "CHOSEN AND COMPARED ON THE SAME SEEDS"));
 }
 
 TEST_CASE("without validation data it chooses on the test set, and says so loudly") {
@@ -139,7 +134,7 @@ TEST_CASE("without validation data it chooses on the test set, and says so loudl
   runs.front().summary.metrics.erase("validation_loss");
   const Comparison comparison = compare_runs(runs, best_over({1, 2}));
   CHECK(comparison.selections[0].metric == "eval_loss");
-  CHECK(said_so(comparison, "CHOSEN ON THE TEST SET: eval_loss"));
+  CHECK(noted(comparison, "CHOSEN ON THE TEST SET: eval_loss"));
   CompareOptions named = best_over({1, 2});
   named.best_on = "validation_loss";
   CHECK_THROWS_WITH(compare_runs(runs, named), ContainsSubstring("has no validation_loss"));
@@ -285,8 +280,8 @@ TEST_CASE("unequal searches are told, as are keys that nobody has and that do no
   Runs runs;
   add(runs, "ar-sgd", 0.2);
   add(runs, "ad-psgd", 0.1, "ring", {0.05, 0.1});
-  CHECK(said_so(compare_runs(runs, best_over({1, 2})),
-                "unequal searches: ar-sgd 4 values, 8 runs; ad-psgd 2 values, 4 runs"));
+  CHECK(noted(compare_runs(runs, best_over({1, 2})),
+              "unequal searches: ar-sgd 4 values, 8 runs; ad-psgd 2 values, 4 runs"));
   CompareOptions options = best_over({1, 2});
   options.best_over = {"optimizer.learning_rte"};
   CHECK_THROWS_WITH(compare_runs(runs, options),

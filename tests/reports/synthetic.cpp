@@ -1,11 +1,7 @@
 #include "tests/reports/synthetic.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <sstream>
 
 #include "engine/base/digest.hpp"
@@ -232,6 +228,11 @@ int widest_line(const std::string& text) {
   return widest;
 }
 
+bool noted(const Comparison& comparison, const std::string& part) {
+  return std::ranges::any_of(comparison.notes,
+                             [&](const ComparedNote& note) { return has(note.text, part); });
+}
+
 std::string sentences_of(const Comparison& comparison) {
   std::string words;
   for (const std::string& sentence : verdict_sentences(comparison)) words += sentence + "\n";
@@ -270,16 +271,6 @@ std::vector<std::string> fill(Store& store, const Shape& shape) {
     ids.push_back(run.id);
   }
   return ids;
-}
-
-Folder::Folder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "acid-reports-XXXXXX").string();
-  path_ = mkdtemp(pattern.data());
-}
-
-Folder::~Folder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace acid::synthetic

@@ -8,8 +8,11 @@
 #include "reports/compare.hpp"
 #include "reports/compare_formats.hpp"
 #include "store/store.hpp"
+#include "tests/scratch.hpp"
 
 namespace acid::synthetic {
+
+using Folder = test::ScratchFolder;
 
 inline bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -40,22 +43,13 @@ ComparedRun run(const std::string& algorithm, std::uint64_t seed,
 
 /// Columns of the longest line.
 int widest_line(const std::string& text);
+/// Whether a note has that part.
+bool noted(const Comparison& comparison, const std::string& part);
 /// The verdict's sentences, a line each.
 std::string sentences_of(const Comparison& comparison);
 std::string verdict_page_of(const Comparison& comparison);
 
 /// Run ids in the recipe's order.
 std::vector<std::string> fill(Store& store, const Shape& shape);
-
-/// A folder that disappears with the object.
-class Folder {
- public:
-  Folder();
-  ~Folder();
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 }  // namespace acid::synthetic

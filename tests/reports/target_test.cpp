@@ -11,24 +11,14 @@
 
 using namespace acid;
 using nlohmann::json;
+using synthetic::noted;
 using synthetic::run;
+using synthetic::sentences_of;
 
 namespace {
 
-bool has_note(const Comparison& comparison, const std::string& part) {
-  return std::ranges::any_of(comparison.notes, [&](const ComparedNote& note) {
-    return note.text.find(part) != std::string::npos;
-  });
-}
-
 json stopping_at(const std::string& metric, double value) {
   return {{"budget", {{"target", {{"metric", metric}, {"value", value}}}}}};
-}
-
-std::string words_by(const Comparison& comparison) {
-  std::string words;
-  for (const std::string& sentence : verdict_sentences(comparison)) words += sentence + "\n";
-  return words;
 }
 
 /// A store of these two algorithms with eight seeds each, compared.
@@ -63,9 +53,8 @@ TEST_CASE("the verdict says when a target was reached, and who did not reach it"
                        : run("a2cid2", seed, {{"gradients_to_target", 2 * way}, {"eval_loss", 0.4}},
                              settings));
   }
-  std::string words;
   const Comparison comparison = compare_runs(runs);
-  for (const std::string& sentence : verdict_sentences(comparison)) words += sentence + "\n";
+  std::string words = sentences_of(comparison);
   CHECK(synthetic::has(words,
                        "eval_loss = 0.5 was reached by ar-sgd in 8 of 8 runs, ad-psgd in 8 "
                        "of 8 runs, a2cid2 in 7 of 8 runs"));
@@ -79,9 +68,7 @@ TEST_CASE("the verdict says when a target was reached, and who did not reach it"
 
   CompareOptions other;  // the requested one replaces the recipe's
   other.target = Target{"eval_loss", 0.45};
-  words.clear();
-  for (const std::string& sentence : verdict_sentences(compare_runs(runs, other)))
-    words += sentence + "\n";
+  words = sentences_of(compare_runs(runs, other));
   CHECK(synthetic::has(words, "gradients to eval_loss = 0.45 than "));
   CHECK_FALSE(synthetic::has(words, "0.5,"));
 }
@@ -104,8 +91,8 @@ TEST_CASE("a target that some runs did not reach is never averaged away") {
   CHECK(comparison.differences[0].value.difference.n == 0);
   CHECK(censored(some, "gradients_to_target") == 1);
   CHECK(*some.robust.at("gradients_to_target").median == 150);  // of 50, 150 and never
-  CHECK(has_note(comparison, "ad-psgd: 2 of 3 runs reached eval_loss = 0.5"));
-  CHECK(has_note(comparison, "no run reached eval_loss = 0.5: a2cid2"));
+  CHECK(noted(comparison, "ad-psgd: 2 of 3 runs reached eval_loss = 0.5"));
+  CHECK(noted(comparison, "no run reached eval_loss = 0.5: a2cid2"));
   // 50 and 150 and never against 100, 200, 300: 3 + 2 + 0 of 9 pairs are faster.
   CHECK(comparison.differences[0].improvement->value == Approx(5.0 / 9));
 
@@ -142,8 +129,8 @@ TEST_CASE("a run without a target of its own is read on that of the other runs a
       find_difference(comparison, comparison.groups[1].group, "gradients_to_target");
   REQUIRE(difference != nullptr);
   CHECK(difference->value.difference.n == 8);
-  CHECK_FALSE(synthetic::has(words_by(comparison), "0 of 8"));
-  CHECK_FALSE(has_note(comparison, "no run reached"));
+  CHECK_FALSE(synthetic::has(sentences_of(comparison), "0 of 8"));
+  CHECK_FALSE(noted(comparison, "no run reached"));
   // The same as a request for all runs.
   CompareOptions asked;
   asked.target = Target{"eval_accuracy", 0.7};
@@ -159,10 +146,10 @@ TEST_CASE("ways to different targets are never compared, and every form says why
   for (const char* metric : {"gradients_to_target", "seconds_to_target", "bytes_to_target"})
     CHECK(find_difference(comparison, comparison.groups[1].group, metric) == nullptr);
   CHECK(pivot_of(comparison, "gradients_to_target").tests == 0);
-  CHECK_FALSE(synthetic::has(words_by(comparison), "To eval_accuracy"));
-  CHECK(has_note(comparison,
-                 "runs have different targets, so that nothing compares the ways to them: AR-SGD "
-                 "eval_accuracy = 0.7, AD-PSGD eval_accuracy = 0.8"));
+  CHECK_FALSE(synthetic::has(sentences_of(comparison), "To eval_accuracy"));
+  CHECK(noted(comparison,
+              "runs have different targets, so that nothing compares the ways to them: AR-SGD "
+              "eval_accuracy = 0.7, AD-PSGD eval_accuracy = 0.8"));
   CHECK(synthetic::has(to_csv(comparison), "targets_differ"));
   for (const std::string& form : {to_markdown(comparison), to_latex(comparison),
                                   to_latex(pivot_of(comparison, "bytes_to_target"), comparison)})
@@ -181,7 +168,7 @@ TEST_CASE("ways to different targets are never compared, and every form says why
   plan.primary = "gradients_to_target";
   const Comparison asked = compare_runs(runs, {}, {}, {plan});
   CHECK(asked.primary.empty());
-  CHECK(has_note(asked, "gradients_to_target, the primary outcome of the recipe, is not to the"));
+  CHECK(noted(asked, "gradients_to_target, the primary outcome of the recipe, is not to the"));
 }
 
 TEST_CASE("runs without gradients reach their target as others do") {
@@ -194,11 +181,11 @@ TEST_CASE("runs without gradients reach their target as others do") {
       runs.back().summary.budget_time = 20;
     }
   const Comparison comparison = compare_runs(runs);
-  CHECK_FALSE(has_note(comparison, "no run reached"));
-  CHECK(has_note(comparison, "a2cid2: 3 of 4 runs reached consensus_distance = 6"));
+  CHECK_FALSE(noted(comparison, "no run reached"));
+  CHECK(noted(comparison, "a2cid2: 3 of 4 runs reached consensus_distance = 6"));
   CompareOptions options;
   options.target = Target{"consensus_distance", 6};
-  CHECK(has_note(compare_runs(runs, options), "6 of 8 runs reached consensus_distance = 6"));
+  CHECK(noted(compare_runs(runs, options), "6 of 8 runs reached consensus_distance = 6"));
 }
 
 TEST_CASE("mid-run consensus distances are of one part of all runs at a setting") {
@@ -218,12 +205,12 @@ TEST_CASE("mid-run consensus distances are of one part of all runs at a setting"
   CHECK(shortest < 0.5 * 400 * 16);
   CHECK(mid->from == Approx(0.2 * shortest));
   CHECK(mid->to == Approx(0.5 * shortest));
-  CHECK(has_note(comparison, "20-50 % of the shortest run's length"));
+  CHECK(noted(comparison, "20-50 % of the shortest run's length"));
   CHECK(synthetic::has(to_text(comparison, false), "mean over 20-50 % of the shortest run;"));
 
   const Compared whole({{"a2cid2", {"eval_accuracy", 0.9}}}, {"ad-psgd", "a2cid2"});
   CHECK(whole.comparison.points.front().mid->of_shortest ==
-        has_note(whole.comparison, "shortest run's length"));
+        noted(whole.comparison, "shortest run's length"));
   const Compared none({}, {"ad-psgd", "a2cid2"});
   CHECK(none.comparison.points.front().mid->to == 0.5 * 400 * 16);
 }
@@ -267,7 +254,7 @@ TEST_CASE("runs that both missed a target are not said to have come to it alike"
     runs.push_back(run("a2cid2", seed, {{"eval_loss", 1}, {"seconds_to_target", 3}},
                        stopping_at("eval_accuracy", 0.9)));
   }
-  const std::string words = words_by(compare_runs(runs));
+  const std::string words = sentences_of(compare_runs(runs));
   CHECK(synthetic::has(words, "ad-psgd none, since neither reached it"));
   CHECK_FALSE(synthetic::has(words, "the same, to rounding"));
 }

@@ -243,27 +243,6 @@ TEST_CASE("an attempt that failed without a position keeps the progress it had r
   CHECK(f.summary().progress.bytes == 900);
 }
 
-TEST_CASE("a new attempt supersedes what earlier ones recorded") {
-  OneRun f;
-  for (int attempt_number = 1; attempt_number <= 3; ++attempt_number) {
-    const std::int64_t attempt = f.begin();
-    CHECK(f.series().empty());
-    CHECK(f.summary().metrics.empty());
-    RunWriter writer(f.temp.store(), f.run.id, attempt);
-    for (int step = 1; step <= 3; ++step) {
-      const Value value{"train_loss", kWholeRun, 10.0 * attempt_number + step};
-      writer.sample({step, 1.0 * step, 0.1 * step, 0}, {&value, 1});
-    }
-    writer.flush();
-    f.store.end_attempt(attempt, ended_as(RunState::interrupted));
-  }
-  const auto series = f.series();
-  REQUIRE(series.size() == 1);
-  REQUIRE(series[0].points.size() == 3);
-  CHECK(series[0].points[0].value == 31);
-  CHECK(f.summary().metrics.at("train_loss") == 33);
-}
-
 TEST_CASE("the end of an attempt and a verification wait for a locked store, however long") {
   OneRun f;
   const std::int64_t attempt = f.begin();

@@ -1,4 +1,4 @@
-#include "engine/transport/local_cluster.hpp"
+#include "tests/transport/local_cluster.hpp"
 
 #include <algorithm>
 #include <numeric>

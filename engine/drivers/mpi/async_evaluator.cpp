@@ -48,7 +48,8 @@ void AsyncEvaluator::begin() {
   std::vector<std::int64_t> granted;
   for (int w = 0; w < spec_.workers; ++w) granted.push_back(coordinator_.first_grant(w));
   ArchiveWriter more;
-  more(kept_.gradients, kept_.count, granted, kept_.seconds, shell_.sampler);
+  SampleTimes times = shell_.sampler.sample_times();
+  more(kept_.gradients, kept_.count, granted, kept_.seconds, times);
   send_start(post_, resumed, kept_.reports, more.take());
   if (server_ && resumed != nullptr) server_->send_last();
 }

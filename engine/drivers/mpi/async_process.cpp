@@ -24,7 +24,7 @@ AsyncProcess::AsyncProcess(const Run& run, const MpiOptions& options, Post& post
       gradients_(run, options, post, worker_, visits_ ? &*visits_ : nullptr),
       progress_(run, options, post),
       exchange_(run, options, post, worker_, progress_),
-      marks_(run),
+      marks_(run.spec),
       start_(post, worker_.state(), [this](Start& start) { started(start); }) {}
 
 double AsyncProcess::act() {

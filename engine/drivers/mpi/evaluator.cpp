@@ -15,14 +15,10 @@ Outcome Evaluator::run_to_end(const std::function<bool()>& failed) {
   ThreadGroup measuring(stop_measuring);
   measuring.start([this] { measure(); });
   Outcome outcome;
-  try {
+  measuring.join_after([&] {
     outcome = record(failed);
-  } catch (...) {
     stop_measuring();
-    throw;
-  }
-  stop_measuring();
-  measuring.join();
+  });
   return outcome;
 }
 

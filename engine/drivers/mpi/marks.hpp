@@ -6,8 +6,7 @@
 
 #include "engine/drivers/mpi/clock.hpp"
 #include "engine/drivers/mpi/report.hpp"
-#include "engine/recorder/null_recorder.hpp"
-#include "engine/run/run.hpp"
+#include "engine/run/sample_times.hpp"
 
 namespace acid {
 
@@ -21,12 +20,11 @@ class Marks {
     MarkKind kind = MarkKind::measured;
   };
 
-  explicit Marks(const Run& run)
-      : spec_(run.spec), sample_times_(run.spec, run.objective, nobody_, {}) {}
+  explicit Marks(const RunSpec& spec) : spec_(spec), sample_times_(spec.cadence) {}
 
   /// Begins or resumes the run. All know the first sample by the clock, which is of the start.
   void begin() {
-    if (sample_times_.sample_times().next_seconds() == 0) cut_at(0, true);
+    if (sample_times_.next_seconds() == 0) cut_at(0, true);
   }
   /// `sample`: only measures; ignored after the last gradient, where the final sample is.
   void cut_at(std::int64_t count, bool sample) {
@@ -43,7 +41,7 @@ class Marks {
   // A sample at the very end is the final one.
   Next next() const {
     Next next;
-    const double sample = std::ceil(sample_times_.sample_times().next() * spec_.workers - 1e-9);
+    const double sample = std::ceil(sample_times_.next() * spec_.workers - 1e-9);
     const auto most = static_cast<double>(std::min(spec_.budget.gradients - 1, end_));
     if (sample <= most) next = {static_cast<std::int64_t>(sample), MarkKind::measured};
     if (cut_ < next.count) next = {cut_, cut_kind_};
@@ -55,7 +53,8 @@ class Marks {
   void pass(MarkKind kind, double t) {
     const bool by_clock = spec_.cadence.every_seconds < kNever;
     if (kind == MarkKind::measured && !by_clock)
-      sample_times_.pass({.gradients = 0, .normalised_time = t, .seconds = 0, .bytes = 0}, 0);
+      sample_times_.pass({.gradients = 0, .normalised_time = t, .seconds = 0, .bytes = 0},
+                         spec_.workers);
     else if (kind == MarkKind::checkpoint || kind == MarkKind::measured)
       cut_ = WorkerClock::kFree;
     else
@@ -69,8 +68,7 @@ class Marks {
 
  private:
   const RunSpec& spec_;
-  NullRecorder nobody_;
-  Sampler sample_times_;  // measures nothing
+  SampleTimes sample_times_;
   std::int64_t cut_ = WorkerClock::kFree, end_ = WorkerClock::kFree;
   MarkKind cut_kind_ = MarkKind::checkpoint;
   bool save_at_end_ = false, marked_end_ = false;

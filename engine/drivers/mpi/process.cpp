@@ -17,14 +17,11 @@ Outcome Process::execute() {
   crew.start([this] { train(); });
   crew.start([this] { communicate(); });
   Outcome outcome;
-  if (evaluator_ != nullptr) try {
-      outcome = evaluator_->run_to_end([&] { return failed.load(); });
-      if (!failed.load()) post_.submit(0, mail_header(MailKind::shut_down_wanted));
-    } catch (...) {
-      abandon();
-      throw;
-    }
-  crew.join();
+  crew.join_after([&] {
+    if (evaluator_ == nullptr) return;
+    outcome = evaluator_->run_to_end([&] { return failed.load(); });
+    if (!failed.load()) post_.submit(0, mail_header(MailKind::shut_down_wanted));
+  });
   return outcome;
 }
 

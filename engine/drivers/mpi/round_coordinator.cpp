@@ -17,7 +17,7 @@ constexpr double kLongRoundSeconds = 1;  // this does not matter to them
 
 }  // namespace
 
-RoundCoordinator::RoundCoordinator(const Run& run, Post& post, const Sampler& sampler,
+RoundCoordinator::RoundCoordinator(const Run& run, Post& post, const SampleTimes& times,
                                    double started_seconds, std::int64_t round)
     : run_(run),
       spec_(run.spec),
@@ -27,7 +27,7 @@ RoundCoordinator::RoundCoordinator(const Run& run, Post& post, const Sampler& sa
       started_seconds_(started_seconds),
       first_round_(round),
       first_seconds_(run.clock.seconds()),
-      sample_times_(sampler),
+      sample_times_(times),
       whole_(round) {
   last_gradient_seconds_.store(first_seconds_);
   directive_.allowed = round;
@@ -106,7 +106,7 @@ bool RoundCoordinator::decide() {
   here.bytes += extra_bytes_;
   // A sample by the clock does not wait for the evaluation of the one before.
   const bool by_clock = spec_.cadence.every_seconds < kNever;
-  const bool sample = sample_times_.sample_times().due(here) && !(by_clock && !ordered_.empty());
+  const bool sample = sample_times_.due(here) && !(by_clock && !ordered_.empty());
   if (directive_.end >= 0 || cutting_ || round >= whole_ + (sample ? 1 : rounds_ahead()))
     return false;
   const bool over = must_end(here);
@@ -128,8 +128,8 @@ bool RoundCoordinator::decide() {
     return true;
   }
   if (sample) {
-    ordered_.push_back(sample_times_.sample_times().evaluates());
-    sample_times_.pass(here, 0);
+    ordered_.push_back(sample_times_.evaluates());
+    sample_times_.pass(here, spec_.workers);
     directive_.sample = round;
   }
   ++directive_.allowed;

@@ -34,9 +34,9 @@ struct Directive {
 /// only when all losses before it are known to be finite. A few samples can wait to be evaluated.
 class RoundCoordinator final : public Coordinator {
  public:
-  /// `sampler`: at the run's beginning; it only counts. The run began at `round`, at
-  /// `started_seconds` on the clock.
-  RoundCoordinator(const Run& run, Post& post, const Sampler& sampler, double started_seconds,
+  /// `times`: of the samples that are still to come. The run began at `round`, at `started_seconds`
+  /// on the clock.
+  RoundCoordinator(const Run& run, Post& post, const SampleTimes& times, double started_seconds,
                    std::int64_t round);
 
   /// Takes a message of the kinds progress and stop.
@@ -71,7 +71,7 @@ class RoundCoordinator final : public Coordinator {
   const double first_seconds_;  // when this attempt began
 
   Mutex mutex_;
-  Sampler sample_times_ GUARDED_BY(mutex_);
+  SampleTimes sample_times_ GUARDED_BY(mutex_);
   Directive directive_ GUARDED_BY(mutex_);
   /// Rounds that some workers have committed: how many workers, and their extra bytes until then.
   std::map<std::int64_t, std::pair<int, std::int64_t>> reached_ GUARDED_BY(mutex_);

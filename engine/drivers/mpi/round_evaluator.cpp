@@ -9,7 +9,8 @@ RoundEvaluator::RoundEvaluator(const Run& run, Post& post, Collector& collector)
       idle_seconds_(static_cast<std::size_t>(run.spec.workers)),
       notes_(static_cast<std::size_t>(run.spec.workers)),
       resumed_(resume()),
-      coordinator_(run, post, shell_.sampler, run.clock.seconds() - seconds_, round_) {}
+      coordinator_(run, post, shell_.sampler.sample_times(), run.clock.seconds() - seconds_,
+                   round_) {}
 
 bool RoundEvaluator::resume() {
   RoundsState kept = state();

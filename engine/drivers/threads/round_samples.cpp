@@ -72,42 +72,28 @@ void RoundSamples::complete(std::int64_t leg, const Position& here) {
   sample.totals.position.bytes += sample.extra_bytes;
   if (awaited_) times_.pass(here, spec_.workers);
   awaited_ = false;
-  whole_.push_back(std::move(sample));
-  changed_.notify_all();
+  const bool evaluates = sample.evaluates;
+  whole_.add(std::move(sample), evaluates);  // waits for nothing: the sample has room
 }
 
-RoundSamples::Sample* RoundSamples::next() {
+void RoundSamples::evaluated(const Sample& sample) {
+  whole_.recorded();
   MutexLock lock(mutex_);
-  while (whole_.empty() && !closed_) changed_.wait(mutex_);
-  return whole_.empty() || abandoned_ ? nullptr : &whole_.front();
-}
-
-void RoundSamples::evaluated() {
-  Sample done;  // freed without the lock
-  MutexLock lock(mutex_);
-  done = std::move(whole_.front());
-  whole_.pop_front();
   --with_room_;
-  if (done.evaluates) --to_evaluate_;
+  if (sample.evaluates) --to_evaluate_;
   changed_.notify_all();
-}
-
-bool RoundSamples::wait_until_evaluated() {
-  MutexLock lock(mutex_);
-  while (!whole_.empty() && !closed_) changed_.wait(mutex_);
-  return !closed_;
 }
 
 void RoundSamples::close() {
+  whole_.close();
   MutexLock lock(mutex_);
   closed_ = true;
   changed_.notify_all();
 }
 
 void RoundSamples::abandon() {
-  MutexLock lock(mutex_);
-  closed_ = abandoned_ = true;
-  changed_.notify_all();
+  whole_.abandon();
+  close();
 }
 
 }  // namespace acid

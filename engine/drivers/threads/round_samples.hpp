@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <vector>
 
 #include "engine/base/mutex.hpp"
+#include "engine/drivers/shared/sample_queue.hpp"
 #include "engine/run/ensemble.hpp"
 #include "engine/run/sampler.hpp"
 
@@ -53,13 +53,13 @@ class RoundSamples {
   }
 
   // The calling thread calls the next two.
-  /// Sleeps until the next sample is whole; returns null if the run is over and there is none.
-  Sample* next() EXCLUDES_LOCK(mutex_);
+  /// Sleeps until the next sample is whole; nothing if the run is over and there is none.
+  std::optional<Sample> next() { return whole_.next(); }
   /// Tells that the last sample of next() is evaluated.
-  void evaluated() EXCLUDES_LOCK(mutex_);
+  void evaluated(const Sample& sample) EXCLUDES_LOCK(mutex_);
 
-  /// Sleeps until all whole samples are evaluated. Returns false if the run is over.
-  bool wait_until_evaluated() EXCLUDES_LOCK(mutex_);
+  /// Sleeps until all whole samples are evaluated. Returns false if the run failed.
+  bool wait_until_evaluated() { return whole_.wait_until_recorded(); }
   /// Ends the run: there will be no other sample, and no thread waits any more.
   void close() EXCLUDES_LOCK(mutex_);
   /// As close(), but samples that are there will not be evaluated.
@@ -77,11 +77,11 @@ class RoundSamples {
   Condition changed_;
   SampleTimes times_ GUARDED_BY(mutex_);
   std::map<std::int64_t, Sample> open_ GUARDED_BY(mutex_);  // by leg; with parts missing
-  std::deque<Sample> whole_ GUARDED_BY(mutex_);
+  SampleQueue<Sample> whole_;
   bool awaited_ GUARDED_BY(mutex_) = false;  // a sample by the clock is not whole yet
   int with_room_ GUARDED_BY(mutex_) = 0;     // samples with room
   int to_evaluate_ GUARDED_BY(mutex_) = 0;   // samples with room that evaluate the model
-  bool closed_ GUARDED_BY(mutex_) = false, abandoned_ GUARDED_BY(mutex_) = false;
+  bool closed_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace acid

@@ -42,7 +42,7 @@ Outcome ThreadsAsync::execute() {
     exchangers.start([this] { exchanges_.execute_until_over(); });
   std::int64_t waiting = 0;
   bool stopped = false;
-  try {
+  exchangers.join_after([&] {
     if (run_.checkpointing.resume == nullptr) take_sample();
     train();
     measured_.close();
@@ -51,11 +51,7 @@ Outcome ThreadsAsync::execute() {
               !shell_.enough() && !diverged_.load();
     if (!stopped) waiting = exchanges_.drain();
     exchanges_.end();
-  } catch (...) {
-    fail();  // wakes sleeping threads, so that they can be joined
-    throw;
-  }
-  exchangers.join();
+  });
 
   Position end = workers_.position(workers_.commits());
   // The run's seconds include neither the drain nor an evaluation that is still running when the
@@ -78,13 +74,7 @@ Outcome ThreadsAsync::execute() {
 void ThreadsAsync::train() {
   ThreadGroup workers([this] { fail(); });
   for (int w = 0; w < spec_.workers; ++w) workers.start([this, w] { work(w); });
-  try {
-    watch();
-  } catch (...) {
-    fail();
-    throw;
-  }
-  workers.join();
+  workers.join_after([this] { watch(); });
 }
 
 void ThreadsAsync::work(int w) {

@@ -42,13 +42,7 @@ Outcome ThreadsSync::execute() {
 void ThreadsSync::train() {
   ThreadGroup workers([this] { abort(); });
   for (int w = 0; w < spec_.workers; ++w) workers.start([this, w] { work(w); });
-  try {
-    evaluate_samples();
-  } catch (...) {
-    abort();  // wakes sleeping threads, so that they can be joined
-    throw;
-  }
-  workers.join();
+  workers.join_after([this] { evaluate_samples(); });
 }
 
 void ThreadsSync::abort() {
@@ -175,11 +169,11 @@ void ThreadsSync::between_legs(std::int64_t leg) {
 
 // The calling thread's work until the run is over.
 void ThreadsSync::evaluate_samples() {
-  while (RoundSamples::Sample* const sample = samples_.next()) {
+  while (std::optional<RoundSamples::Sample> sample = samples_.next()) {
     sort_by_commit(sample->notes);
     if (sample->gradients[0] > diverged_leg_.load()) {  // the run ended before it
       unsampled_.insert(unsampled_.end(), sample->notes.begin(), sample->notes.end());
-      samples_.evaluated();
+      samples_.evaluated(*sample);
       continue;
     }
     const std::vector<std::span<const float>> x(sample->x.begin(), sample->x.end()),
@@ -190,7 +184,7 @@ void ThreadsSync::evaluate_samples() {
     const bool reached =
         shell_.sampler.target_reached() && spec_.end_at_gradients == RunSpec::kNoEnd;
     if (reached || shell_.sampler.diverged()) end_wanted_.store(true);
-    samples_.evaluated();
+    samples_.evaluated(*sample);
   }
 }
 

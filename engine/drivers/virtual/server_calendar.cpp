@@ -53,37 +53,25 @@ void ServerCalendar::handle(const Occurrence& occurrence) {
 }
 
 void ServerCalendar::go_on(int w) {
+  go_to_next_gradient(
+      state_.spec.method.round_of(w), walk(w).place, [this] { return state_.ended; },
+      [this, w](Phase phase) {
+        if (phase == Phase::gradient) begin_gradient(w);
+        if (phase == Phase::step) commit(w);
+        if (phase == Phase::say) say(w);
+        return phase != Phase::hear || hears(w);
+      });
+}
+
+// Returns false if the worker waits for the reply.
+bool ServerCalendar::hears(int w) {
   Walk& at = walk(w);
-  while (true) {
-    const Leg& leg = state_.spec.method.round_of(w).leg(at.leg);
-    if (at.phase == static_cast<std::int64_t>(leg.size())) {
-      ++at.leg;
-      at.phase = 0;
-      if (state_.ended) return;
-      continue;
-    }
-    switch (leg[static_cast<std::size_t>(at.phase)]) {
-      case Phase::gradient:
-        if (!state_.ended) begin_gradient(w);
-        return;
-      case Phase::step:
-        commit(w);
-        break;
-      case Phase::say:
-        say(w);
-        break;
-      case Phase::hear:
-        at.waiting = !at.replied;
-        if (at.waiting) {
-          if (!state_.ended && !state_.workers.state(w).held && state_.workers.state(w).begun > 0)
-            state_.workers.hold(w);
-          return;
-        }
-        hear(w);
-        break;
-    }
-    ++at.phase;
-  }
+  at.waiting = !at.replied;
+  if (!at.waiting)
+    hear(w);
+  else if (!state_.ended && !state_.workers.state(w).held && state_.workers.state(w).begun > 0)
+    state_.workers.hold(w);
+  return !at.waiting;
 }
 
 void ServerCalendar::begin_gradient(int w) {
@@ -107,7 +95,7 @@ void ServerCalendar::gradient_done(int w) {
   state_.count_gradient();
   at.learning_rate = state_.totals.learning_rate;
   at.staleness = servers().staleness(w);
-  ++at.phase;
+  ++at.place.phase;
   state_.look_for_end();
   go_on(w);
 }

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "engine/drivers/shared/rounds.hpp"
 #include "engine/drivers/virtual/events.hpp"
 
 namespace acid {
@@ -22,18 +23,17 @@ class ServerCalendar final : public Calendar {
   void tell(Outcome& outcome) override { outcome.exchanges_drawn = state_.totals.exchanges; }
 
  private:
-  /// Where a worker is in the round.
   struct Walk {
-    std::int64_t leg = 0, phase = 0;  // the part of the round that comes next
-    bool computing = false;           // the gradient has begun, and no step has followed
-    bool waiting = false;             // for the reply, in the phase hear
-    bool replied = false;             // the reply has arrived
-    std::int64_t arrival = 0;         // number of the worker's last message at any server, from 1
-    std::int64_t staleness = 0;       // of the worker's last gradient
-    double learning_rate = 0;         // of the worker's last gradient
+    RoundPlace place;
+    bool computing = false;      // the gradient has begun, and no step has followed
+    bool waiting = false;        // for the reply, in the phase hear
+    bool replied = false;        // the reply has arrived
+    std::int64_t arrival = 0;    // number of the worker's last message at any server, from 1
+    std::int64_t staleness = 0;  // of the worker's last gradient
+    double learning_rate = 0;    // of the worker's last gradient
     template <class Archive>
     void persist(Archive& archive) {
-      archive(leg, phase, computing, waiting, replied, arrival, staleness, learning_rate);
+      archive(place, computing, waiting, replied, arrival, staleness, learning_rate);
     }
   };
   Walk& walk(int w) { return walks_[static_cast<std::size_t>(w)]; }
@@ -41,6 +41,7 @@ class ServerCalendar final : public Calendar {
   void persist_all(Archive& archive);
   /// Walks on until the worker computes or waits; once the run has ended, until its next leg.
   void go_on(int w);
+  bool hears(int w);
   void begin_gradient(int w);
   void gradient_done(int w);
   void commit(int w);

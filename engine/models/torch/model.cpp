@@ -1,10 +1,13 @@
 #include "engine/models/torch/model.hpp"
 
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/InferenceMode.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
 
-#include "engine/models/torch/device_memory.hpp"
 #include "engine/models/torch/forward.hpp"
 
 namespace acid {
@@ -21,7 +24,68 @@ at::Tensor flat_view(std::span<const float> values) {
   return view(values.data(), {static_cast<std::int64_t>(values.size())}, at::kCPU);
 }
 
+// Whether LibTorch's kernels on a GPU can use this memory in place at full speed: the engine's
+// device memory yes, the host's no, pinned or not. Takes microseconds.
+bool lies_on_device(const float* memory) {
+  const at::CUDAHooksInterface& cuda = at::detail::getCUDAHooks();
+  void* const address = const_cast<float*>(memory);
+  if (cuda.isPinnedPtr(address)) return false;
+  try {
+    return cuda.getDeviceFromPtr(address).is_cuda();
+  } catch (const c10::Error&) {  // LibTorch's way to say that CUDA does not know the address
+    return false;
+  }
+}
+
+// Gives the calling thread a stream of its own on that device, once, so that workers on one GPU
+// compute side by side. Results are complete after waiting for the stream, as Tensor::item() does.
+void use_own_stream(at::Device device) {
+  thread_local bool has_one = false;
+  if (has_one) return;
+  const c10::impl::VirtualGuardImpl cuda(device.type());
+  cuda.setDevice(device);
+  cuda.exchangeStream(cuda.getStreamFromGlobalPool(device));
+  has_one = true;
+}
+
 }  // namespace
+
+class GradientHooks::Hook final : public torch::autograd::FunctionPostHook {
+ public:
+  Hook(const GradientHooks& owner, const Segment& segment)
+      : owner_(owner),
+        first_(static_cast<std::size_t>(segment.offset)),
+        last_(static_cast<std::size_t>(segment.offset + segment.size)) {}
+
+  torch::autograd::variable_list operator()(
+      const torch::autograd::variable_list& outputs,
+      const torch::autograd::variable_list& /*inputs*/) override {
+    if (owner_.ready_ != nullptr) (*owner_.ready_)(first_, last_);
+    return outputs;
+  }
+
+ private:
+  const GradientHooks& owner_;
+  const std::size_t first_, last_;
+};
+
+void GradientHooks::watch(const std::vector<at::Tensor>& parameters,
+                          const std::vector<LayoutTensor>& parts) {
+  if (!accumulators_.empty()) return;
+  for (std::size_t k = 0; k < parameters.size(); ++k) {
+    accumulators_.push_back(torch::autograd::impl::grad_accumulator(parameters[k]));
+    accumulators_.back()->add_post_hook(std::make_unique<Hook>(*this, parts[k].segment));
+  }
+}
+
+void GradientHooks::backward(const at::Tensor& loss, const GradientReady& ready) {
+  struct Telling {
+    GradientHooks& hooks;
+    ~Telling() { hooks.ready_ = nullptr; }
+  } telling{*this};
+  if (ready) ready_ = &ready;
+  loss.backward();
+}
 
 TorchModel::TorchModel(Network network, const DataShape& shape, at::Device device)
     : network_(std::move(network)), shape_(shape), device_(device) {}

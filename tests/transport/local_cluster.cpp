@@ -1,14 +1,8 @@
-#include "engine/transport/local_cluster.hpp"
+#include "tests/transport/local_cluster.hpp"
 
 #include <algorithm>
-#include <deque>
-#include <map>
-#include <set>
-#include <vector>
 
 #include "engine/base/clock.hpp"
-#include "engine/base/mutex.hpp"
-#include "engine/transport/shared_window.hpp"
 
 namespace acid {
 namespace {
@@ -17,65 +11,11 @@ constexpr double kLeaveSeconds = 5;
 constexpr const char* kHow = "it closed its connection without leaving";
 constexpr std::int64_t kFirstProcess = 1000;  // process ids are made up, but there is one to name
 
-/// A body that is not fetched yet. It lies in the sender's memory.
-struct Body {
-  int from = 0;
-  int to = 0;
-  Transport::Ticket ticket = 0;
-  std::span<const float> values;
-};
-
-/// What a process has received and is waiting for.
-struct Process {
-  std::deque<Mail> inbox;
-  std::set<Transport::Ticket> unfinished;
-  Transport::Ticket last_ticket = 0;
-  bool news = false;  // since the last wait() a ticket was done or wake() was called
-  bool left = false, killed = false;
-  std::optional<int> messages_left;
-  bool outlives = false;  // see Transport::outlive_losses()
-  std::unique_ptr<SharedWindow> window;
-  std::span<float> window_memory;
-  Condition changed;
-};
-
 }  // namespace
 
-/// One lock for everything. Bodies are copied under it, so that the sender's memory stays valid.
-class LocalCluster::Impl {
+class LocalCluster::Endpoint final : public Transport {
  public:
-  Impl(int size, bool windows);
-  Transport& at(int rank);
-  void kill(int rank) EXCLUDES_LOCK(mutex_);
-  void kill_after(int rank, int messages) EXCLUDES_LOCK(mutex_);
-
- private:
-  class Endpoint;
-
-  Process& process(int rank) REQUIRES_LOCK(mutex_) {
-    return *processes_[static_cast<std::size_t>(rank)];
-  }
-  void kill_process(int rank) REQUIRES_LOCK(mutex_);
-  std::optional<int> fatal_to(int rank) REQUIRES_LOCK(mutex_);
-  void check_alive(int rank) REQUIRES_LOCK(mutex_);
-  void notify(int rank) REQUIRES_LOCK(mutex_);
-  std::optional<Body> take_body(const Mail& mail) REQUIRES_LOCK(mutex_);
-  bool awaits_readers(int rank) REQUIRES_LOCK(mutex_);
-  void drop_bodies(int rank) REQUIRES_LOCK(mutex_);  // that it sent or was to fetch
-
-  const bool windows_;
-  std::vector<ProcessPlace> places_;
-  std::vector<std::unique_ptr<Transport>> endpoints_;
-  Mutex mutex_;
-  std::vector<std::unique_ptr<Process>> processes_ GUARDED_BY(mutex_);
-  std::map<std::uint64_t, Body> bodies_ GUARDED_BY(mutex_);
-  std::uint64_t last_body_ GUARDED_BY(mutex_) = 0;
-  std::optional<int> first_killed_ GUARDED_BY(mutex_);
-};
-
-class LocalCluster::Impl::Endpoint final : public Transport {
- public:
-  Endpoint(Impl& cluster, int rank) : cluster_(cluster), rank_(rank) {}
+  Endpoint(LocalCluster& cluster, int rank) : cluster_(cluster), rank_(rank) {}
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(cluster_.places_.size()); }
   const std::vector<ProcessPlace>& places() const override { return cluster_.places_; }
@@ -93,11 +33,11 @@ class LocalCluster::Impl::Endpoint final : public Transport {
  private:
   Process& self() REQUIRES_LOCK(cluster_.mutex_) { return cluster_.process(rank_); }
 
-  Impl& cluster_;
+  LocalCluster& cluster_;
   const int rank_;
 };
 
-LocalCluster::Impl::Impl(int size, bool windows) : windows_(windows) {
+LocalCluster::LocalCluster(int size, bool windows) : windows_(windows) {
   ACID_ASSERT(size >= 1, "size {}", size);
   MutexLock lock(mutex_);
   for (int rank = 0; rank < size; ++rank) {
@@ -107,21 +47,17 @@ LocalCluster::Impl::Impl(int size, bool windows) : windows_(windows) {
   }
 }
 
-Transport& LocalCluster::Impl::at(int rank) {
-  return *endpoints_.at(static_cast<std::size_t>(rank));
-}
-
-void LocalCluster::Impl::kill(int rank) {
+void LocalCluster::kill(int rank) {
   MutexLock lock(mutex_);
   kill_process(rank);
 }
 
-void LocalCluster::Impl::kill_after(int rank, int messages) {
+void LocalCluster::kill_after(int rank, int messages) {
   MutexLock lock(mutex_);
   process(rank).messages_left = messages;
 }
 
-void LocalCluster::Impl::kill_process(int rank) {
+void LocalCluster::kill_process(int rank) {
   if (process(rank).left || process(rank).killed) return;
   process(rank).killed = true;
   if (!first_killed_) first_killed_ = rank;
@@ -133,24 +69,24 @@ void LocalCluster::Impl::kill_process(int rank) {
 }
 
 /// The lost process whose loss this process cannot outlive.
-std::optional<int> LocalCluster::Impl::fatal_to(int rank) {
+std::optional<int> LocalCluster::fatal_to(int rank) {
   if (!process(rank).outlives) return first_killed_;
   if (process(rank).killed) return rank;
   return process(0).killed ? std::optional(0) : std::nullopt;
 }
 
-void LocalCluster::Impl::check_alive(int rank) {
+void LocalCluster::check_alive(int rank) {
   if (const auto lost = fatal_to(rank))
     throw LostProcess(places_[static_cast<std::size_t>(*lost)], kHow);
 }
 
-void LocalCluster::Impl::notify(int rank) {
+void LocalCluster::notify(int rank) {
   process(rank).news = true;
   process(rank).changed.notify_all();
 }
 
 /// Nothing if the sender is lost.
-std::optional<Body> LocalCluster::Impl::take_body(const Mail& mail) {
+std::optional<LocalCluster::Body> LocalCluster::take_body(const Mail& mail) {
   const auto found = bodies_.find(mail.body);
   if (found == bodies_.end()) {
     if (process(mail.from).killed) return std::nullopt;
@@ -165,13 +101,13 @@ std::optional<Body> LocalCluster::Impl::take_body(const Mail& mail) {
   return body;
 }
 
-bool LocalCluster::Impl::awaits_readers(int rank) {
+bool LocalCluster::awaits_readers(int rank) {
   for (const auto& [name, body] : bodies_)
     if (body.from == rank && body.to != rank && !process(body.to).left) return true;
   return false;
 }
 
-void LocalCluster::Impl::drop_bodies(int rank) {
+void LocalCluster::drop_bodies(int rank) {
   for (auto entry = bodies_.begin(); entry != bodies_.end();) {
     const Body& body = entry->second;
     const bool dropped = body.from == rank || body.to == rank;
@@ -180,8 +116,8 @@ void LocalCluster::Impl::drop_bodies(int rank) {
   }
 }
 
-Transport::Ticket LocalCluster::Impl::Endpoint::send(int to, std::span<const std::byte> header,
-                                                     std::span<const float> body) {
+Transport::Ticket LocalCluster::Endpoint::send(int to, std::span<const std::byte> header,
+                                               std::span<const float> body) {
   ACID_ASSERT(to >= 0 && to < size(), "to {} of {}", to, size());
   ACID_ASSERT(header.size() <= kMostHeaderBytes, "a header of {} bytes", header.size());
   MutexLock lock(cluster_.mutex_);
@@ -201,7 +137,7 @@ Transport::Ticket LocalCluster::Impl::Endpoint::send(int to, std::span<const std
   return ticket;
 }
 
-std::optional<Mail> LocalCluster::Impl::Endpoint::next() {
+std::optional<Mail> LocalCluster::Endpoint::next() {
   MutexLock lock(cluster_.mutex_);
   cluster_.check_alive(rank_);
   if (self().inbox.empty()) return std::nullopt;
@@ -210,7 +146,7 @@ std::optional<Mail> LocalCluster::Impl::Endpoint::next() {
   return mail;
 }
 
-Transport::Ticket LocalCluster::Impl::Endpoint::fetch(const Mail& mail, std::span<float> into) {
+Transport::Ticket LocalCluster::Endpoint::fetch(const Mail& mail, std::span<float> into) {
   ACID_ASSERT(into.size() == mail.body_size, "{} floats into {}", mail.body_size, into.size());
   MutexLock lock(cluster_.mutex_);
   cluster_.check_alive(rank_);
@@ -226,26 +162,26 @@ Transport::Ticket LocalCluster::Impl::Endpoint::fetch(const Mail& mail, std::spa
   return ticket;
 }
 
-bool LocalCluster::Impl::Endpoint::done(Ticket ticket) {
+bool LocalCluster::Endpoint::done(Ticket ticket) {
   MutexLock lock(cluster_.mutex_);
   cluster_.check_alive(rank_);
   return self().unfinished.count(ticket) == 0;
 }
 
-std::span<float> LocalCluster::Impl::Endpoint::open_window(std::size_t floats) {
+std::span<float> LocalCluster::Endpoint::open_window(std::size_t floats) {
   if (!cluster_.windows_) return {};
   MutexLock lock(cluster_.mutex_);
   self().window = std::make_unique<SharedWindow>();
   return self().window_memory = self().window->open(floats);
 }
 
-std::span<float> LocalCluster::Impl::Endpoint::window(int rank, std::size_t floats) {
+std::span<float> LocalCluster::Endpoint::window(int rank, std::size_t floats) {
   MutexLock lock(cluster_.mutex_);
   const std::span<float> memory = cluster_.process(rank).window_memory;
   return memory.size() == floats ? memory : std::span<float>{};
 }
 
-void LocalCluster::Impl::Endpoint::wait(double seconds) {
+void LocalCluster::Endpoint::wait(double seconds) {
   const SteadyClock clock;
   const double until = clock.seconds() + seconds;
   MutexLock lock(cluster_.mutex_);
@@ -259,12 +195,12 @@ void LocalCluster::Impl::Endpoint::wait(double seconds) {
   self().news = false;
 }
 
-void LocalCluster::Impl::Endpoint::wake() {
+void LocalCluster::Endpoint::wake() {
   MutexLock lock(cluster_.mutex_);
   cluster_.notify(rank_);
 }
 
-void LocalCluster::Impl::Endpoint::outlive_losses() {
+void LocalCluster::Endpoint::outlive_losses() {
   MutexLock lock(cluster_.mutex_);
   self().outlives = true;
   cluster_.check_alive(rank_);
@@ -272,7 +208,7 @@ void LocalCluster::Impl::Endpoint::outlive_losses() {
     if (cluster_.process(rank).killed) self().inbox.push_back({rank, {}, 0, 0, kHow});
 }
 
-void LocalCluster::Impl::Endpoint::leave() {
+void LocalCluster::Endpoint::leave() {
   const SteadyClock clock;
   const double until = clock.seconds() + kLeaveSeconds;
   MutexLock lock(cluster_.mutex_);
@@ -283,11 +219,5 @@ void LocalCluster::Impl::Endpoint::leave() {
   cluster_.drop_bodies(rank_);
   for (int rank = 0; rank < size(); ++rank) cluster_.notify(rank);
 }
-
-LocalCluster::LocalCluster(int size, bool windows) : impl_(std::make_unique<Impl>(size, windows)) {}
-LocalCluster::~LocalCluster() = default;
-Transport& LocalCluster::at(int rank) { return impl_->at(rank); }
-void LocalCluster::kill(int rank) { impl_->kill(rank); }
-void LocalCluster::kill_after(int rank, int messages) { impl_->kill_after(rank, messages); }
 
 }  // namespace acid
