@@ -47,8 +47,10 @@ class RoundCoordinator final : public Coordinator {
   Position position(std::int64_t legs, double clock_seconds) const;
 
   // The calling thread calls these.
-  /// The first ordered sample that was not is recorded; `enough`: the run need not go on.
-  void sampled(bool enough) EXCLUDES_LOCK(mutex_);
+  /// The first ordered sample that was not is recorded; `enough`: the run need not go on; `times`:
+  /// of later samples. By the clock a sample is taken later than it was ordered, and the next one
+  /// is due only after that.
+  void sampled(bool enough, const SampleTimes& times) EXCLUDES_LOCK(mutex_);
   /// The last ordered cut is saved, or no longer needed.
   void saved() EXCLUDES_LOCK(mutex_);
   bool was_stopped() override EXCLUDES_LOCK(mutex_);
@@ -69,6 +71,7 @@ class RoundCoordinator final : public Coordinator {
   const double started_seconds_;
   const std::int64_t first_round_;
   const double first_seconds_;  // when this attempt began
+  const bool by_clock_;         // samples are
 
   Mutex mutex_;
   SampleTimes sample_times_ GUARDED_BY(mutex_);

@@ -19,7 +19,7 @@ class RoundEvaluator final : public Evaluator {
  private:
   Position position(const Gathered& gathered) const override;
   std::int64_t exchanges(const Gathered&) const override { return 0; }
-  void sampled() override { coordinator_.sampled(shell_.enough()); }
+  void sampled() override { coordinator_.sampled(shell_.enough(), shell_.sampler.sample_times()); }
   void save(const Gathered& gathered, const Position& here) override;
   void saved() override { coordinator_.saved(); }
   RoundsState state() { return {shell_, round_, seconds_, idle_seconds_, notes_}; }
