@@ -222,6 +222,29 @@ TEST_CASE("mpi: a lost process ends the others, and nobody hangs") {
   }
 }
 
+TEST_CASE("mpi: no vector travels for a sample of the start, which rank 0 knows") {
+  const auto sent = [](double every) {
+    Replayable run({.workers = 2, .rate = 1e-9, .gradients = 40, .dimension = 100});
+    run.spec.cadence.consensus_every = run.spec.cadence.evaluate_every = every;
+    Processes processes{run.spec, run.task};
+    processes.windows = false;
+    MemoryRecorder recorder;
+    const Outcome outcome = processes.run(recorder);
+    check_no_errors(processes);
+    check_replays(run, recorder, outcome);
+    return processes.floats_sent[1];
+  };
+  const std::uint64_t at_the_end = sent(1e9);
+  CHECK(sent(10) == at_the_end + 100);
+  const Replayable run({.workers = 2});
+  const auto objective = test::quadratic(run.task, 2, run.spec.seeds, 1);
+  Ensemble ensemble(run.spec, *objective);
+  std::uint64_t state = 0;
+  ensemble.worker(1).for_each_vector(
+      [&](std::string_view, std::span<float> vector) { state += vector.size(); });
+  CHECK(at_the_end == state);
+}
+
 TEST_CASE("mpi: any number of gradients may lie between two samples", "[release]") {
   Replayable run({.workers = 2, .gradients = 40'000, .dimension = 2});
   run.spec.cadence.consensus_every = run.spec.cadence.evaluate_every = 1e9;

@@ -42,6 +42,8 @@ Outcome Processes::run(MemoryRecorder& recorder, const Checkpointing& checkpoint
     });
   if (meanwhile) meanwhile(cluster);
   for (std::thread& thread : threads) thread.join();
+  floats_sent.clear();
+  for (int rank = 0; rank < spec.workers; ++rank) floats_sent.push_back(cluster.floats_sent(rank));
   return outcome;
 }
 

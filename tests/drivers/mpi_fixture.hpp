@@ -32,6 +32,7 @@ struct Processes {
   BeforeGradient before_gradient = {};  // of the quadratic; called by all processes
   /// The reason for a process's end, by rank: "" or the message of its error.
   std::vector<std::string> errors = {};
+  std::vector<std::uint64_t> floats_sent = {};  // in bodies of messages, by rank
 
   /// Rank 0's outcome.
   Outcome run(MemoryRecorder& recorder, const Checkpointing& checkpointing = {},

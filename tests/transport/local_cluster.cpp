@@ -57,6 +57,11 @@ void LocalCluster::kill_after(int rank, int messages) {
   process(rank).messages_left = messages;
 }
 
+std::uint64_t LocalCluster::floats_sent(int rank) {
+  MutexLock lock(mutex_);
+  return process(rank).floats_sent;
+}
+
 void LocalCluster::kill_process(int rank) {
   if (process(rank).left || process(rank).killed) return;
   process(rank).killed = true;
@@ -126,6 +131,7 @@ Transport::Ticket LocalCluster::Endpoint::send(int to, std::span<const std::byte
   ACID_ASSERT(!self().left, "worker {} has left", rank_);
   const Ticket ticket = ++self().last_ticket;
   if (cluster_.process(to).left || cluster_.process(to).killed) return ticket;
+  self().floats_sent += body.size();
   Mail mail{rank_, {header.begin(), header.end()}, body.size(), 0};
   if (!body.empty()) {
     mail.body = ++cluster_.last_body_;

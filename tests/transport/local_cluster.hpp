@@ -31,6 +31,8 @@ class LocalCluster {
   /// Kills the process when it sends more than so many messages. Call it before any thread uses the
   /// cluster.
   void kill_after(int rank, int messages) EXCLUDES_LOCK(mutex_);
+  /// In the bodies of a process's messages so far.
+  std::uint64_t floats_sent(int rank) EXCLUDES_LOCK(mutex_);
 
  private:
   class Endpoint;
@@ -49,6 +51,7 @@ class LocalCluster {
     bool news = false;  // since the last wait() a ticket was done or wake() was called
     bool left = false, killed = false;
     std::optional<int> messages_left;
+    std::uint64_t floats_sent = 0;
     bool outlives = false;  // see Transport::outlive_losses()
     std::unique_ptr<SharedWindow> window;
     std::span<float> window_memory;

@@ -15,7 +15,9 @@ constexpr int kMostMarks = 4;  // of each worker, that rank 0 has not handled
 Collector::Collector(const Run& run, Post& post)
     : recorder_(run.recorder),
       post_(post),
-      window_(run.spec, worker_settings(run.spec, run.objective)),
+      objective_(run.objective),
+      settings_(worker_settings(run.spec, run.objective)),
+      window_(run.spec, settings_),
       keeps_events_(run.spec.keep_events),
       seen_(static_cast<std::size_t>(run.spec.workers)),
       queues_(seen_.size()),
@@ -40,8 +42,8 @@ void Collector::deliver(const Mail& mail) {
       int place = 0;
       reader(mark->kind, mark->time, mark->gradients, mark->report, mark->numbers, mark->expected,
              place);
-      if (place != kNoPlace)
-        mark->place.emplace(window_, post_.window(mail.from, window_.size()), place);
+      mark->at_start = place == kAtStart;
+      if (place >= 0) mark->place.emplace(window_, post_.window(mail.from, window_.size()), place);
       mark->report.notes = std::move(notes_[w]);
       notes_[w].clear();
       ++marks_;
@@ -190,6 +192,11 @@ Gathered Collector::take_mark() {
     gathered.worker_gradients.push_back(mark.gradients);
     gathered.reports.push_back(std::move(mark.report));
     gathered.numbers.push_back(std::move(mark.numbers));
+    if (mark.at_start) {
+      mark.vectors = {std::vector<float>(settings_.dimension),
+                      std::vector<float>(settings_.buffer_size)};
+      objective_.start(static_cast<int>(w), mark.vectors[0], mark.vectors[1]);
+    }
     if (mark.kind != MarkKind::measured)
       gathered.vectors.push_back(std::move(mark.vectors));
     else

@@ -47,8 +47,9 @@ struct WorkerReport {
   }
 };
 
-/// In a mark's message: the vectors follow as messages.
-constexpr int kNoPlace = -1;
+/// In a mark's message, instead of a place: the vectors follow as messages, or are still those of
+/// the worker's start, which rank 0 knows.
+constexpr int kNoPlace = -1, kAtStart = -2;
 
 /// A worker's progress, as rank 0 knows it.
 struct WorkerProgress {
@@ -85,6 +86,7 @@ class Reporter {
   };
 
   void leave_copy(double time, const Worker& worker, std::span<float> x, std::span<float> buffers);
+  bool is_start(std::span<const float> x, std::span<const float> buffers) const;
 
   const Run& run_;
   const int rank_;
@@ -207,6 +209,7 @@ class Collector {
     std::vector<std::byte> numbers;
     std::vector<std::vector<float>> vectors;
     std::optional<Measured> place;          // in place of vectors
+    bool at_start = false;                  // likewise
     std::size_t expected = 0, arrived = 0;  // vectors
   };
   /// One worker's events and marks, in order.
@@ -234,6 +237,8 @@ class Collector {
 
   Recorder& recorder_;
   Post& post_;
+  const Objective& objective_;
+  const WorkerSettings settings_;
   const Window window_;
   Mutex mutex_;
   Condition changed_;
