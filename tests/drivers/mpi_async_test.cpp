@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <thread>
 
+#include "engine/base/clock.hpp"
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "engine/drivers/mpi/clock.hpp"
@@ -99,6 +102,41 @@ TEST_CASE("mpi: a slow worker does not slow the others, and the end waits for no
   // The scheduler decides how the others share the gradients.
   const std::int64_t others = outcome.worker_gradients[0] + outcome.worker_gradients[1];
   CHECK(outcome.worker_gradients[2] * 2 * 3 < others);
+  check_replays(run, recorder, outcome);
+}
+
+TEST_CASE("mpi: the last gradients are not left to workers that the throttle holds") {
+  Replayable run({.algorithm = "ad-psgd", .workers = 4, .rate = 1, .gradients = 400});
+  // Two pairs that hardly ever meet, of which one is held.
+  run.graph =
+      make_topology(4, {{"kind", "edges"}, {"edges", {{0, 1, 1.0}, {2, 3, 1.0}, {1, 2, 1e-9}}}});
+  run.spec.cadence.consensus_every = run.spec.cadence.evaluate_every = 1e9;
+  std::atomic<int> begun{0};
+  bool in_time = false;
+  Processes processes{run.spec, run.task};
+  processes.windows = false;
+  const auto hold = [](LocalCluster& cluster, bool holds) {
+    for (const int rank : {2, 3}) cluster.hold_bodies(rank, holds);
+  };
+  processes.before = [&](LocalCluster& cluster) { hold(cluster, true); };
+  processes.before_gradient = [&](int, std::int64_t) { ++begun; };
+  processes.meanwhile = [&](LocalCluster& cluster) {
+    const SteadyClock clock;
+    const double until = clock.seconds() + 20;
+    // As long as each held worker has a gradient left, the others begin at most 398 and one each.
+    const auto are_committed = [&] { return begun.load() > 400; };
+    while (!are_committed() && clock.seconds() < until)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    in_time = are_committed();
+    hold(cluster, false);
+  };
+  MemoryRecorder recorder;
+  const Outcome outcome = processes.run(recorder);
+  check_no_errors(processes);
+  CHECK(in_time);
+  CHECK(sum(outcome.worker_gradients) == 400);
+  CHECK(outcome.worker_gradients[2] + outcome.worker_gradients[3] < 100);
+  CHECK(outcome.holds > 0);
   check_replays(run, recorder, outcome);
 }
 

@@ -57,6 +57,12 @@ void LocalCluster::kill_after(int rank, int messages) {
   process(rank).messages_left = messages;
 }
 
+void LocalCluster::hold_bodies(int rank, bool holds) {
+  MutexLock lock(mutex_);
+  process(rank).holds_bodies = holds;
+  for (std::size_t to = 0; to < processes_.size(); ++to) notify(static_cast<int>(to));
+}
+
 std::uint64_t LocalCluster::floats_sent(int rank) {
   MutexLock lock(mutex_);
   return process(rank).floats_sent;
@@ -106,6 +112,13 @@ std::optional<LocalCluster::Body> LocalCluster::take_body(const Mail& mail) {
   return body;
 }
 
+std::deque<Mail>::iterator LocalCluster::first_arrived(int rank) {
+  std::deque<Mail>& inbox = process(rank).inbox;
+  auto mail = inbox.begin();
+  while (mail != inbox.end() && mail->body_size > 0 && process(mail->from).holds_bodies) ++mail;
+  return mail;
+}
+
 bool LocalCluster::awaits_readers(int rank) {
   for (const auto& [name, body] : bodies_)
     if (body.from == rank && body.to != rank && !process(body.to).left) return true;
@@ -146,9 +159,10 @@ Transport::Ticket LocalCluster::Endpoint::send(int to, std::span<const std::byte
 std::optional<Mail> LocalCluster::Endpoint::next() {
   MutexLock lock(cluster_.mutex_);
   cluster_.check_alive(rank_);
-  if (self().inbox.empty()) return std::nullopt;
-  Mail mail = std::move(self().inbox.front());
-  self().inbox.pop_front();
+  const auto first = cluster_.first_arrived(rank_);
+  if (first == self().inbox.end()) return std::nullopt;
+  Mail mail = std::move(*first);
+  self().inbox.erase(first);
   return mail;
 }
 
@@ -192,7 +206,7 @@ void LocalCluster::Endpoint::wait(double seconds) {
   const double until = clock.seconds() + seconds;
   MutexLock lock(cluster_.mutex_);
   cluster_.check_alive(rank_);
-  while (!self().news && self().inbox.empty()) {
+  while (!self().news && cluster_.first_arrived(rank_) == self().inbox.end()) {
     const double left = until - clock.seconds();
     if (left <= 0) break;
     self().changed.wait_for(cluster_.mutex_, left);

@@ -31,6 +31,8 @@ class LocalCluster {
   /// Kills the process when it sends more than so many messages. Call it before any thread uses the
   /// cluster.
   void kill_after(int rank, int messages) EXCLUDES_LOCK(mutex_);
+  /// While it holds, messages of a process that have a body do not arrive. Any thread.
+  void hold_bodies(int rank, bool holds) EXCLUDES_LOCK(mutex_);
   /// In the bodies of a process's messages so far.
   std::uint64_t floats_sent(int rank) EXCLUDES_LOCK(mutex_);
 
@@ -52,6 +54,7 @@ class LocalCluster {
     bool left = false, killed = false;
     std::optional<int> messages_left;
     std::uint64_t floats_sent = 0;
+    bool holds_bodies = false;
     bool outlives = false;  // see Transport::outlive_losses()
     std::unique_ptr<SharedWindow> window;
     std::span<float> window_memory;
@@ -66,6 +69,8 @@ class LocalCluster {
   void check_alive(int rank) REQUIRES_LOCK(mutex_);
   void notify(int rank) REQUIRES_LOCK(mutex_);
   std::optional<Body> take_body(const Mail& mail) REQUIRES_LOCK(mutex_);
+  /// In a process's inbox.
+  std::deque<Mail>::iterator first_arrived(int rank) REQUIRES_LOCK(mutex_);
   bool awaits_readers(int rank) REQUIRES_LOCK(mutex_);
   void drop_bodies(int rank) REQUIRES_LOCK(mutex_);  // that it sent or was to fetch
 

@@ -60,7 +60,7 @@ std::int64_t AsyncCoordinator::first_grant(int worker) {
 }
 
 std::int64_t AsyncCoordinator::grant(int worker, double now) {
-  if (overloaded_()) return own(worker).last_sent_grant;
+  if (overloaded_() || own(worker).held) return own(worker).last_sent_grant;
   return permits_->grant(worker, own(worker).progress.gradients, now);
 }
 
@@ -84,6 +84,8 @@ void AsyncCoordinator::deliver(const Mail& mail) {
     }
     case MailKind::stopped_committing:
       return closed(mail.from, reader);
+    case MailKind::held:
+      return hear_held(mail.from, reader);
     case MailKind::stop: {
       bool by_person = false;
       reader(by_person);
@@ -106,6 +108,17 @@ void AsyncCoordinator::hear_progress(int from, MailReader& reader) {
   run_.recorder.progress(position());
   if (diverged) diverged_.store(true);
   if (diverged || gradients_.load() >= spec_.budget.gradients) end(false);
+}
+
+// Others commit the gradients that a held worker gives back.
+void AsyncCoordinator::hear_held(int worker, MailReader& reader) {
+  Own& one = own(worker);
+  std::int64_t committed = 0;
+  reader(one.held, committed);
+  if (!one.held) return;
+  ++one.returned;
+  permits_->take_back(worker, committed);
+  one.last_sent_grant = committed;
 }
 
 // Nothing is expected of a lost worker; without its state a checkpoint is not saved.
@@ -180,7 +193,8 @@ double AsyncCoordinator::act() {
     const bool wants_more =
         granted > one.last_sent_grant &&
         2 * (one.last_sent_grant - one.progress.gradients) <= granted - one.progress.gradients;
-    const bool is_due = 4 * news >= spec_.workers || (waits && news > 0) || wants_more;
+    const bool is_due = 4 * news >= spec_.workers || (waits && news > 0) || wants_more ||
+                        one.knows_last != permits_->is_empty();
     if (ends ? news == 0 : !is_due) continue;
     tell(w, granted);
     told = true;
@@ -193,9 +207,11 @@ void AsyncCoordinator::tell(int worker, std::int64_t granted) {
   Own& one = own(worker);
   one.last_sent_total = gradients_.load();
   one.last_sent_grant = granted;
+  one.knows_last = permits_->is_empty();
   // The messages that its server has heard, as far as known; unused where there is none.
   post_.send(worker, mail_header(MailKind::clock, one.last_sent_total, one.progress.gradients,
-                                 granted, endpoints_by_server_[server_of(worker)] / 2));
+                                 granted, one.returned, one.knows_last,
+                                 endpoints_by_server_[server_of(worker)] / 2));
 }
 
 WorkerProgress AsyncCoordinator::progress_of(int worker) const {

@@ -51,10 +51,14 @@ class AsyncCoordinator final : public Coordinator {
   struct Own {
     WorkerProgress progress;
     std::int64_t last_sent_total = 0, last_sent_grant = 0;
+    bool knows_last = false;  // that all gradients are granted
     bool promised = false, closed = false, lost = false;
+    bool held = false;          // by the throttle, and gave its grant back
+    std::int64_t returned = 0;  // how often
   };
   void hear_progress(int from, MailReader& reader);
   void note_progress(int worker, const WorkerProgress& progress);
+  void hear_held(int worker, MailReader& reader);
   void ask_cut();
   void promise(int from, std::int64_t count);
   void note_loss(const Mail& mail, const WorkerProgress& progress);

@@ -122,8 +122,9 @@ void AsyncProcess::started(Start& start) {
 }
 
 void AsyncProcess::hear_clock(MailReader& reader) {
-  std::int64_t total = 0, own = 0, granted = 0, arrivals = 0;
-  reader(total, own, granted, arrivals);
+  std::int64_t total = 0, own = 0, granted = 0, returned = 0, arrivals = 0;
+  bool is_last = false;
+  reader(total, own, granted, returned, is_last, arrivals);
   {
     MutexLock lock(worker_.mutex);
     if (visits_) {
@@ -132,7 +133,7 @@ void AsyncProcess::hear_clock(MailReader& reader) {
     }
     worker_.time().hear(total - own + worker_.gradients());
   }
-  gradients_.allow(granted);
+  gradients_.allow(granted, returned, is_last);
 }
 
 // The clock stands still from here until the count of the checkpoint or sample is known.

@@ -72,8 +72,10 @@ class Permits {
   Permits(std::int64_t budget, const std::vector<std::int64_t>& committed, double seconds);
   /// How many gradients a worker that has committed so many may commit in all. Never decreases.
   std::int64_t grant(int worker, std::int64_t committed, double seconds);
-  /// A worker commits no more gradients: the rest of its grant goes back.
+  /// The rest of a worker's grant goes back.
   void take_back(int worker, std::int64_t committed);
+  /// Whether all gradients are granted to some worker.
+  bool is_empty() const { return left_ == 0; }
   std::int64_t granted(int worker) const {
     return workers_[static_cast<std::size_t>(worker)].granted;
   }

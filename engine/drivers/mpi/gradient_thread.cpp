@@ -38,17 +38,29 @@ bool GradientThread::has_gradient() {
   if (worker_.report().computing) return true;
   if (visits_ != nullptr) return visit_until_gradient();
   std::optional<double> held_since;
+  const std::int64_t returned = returned_;
   while (!closing_ && (worker_.behind() || worker_.lent())) {
     if (!held_since && worker_.behind()) {
       held_since = run_.clock.seconds();
       worker_.count_hold();
     }
+    if (worker_.behind()) give_back();
     worker_.changed.wait(worker_.mutex);
   }
   if (held_since) worker_.end_wait(*held_since);
   if (closing_) return false;
+  if (returned_ > returned)
+    post_.submit(0, mail_header(MailKind::held, false, worker_.gradients()));
   worker_.begin_gradient(worker_.time().time());
   return true;
+}
+
+// At the end of a run other workers commit what a held worker cannot: the run does not wait for it.
+void GradientThread::give_back() {
+  if (!is_last_ || allowed_ <= worker_.gradients()) return;
+  ++returned_;
+  allowed_ = worker_.gradients();
+  post_.submit(0, mail_header(MailKind::held, true, allowed_));
 }
 
 // A worker at the end of its last leg waits for the end of the run.
@@ -100,9 +112,10 @@ void GradientThread::begin(std::int64_t allowed) {
   worker_.changed.notify_all();
 }
 
-void GradientThread::allow(std::int64_t gradients) {
+void GradientThread::allow(std::int64_t gradients, std::int64_t returned, bool is_last) {
   MutexLock lock(worker_.mutex);
-  allowed_ = std::max(allowed_, gradients);
+  is_last_ = is_last;
+  if (returned == returned_) allowed_ = std::max(allowed_, gradients);
   worker_.changed.notify_all();
 }
 

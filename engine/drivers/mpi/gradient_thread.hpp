@@ -25,7 +25,9 @@ class GradientThread {
   // The communication thread calls these.
   /// The run has begun. So many gradients may be committed in all.
   void begin(std::int64_t allowed);
-  void allow(std::int64_t gradients);
+  /// Rank 0 says so after it has heard `returned` times that grants were given back. `is_last`: the
+  /// run's other gradients are all granted.
+  void allow(std::int64_t gradients, std::int64_t returned, bool is_last);
   /// Whether the worker commits no gradient any more.
   bool is_over();
   /// The worker should commit no gradient from now on; any thread.
@@ -38,6 +40,7 @@ class GradientThread {
   bool has_gradient();
   bool visit_until_gradient() REQUIRES_LOCK(worker_.mutex);
   void hold_until(double until);
+  void give_back() REQUIRES_LOCK(worker_.mutex);
   /// Returns false if nothing was committed, or nothing should be any more.
   bool commit(double loss, double began);
   bool must_wait() const REQUIRES_LOCK(worker_.mutex);
@@ -48,6 +51,8 @@ class GradientThread {
   SharedWorker& worker_;
   ServerVisits* const visits_;
   std::int64_t allowed_ GUARDED_BY(worker_.mutex) = 0;
+  std::int64_t returned_ GUARDED_BY(worker_.mutex) = 0;  // how often grants were given back
+  bool is_last_ GUARDED_BY(worker_.mutex) = false;
   bool begun_ GUARDED_BY(worker_.mutex) = false, closing_ GUARDED_BY(worker_.mutex) = false;
   bool over_ GUARDED_BY(worker_.mutex) = false;
 };

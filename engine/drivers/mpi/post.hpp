@@ -36,6 +36,7 @@ enum class MailKind : std::uint8_t {
   cut_wanted,
   stop,
   stopped_committing,
+  held,
   shut_down_wanted,
   // Asynchronous methods: from rank 0's Coordinator to all.
   clock,
