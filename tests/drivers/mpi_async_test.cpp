@@ -8,6 +8,7 @@
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "engine/drivers/mpi/clock.hpp"
+#include "engine/run/ensemble.hpp"
 #include "engine/topology/edge_schedule.hpp"
 #include "tests/catch.hpp"
 #include "tests/drivers/mpi_fixture.hpp"
