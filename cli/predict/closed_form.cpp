@@ -39,7 +39,10 @@ std::optional<double> closed_form_seconds(const RunSpec& spec, const VirtualOpti
   const Method& method = spec.method;
   const NetworkModel& network = options.network;
   const auto bytes = static_cast<double>(method.packed_message(spec.travelling(dimension)).bytes());
-  const std::vector<double> shares = options.cost.bucket_shares(bytes);
+  const std::vector<double> shares =
+      method.peers == Peers::neighbours && !method.reduces_groups && network.sends_whole()
+          ? std::vector<double>{1}
+          : options.cost.bucket_shares(bytes);
   if (options.variation > 0 || !workers_are_alike(options.compute) || !links_are_alike(network) ||
       !has_equal_parts(shares) || method.is_asynchronous() || method.varies() ||
       method.round.legs().size() != 1)

@@ -120,6 +120,8 @@ struct NetworkModel {
   double overhead_of_meeting(int i, int j) const {
     return node(i) == node(j) ? 0 : overhead.exchange_seconds;
   }
+  /// Whether a message to a neighbour is one bucket, as acid's own are under mpi.
+  bool sends_whole() const { return all_reduce == AllReduceKind::direct; }
   /// Whether all messages between workers take no time.
   bool is_instant() const;
 

@@ -275,7 +275,8 @@ TEST_CASE("CORRECTNESS 29: equal workers and buckets take the closed forms' time
               return mix.advance(kMix, work, alike({everybody_else(8), costs}));
             }) == Approx(mixed).epsilon(1e-9));
 
-      const auto driven = [&](const char* algorithm, double latency) {
+      const auto driven = [&](const char* algorithm, double latency,
+                              AllReduceKind kind = AllReduceKind::ring) {
         Setup setup;
         setup.algorithm = algorithm;
         setup.task = {{"dimension", 1}};
@@ -283,6 +284,7 @@ TEST_CASE("CORRECTNESS 29: equal workers and buckets take the closed forms' time
         setup.virtual_time.cost = {
             .forward_share = F / (F + G), .optimizer_share = U / (F + G), .buckets = 4};
         setup.virtual_time.network.link.latency_seconds = latency;
+        setup.virtual_time.network.all_reduce = kind;
         setup.spec.cadence.consensus_every = 1;
         setup.spec.budget.gradients = 8 * 40;
         const Outcome outcome = setup.run();
@@ -292,6 +294,9 @@ TEST_CASE("CORRECTNESS 29: equal workers and buckets take the closed forms' time
       };
       CHECK(driven("ar-sgd", c / 14) == Approx(reduced).epsilon(1e-9));  // 2(n − 1) latencies
       CHECK(driven("d-psgd", c) == Approx(mixed).epsilon(1e-9));
+      // acid's own messages to neighbours are whole.
+      CHECK(driven("d-psgd", 4 * c, AllReduceKind::direct) ==
+            Approx(std::max(F + G + U, 4 * c + U)).epsilon(1e-9));
     }
 }
 

@@ -36,7 +36,7 @@ std::shared_ptr<const MessageCosts> RoundCosts::of(std::int64_t exchange) {
                                     : of_groups(peers->groups, peers->weights, bytes);
     }
     costs.of_gradients = of_gradients_;
-    costs.is_whole = varies_;
+    costs.is_whole = varies_ || (!sums && costs.groups.empty() && network_.sends_whole());
     costs.is_empty = bytes == 0;
     known = std::make_shared<const MessageCosts>(std::move(costs));
   }
