@@ -66,7 +66,9 @@ bool has_values(const ComparedPoint& point,
 std::optional<std::string> metric_at(const Comparison& comparison, const Claim& claim,
                                      std::size_t point) {
   if (!claim.equal) return claim.metric;
-  for (const EqualPlace& place : comparison.equal)
+  // A comparison whose primary outcome is not read there has none.
+  for (const EqualPlace& place :
+       comparison.equal.empty() ? find_equal_places(comparison) : comparison.equal)
     if (place.point == point && place.axis == *claim.equal) {
       if (place.at_end) return claim.metric;
       if (place.place > 0) return metric_at_equal(claim.metric, *claim.equal);

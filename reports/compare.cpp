@@ -152,6 +152,25 @@ std::optional<double> outcome_of(const ComparedGroup& group, std::uint64_t seed,
   return diverged && better != 0 ? std::optional(worst) : std::nullopt;
 }
 
+namespace {
+
+/// Whether a run of this seed ended short of its target before it came so far on the way.
+bool ended_before(const ComparedGroup& group, std::uint64_t seed, const std::string& metric,
+                  double place) {
+  for (const RunSummary& run : group.runs) {
+    if (run.seed != seed || run.metrics.contains(metric)) continue;
+    const auto axis = axis_of_way(metric);
+    const auto exchanges = run.metrics.find("exchanges");
+    const double end = axis                             ? coordinate(run.progress, *axis)
+                       : exchanges != run.metrics.end() ? exchanges->second
+                                                        : 0;
+    return end < place;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool clocks_differ(const ComparedGroup& a, const ComparedGroup& b) {
   const auto is_simulated = [](const ComparedGroup& group) {
     return simulates(
@@ -167,6 +186,15 @@ PairedValues paired_by_seed(const ComparedGroup& a, const ComparedGroup& b,
   for (const std::uint64_t seed : a.seeds()) {
     const auto mine = outcome_of(a, seed, metric), theirs = outcome_of(b, seed, metric);
     if (!mine || !theirs) continue;
+    if (is_to_target(metric) &&
+        (ended_before(a, seed, metric, *theirs) || ended_before(b, seed, metric, *mine)) &&
+        *mine != *theirs) {
+      ++values.unordered;
+      values.a.push_back(INFINITY);
+      values.b.push_back(INFINITY);
+      values.floors.push_back(0);
+      continue;
+    }
     values.a.push_back(*mine);
     values.b.push_back(*theirs);
     values.floors.push_back(rounding_floor(a.rounding, b.rounding, metric, *mine, *theirs,
@@ -221,7 +249,7 @@ Comparison compare_runs(std::vector<ComparedRun> runs, const CompareOptions& opt
   gather_mid_spans(comparison, runs);
   form_sections(comparison, options.by);
   distinguish_labels(comparison);
-  choose_consensus_baselines(comparison, options.baseline);
+  choose_consensus_baselines(comparison, options.baseline_must_be_there ? options.baseline : "");
   if (fill_equal_places) fill_equal_places(comparison);
   choose_metrics(comparison, runs, options);
   choose_primary(comparison, runs, options);

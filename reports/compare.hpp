@@ -110,6 +110,7 @@ struct PairedValues {
   std::vector<double> a, b;
   std::vector<double> floors;  // rounding_floor(); 0 where one is infinite
   double hidden = 0;           // see ComparedDifference
+  int unordered = 0;           // likewise; these count as equal
 };
 /// paired_difference() of the pairs.
 PairedDifference tested(const PairedValues& pairs);

@@ -75,6 +75,10 @@ struct ComparedDifference {
   /// nothing, and its p is 1.
   double hidden = 0;
   bool is_hidden() const;
+  /// Seeds of *_to_target of which one run ended, short of the target, before the other reached it:
+  /// which is sooner is not known.
+  int unordered = 0;
+  int both_missed = 0;  // pairs of infinite values: of runs that missed their target or diverged
   /// Whether the difference is less than a margin, if the recipe has one for the metric.
   struct Equivalence {
     Margin margin;

@@ -112,6 +112,9 @@ void find_differences(Comparison& comparison, const std::vector<std::string>& me
         difference.metric = metric;
         difference.value = tested(pairs);
         difference.hidden = pairs.hidden;
+        difference.unordered = pairs.unordered;
+        for (std::size_t k = 0; k < pairs.a.size(); ++k)
+          difference.both_missed += std::isinf(pairs.a[k]) && std::isinf(pairs.b[k]) ? 1 : 0;
         keep_floor(difference, pairs);
         if (is_fixed_total(baseline, metric)) difference.value.p.reset();
         test_equivalence(comparison, pairs, difference);
@@ -119,7 +122,7 @@ void find_differences(Comparison& comparison, const std::vector<std::string>& me
           difference.value.difference = {};
         difference.diverged = diverged_beside(group, baseline);
         difference.baseline_diverged = diverged_beside(baseline, group);
-        difference.improvement = improvement(group, baseline, metric);
+        if (pairs.unordered == 0) difference.improvement = improvement(group, baseline, metric);
         comparison.differences.push_back(std::move(difference));
       }
     }

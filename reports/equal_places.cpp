@@ -48,10 +48,11 @@ using ReadThere = std::map<std::string, ReadValue>;  // by outcome
 ReadThere read_outcomes_there(const Store& store, const RunSummary& run, const EqualPlace& place) {
   ReadThere all;
   const std::vector<std::string_view> outcomes = outcomes_at_equal();
+  const double end = coordinate(run.progress, place.axis);
+  const double widest = end <= place.place * (1 + kNearEnd) ? INFINITY : kWidestBracket;
   for (const auto& [outcome, around] :
        samples_around(store, run.id, place.axis, place.place, outcomes))
-    if (const auto read =
-            read_between(around, place.axis, place.place, coordinate(run.progress, place.axis)))
+    if (const auto read = read_between(around, place.axis, place.place, end, widest))
       all[outcome] = *read;
   return all;
 }

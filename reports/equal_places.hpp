@@ -9,8 +9,9 @@
 namespace acid {
 
 /// Outcomes where all runs of a point have come equally far: on each axis at the smallest of their
-/// ends. Ends with a relative difference up to this are equal, and the last values are used.
-inline constexpr double kSameEnd = 0.01;
+/// ends. Ends with a relative difference up to kSameEnd are equal, and the last values are used. A
+/// run that ends up to kNearEnd later is read there however far apart its samples are.
+inline constexpr double kSameEnd = 1e-9, kNearEnd = 0.01;
 
 /// "eval_loss_at_equal_seconds".
 std::string metric_at_equal(std::string_view outcome, PositionAxis axis);

@@ -56,7 +56,7 @@ std::string summed(const Comparison& comparison, NoteKind kind,
 
 }  // namespace
 
-const std::array<NoteKindEntry, 39> kNoteKinds{
+const std::array<NoteKindEntry, 40> kNoteKinds{
     NoteKindEntry{NoteKind::chosen, "chosen", "values were chosen"},
     NoteKindEntry{NoteKind::unequal_search, "unequal_search", "searches are unequal"},
     NoteKindEntry{NoteKind::chosen_on_test, "chosen_on_test", "values were chosen on the test set"},
@@ -104,6 +104,7 @@ const std::array<NoteKindEntry, 39> kNoteKinds{
     NoteKindEntry{NoteKind::rounding, "rounding", "differences that are rounding"},
     NoteKindEntry{NoteKind::hidden, "hidden", "differences that lines between samples may make",
                   true},
+    NoteKindEntry{NoteKind::unordered, "unordered", "seeds that cannot be ordered", true},
     NoteKindEntry{NoteKind::tests, "tests", "differences are tested", true},
     NoteKindEntry{NoteKind::survivors, "survivors", "differences of those that finished", true},
     NoteKindEntry{NoteKind::area, "area", "mean heights of curves"},

@@ -46,6 +46,7 @@ enum class NoteKind {
   consensus_baseline,
   rounding,    // differences that count as none
   hidden,      // differences that lines between samples may cause
+  unordered,   // seeds of which one run ended before the other reached the target
   tests,       // which ones, and their families
   survivors,   // means of differences are over those alone
   area,        // the range of a mean height
@@ -62,7 +63,7 @@ struct NoteKindEntry {
   bool of_differences = false;  // of numbers that a table of means alone lacks
 };
 /// In the order of the enumeration.
-extern const std::array<NoteKindEntry, 39> kNoteKinds;
+extern const std::array<NoteKindEntry, 40> kNoteKinds;
 const NoteKindEntry& entry_of(NoteKind kind);
 
 struct ComparedNote {

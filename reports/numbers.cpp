@@ -108,7 +108,13 @@ std::string format_ratio(const PairedRatio& ratio) {
 std::string format_p(std::optional<double> p) {
   if (!p) return "–";
   if (*p < 0.001) return "< 0.001";
-  return fmt::format("{:.{}f}", *p, *p < 0.1 ? 3 : 2);
+  // What is above the limit does not read as at it.
+  constexpr double kLimit = 1 - kLevel;
+  int decimals = *p < 0.1 ? 3 : 2;
+  std::string text = fmt::format("{:.{}f}", *p, decimals);
+  while (*p > kLimit && std::stod(text) <= kLimit && decimals < kMostDigits)
+    text = fmt::format("{:.{}f}", *p, ++decimals);
+  return text;
 }
 
 std::string format_bytes(double bytes) { return in_units(bytes, kBytes); }

@@ -85,6 +85,22 @@ void note_hidden(Comparison& comparison) {
   }
 }
 
+void note_unordered(Comparison& comparison) {
+  for (const ComparedDifference& one : comparison.differences) {
+    if (one.unordered == 0) continue;
+    comparison.notes.push_back(
+        {NoteKind::unordered,
+         fmt::format("{}: with {} of {} seeds a run of {} or {} ended short of the target before "
+                     "the other reached it, so which is sooner is not known, and they count as "
+                     "equal; a longer budget would tell",
+                     one.metric, one.unordered, one.value.pairs,
+                     group_of(comparison, one.group).label,
+                     group_of(comparison, one.baseline).label),
+         {one.group},
+         {one.metric}});
+  }
+}
+
 /// Notes an outcome of the recipe in which nothing here can be tested.
 void note_untested(Comparison& comparison) {
   const std::string& primary = comparison.primary;
@@ -110,6 +126,7 @@ void note_outcome(Comparison& comparison) {
   note_untested(comparison);
   note_rounding(comparison);
   note_hidden(comparison);
+  note_unordered(comparison);
 }
 
 }  // namespace acid

@@ -108,7 +108,8 @@ struct Contest {
   PairedDifference difference;
 };
 
-/// All pairs of groups with outcomes that share a point.
+/// All pairs of groups with outcomes that share a point. None is tested, nor won, against workers
+/// that always agree.
 std::vector<Contest> contests_of(const Comparison& comparison, const std::string& metric) {
   std::vector<Contest> contests;
   for (const ComparedPoint& point : comparison.points) {
@@ -117,12 +118,11 @@ std::vector<Contest> contests_of(const Comparison& comparison, const std::string
       for (std::size_t j = i + 1; j < point.groups.size(); ++j) {
         const std::size_t a = point.groups[i], b = point.groups[j];
         if (comparison.groups[a].outcomes() == 0 || comparison.groups[b].outcomes() == 0) continue;
-        if (always_agrees(comparison.groups[a], metric) ||
-            always_agrees(comparison.groups[b], metric))
-          continue;
-        const PairedValues pairs =
-            paired_by_seed(comparison.groups[a], comparison.groups[b], metric);
-        contests.push_back({a, b, tested(pairs)});
+        Contest& contest = contests.emplace_back(Contest{a, b, {}});
+        if (!always_agrees(comparison.groups[a], metric) &&
+            !always_agrees(comparison.groups[b], metric))
+          contest.difference =
+              tested(paired_by_seed(comparison.groups[a], comparison.groups[b], metric));
       }
   }
   return contests;

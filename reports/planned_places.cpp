@@ -93,6 +93,7 @@ std::pair<Told, Place> place_of(const Ends& ends) {
 Told readable(const PlannedCourse& course, const std::optional<PlannedEnd>& end, const Place& place,
               int seeds) {
   if (!end || place.least <= 0 || course.every <= 0) return Told::maybe;
+  if (end->most <= place.least * (1 + kNearEnd)) return Told::yes;
   return Samples(*end, course.gradients, course.every, seeds).around(place);
 }
 

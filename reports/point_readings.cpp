@@ -125,14 +125,24 @@ void add_target(const Store& store, ComparedRun& compared, const Target& target)
     return between(coordinate(from.position, axis), coordinate(reached->first.position, axis),
                    share);
   };
+  const std::array<std::string_view, 1> name{target.metric};
   const auto add = [&](const char* metric, PositionAxis axis) {
+    const double place = there(axis);
     const double apart =
         coordinate(reached->first.position, axis) - coordinate(from.position, axis);
-    run.metrics[metric] = there(axis);
-    compared.readings[metric] = {apart, apart};
-    if (reached->before && reached->first.value != reached->before->value)
-      compared.rounding.per_unit[metric] =
-          apart / std::abs(reached->first.value - reached->before->value);
+    run.metrics[metric] = place;
+    Reading& reading = compared.readings[metric] = {apart, apart};
+    if (!reached->before || reached->first.value == reached->before->value) return;
+    const double step = reached->first.value - reached->before->value;
+    compared.rounding.per_unit[metric] = apart / std::abs(step);
+    if (apart > kWidestBracket * place) {
+      reading.bend = apart;  // as wrong as it can be
+      return;
+    }
+    const auto around = samples_around(store, run.id, axis, place, name);
+    if (const auto found = around.find(target.metric); found != around.end())
+      if (const auto read = read_between(found->second, axis, place, place, INFINITY))
+        reading.bend = read->reading.bend * apart / step;
   };
   if (!run.budget_time) add("gradients_to_target", PositionAxis::gradients);
   add("time_to_target", PositionAxis::normalised_time);

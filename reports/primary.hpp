@@ -19,9 +19,9 @@ void choose_primary(Comparison& comparison, const std::vector<ComparedRun>& runs
 
 /// Whether the metric is consensus_distance, in the middle of a run or at a place.
 bool is_consensus(std::string_view metric);
-/// Chooses the baseline of consensus distances at each point: `baseline` if it is there and its
-/// workers differ, else the recipe's, else the first algorithm of pairwise exchanges by rate, if
-/// any.
+/// Chooses the baseline of consensus distances at each point: `baseline`, which a person asked for,
+/// if it is there and its workers differ, else the recipe's, else the first algorithm of pairwise
+/// exchanges by rate, if any.
 void choose_consensus_baselines(Comparison& comparison, const std::string& baseline);
 /// The baseline group of differences in this metric.
 std::optional<std::size_t> baseline_for(const ComparedPoint& point, std::string_view metric);

@@ -15,9 +15,7 @@ namespace {
 
 /// The axis on which its samples are apart, if it is read between samples.
 std::optional<PositionAxis> axis_of(const Comparison& comparison, const std::string& metric) {
-  if (metric == "gradients_to_target") return PositionAxis::gradients;
-  if (metric == "seconds_to_target") return PositionAxis::seconds;
-  if (metric == "bytes_to_target") return PositionAxis::bytes;
+  if (const auto axis = axis_of_way(metric)) return axis;
   if (is_to_target(metric)) return PositionAxis::normalised_time;
   for (const EqualPlace& place : comparison.equal)
     if (place.metric == metric) return place.axis;
@@ -30,6 +28,14 @@ std::string resolution_of(const std::string& metric, double value) {
 }
 
 }  // namespace
+
+std::optional<PositionAxis> axis_of_way(std::string_view metric) {
+  if (metric == "gradients_to_target") return PositionAxis::gradients;
+  if (metric == "time_to_target") return PositionAxis::normalised_time;
+  if (metric == "seconds_to_target") return PositionAxis::seconds;
+  if (metric == "bytes_to_target") return PositionAxis::bytes;
+  return std::nullopt;
+}
 
 void add_readings(ComparedGroup& group, const std::string& metric,
                   const std::vector<Reading>& of_runs) {

@@ -8,6 +8,9 @@
 
 namespace acid {
 
+/// The axis on which the way to a target is measured; nothing for exchanges and other metrics.
+std::optional<PositionAxis> axis_of_way(std::string_view metric);
+
 /// Adds the readings of the group's runs in the metric to ComparedGroup::readings and bends.
 void add_readings(ComparedGroup& group, const std::string& metric,
                   const std::vector<Reading>& of_runs);

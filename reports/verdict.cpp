@@ -108,6 +108,14 @@ std::string difference_sentence(const std::string& label, const std::string& bas
     case Judgement::equivalent:
       return equivalent_sentence(label, baseline, estimate_text(difference), difference);
     case Judgement::equal:
+      if (difference.value.difference.n == 0 && difference.both_missed < difference.value.pairs)
+        return fmt::format(
+            "{} and {} took the same {}, to rounding{}, with each of {} that reached the target in "
+            "both, and missed it alike with {}.",
+            label, baseline, words, floor_text(difference),
+            counted(static_cast<std::size_t>(difference.value.pairs - difference.both_missed),
+                    "paired seed"),
+            difference.both_missed);
       if (difference.value.difference.n == 0)
         return fmt::format(
             "{} and {} {} alike, with each of {}.", label, baseline,
@@ -228,7 +236,8 @@ Judgement judge(const ComparedDifference& difference) {
   const PairedDifference& value = difference.value;
   if (difference.p_holm && *difference.p_holm <= kLargest && value.sign != 0)
     return value.sign == better_direction(difference.metric) ? Judgement::better : Judgement::worse;
-  if (value.pairs > 1 && value.p && value.unequal == 0) return Judgement::equal;
+  if (value.pairs > 1 && value.p && value.unequal == 0)
+    return difference.unordered == 0 ? Judgement::equal : Judgement::not_shown;
   if (is_equivalent(difference)) return Judgement::equivalent;
   const bool too_few = difference.smallest_p_holm && *difference.smallest_p_holm > kLargest;
   return too_few ? Judgement::too_few_seeds : Judgement::not_shown;

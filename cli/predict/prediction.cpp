@@ -36,10 +36,11 @@ double period_of(const Method& method) {
 }
 
 /// Half of the interval in which one further run lies.
-double half_of(const Estimate& found, double run_share) {
-  const double n = found.n;
-  return student_t_quantile((1 + kChance) / 2, n - 1) * *found.sd *
-         std::sqrt(run_share * run_share + 1 / n);
+double half_of(const Estimate& found, const Spread& spread) {
+  const double n = found.n, factor = found.mean * spread.variation;
+  const double rest = *found.sd * std::sqrt(spread.run_share * spread.run_share + 1 / n);
+  return student_t_quantile((1 + kChance) / 2, n - 1) *
+         (factor == 0 ? rest : std::hypot(rest, factor));
 }
 
 /// How far a run has come.
@@ -96,16 +97,16 @@ std::vector<std::uint64_t> further_seeds(std::set<std::uint64_t> taken, std::siz
   return seeds;
 }
 
-Range range_of(std::span<const double> draws, double run_share) {
+Range range_of(std::span<const double> draws, const Spread& spread) {
   const Estimate found = estimate(draws);
   std::vector<double> all(draws.begin(), draws.end());
   if (!found.sd) return {found.mean, std::nan(""), std::nan(""), std::move(all)};
-  const double half = half_of(found, run_share);
-  return {found.mean, found.mean - half, found.mean + half, std::move(all), run_share};
+  const double half = half_of(found, spread);
+  return {found.mean, found.mean - half, found.mean + half, std::move(all), spread.run_share};
 }
 
-Range positive_range_of(std::span<const double> draws, double run_share) {
-  Range range = range_of(draws, run_share);
+Range positive_range_of(std::span<const double> draws, const Spread& spread) {
+  Range range = range_of(draws, spread);
   range.low = range.low < 0 ? 0 : range.low;  // NaN stays
   return range;
 }
@@ -117,7 +118,8 @@ bool overlap(const Range& a, const Range& b) {
   for (std::size_t k = 0; k < a.draws.size(); ++k) differences.push_back(a.draws[k] - b.draws[k]);
   const Estimate found = estimate(differences);
   return !(std::abs(found.mean) >
-           half_of(found, std::max(a.run_share, b.run_share)) + kEqualShare * std::abs(a.mean));
+           half_of(found, {.run_share = std::max(a.run_share, b.run_share)}) +
+               kEqualShare * std::abs(a.mean));
 }
 
 Timing timing_of(const RunSpec& spec, const VirtualOptions& options, std::size_t dimension,
@@ -203,19 +205,26 @@ Prediction Predictor::predict(const PlannedRun& run) {
   prediction.has_pauses = !options.compute.pauses.empty();
   simulated_ += prediction.iterations * run.workers * static_cast<double>(seeds_.size());
   std::vector<Timing> timings;
+  std::vector<double> factors;  // of its times, by draw
   for (const std::uint64_t seed : seeds_) {
     settings.seed = seed;
     spec.seeds = settings.seeds();
     timings.push_back(timing_of(spec, options, dimension, prediction.iterations));
+    factors.push_back(variation_factor(options, spec.seeds));
   }
-  const auto range = [&](double Timing::*member) {
+  // A factor of all times is as far from 1 in a long run as in a part of it.
+  const bool apart =
+      timings.front().run_share < 1 && options.variation > 0 && !prediction.is_limited;
+  const auto range = [&](double Timing::*member, int power = 0) {
     std::vector<double> values;
-    for (const Timing& one : timings) values.push_back(one.*member);
-    return positive_range_of(values, timings.front().run_share);
+    for (std::size_t k = 0; k < timings.size(); ++k)
+      values.push_back(timings[k].*member / (apart ? std::pow(factors[k], power) : 1));
+    return positive_range_of(values, {.run_share = timings.front().run_share,
+                                      .variation = apart && power != 0 ? options.variation : 0});
   };
-  prediction.iteration_seconds = range(&Timing::iteration_seconds);
-  prediction.gradients_per_second = range(&Timing::gradients_per_second);
-  prediction.seconds = range(&Timing::seconds);
+  prediction.iteration_seconds = range(&Timing::iteration_seconds, 1);
+  prediction.gradients_per_second = range(&Timing::gradients_per_second, -1);
+  prediction.seconds = range(&Timing::seconds, 1);
   prediction.bytes = range(&Timing::bytes);
   prediction.gradients = range(&Timing::gradients);
   prediction.idle_share = range(&Timing::idle_share);

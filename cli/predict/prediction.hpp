@@ -21,10 +21,15 @@ struct Range {
   std::vector<double> draws = {};
   double run_share = 1;  // standard deviation of a run in that of the draws
 };
-/// `run_share`: see Timing.
-Range range_of(std::span<const double> draws, double run_share = 1);
+/// How draws vary that are not whole runs. `run_share`: see Timing. `variation`: the standard
+/// deviation of one more factor, which a run's other draws do not share (VirtualOptions), and which
+/// these draws are without.
+struct Spread {
+  double run_share = 1, variation = 0;
+};
+Range range_of(std::span<const double> draws, const Spread& spread = {});
 /// The same of what cannot be below 0, such as seconds: nor does the interval go there.
-Range positive_range_of(std::span<const double> draws, double run_share = 1);
+Range positive_range_of(std::span<const double> draws, const Spread& spread = {});
 /// Whether they cannot be told apart. Draws at the same place have the same durations, so it is the
 /// interval of one further difference that has to hold 0; without draws the intervals overlap.
 bool overlap(const Range& a, const Range& b);

@@ -118,6 +118,7 @@ class ProcessObjective final : public Objective {
     return evaluate_rows(lane, set, first, rows, x, buffers);
   }
 
+  bool computes_here() const override { return false; }
   bool has_accuracy() const override { return has_accuracy_; }
   std::vector<std::string> evaluated_names() const override { return evaluated_names_; }
   bool has_validation() const override { return options_.validation > 0; }

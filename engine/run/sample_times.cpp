@@ -90,10 +90,10 @@ bool SampleTimes::due(const Position& here) const {
   return here.normalised_time >= next() - rounding(here.normalised_time);
 }
 
-bool SampleTimes::evaluates() const {
+bool SampleTimes::evaluates(double time) const {
   if (by_clock()) return true;
-  const double next = this->next();
-  return std::abs(Multiples{cadence_->evaluate_every}(evaluation_count_)-next) <= rounding(next);
+  const double now = std::max(time, next());
+  return Multiples{cadence_->evaluate_every}(evaluation_count_) <= now + rounding(now);
 }
 
 template <class Moments>
@@ -112,28 +112,24 @@ SampleTimes::Passed SampleTimes::move_on(const Moments& moment, std::int64_t& co
 template <class Skipped>
 SkippedSamples SampleTimes::move_both(double now, int workers, const Skipped& skipped) {
   const std::int64_t samples = with_consensus_moments(*cadence_, [&](const auto& moment) {
-    const double next = moment(consensus_count_);
-    return skipped(next, move_on(moment, consensus_count_, now, workers));
+    return skipped(move_on(moment, consensus_count_, now, workers));
   });
   const Multiples evaluations{cadence_->evaluate_every};
-  const double next = evaluations(evaluation_count_);
-  return {samples, skipped(next, move_on(evaluations, evaluation_count_, now, workers))};
+  return {samples, skipped(move_on(evaluations, evaluation_count_, now, workers))};
 }
 
 SkippedSamples SampleTimes::pass(const Position& here, int workers) {
   if (by_clock()) return pass_by_clock(cadence_->every_seconds, evaluation_count_, here.seconds, 1);
-  const double due = next(), now = std::max(due, here.normalised_time);
-  return move_both(now, workers, [due](double next, const Passed& passed) {
-    const bool taken = std::abs(next - due) <= rounding(due);
-    return passed.places - (taken ? 1 : 0);
+  const double now = std::max(next(), here.normalised_time);
+  return move_both(now, workers, [](const Passed& passed) {
+    return std::max<std::int64_t>(0, passed.places - 1);
   });
 }
 
 SkippedSamples SampleTimes::end(const Position& here, int workers) {
   if (by_clock()) return pass_by_clock(cadence_->every_seconds, evaluation_count_, here.seconds, 0);
-  return move_both(here.normalised_time, workers, [](double, const Passed& passed) {
-    return passed.places - (passed.now ? 1 : 0);
-  });
+  return move_both(here.normalised_time, workers,
+                   [](const Passed& passed) { return passed.places - (passed.now ? 1 : 0); });
 }
 
 }  // namespace acid

@@ -19,11 +19,11 @@ class SampleTimes {
   double next_seconds() const;
   /// Whether a sample is to be taken now that the run has come this far.
   bool due(const Position& here) const;
-  /// Whether the next sample evaluates the model.
-  bool evaluates() const;
+  /// Whether the next sample, taken at that normalised time, evaluates the model.
+  bool evaluates(double time) const;
   /// Whether it needs the workers' own models too (Look::workers).
-  bool evaluates_workers() const {
-    return cadence_->workers == WorkerEvaluation::always && evaluates();
+  bool evaluates_workers(double time) const {
+    return cadence_->workers == WorkerEvaluation::always && evaluates(time);
   }
   /// Notes that a sample was taken here. Returns how many others were due and are skipped; samples
   /// that are due at the same number of gradients count once.

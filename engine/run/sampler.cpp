@@ -206,8 +206,9 @@ void Sampler::evaluate_workers(Values& values, const std::vector<Model>& models)
 void Sampler::take(const MeanModel& mean, const Totals& totals, const GradientRecords& notes) {
   Values values;
   begin(values, mean, totals, notes);
-  if (sample_times_.evaluates()) evaluate_mean(values, mean);
-  if (sample_times_.evaluates_workers()) {
+  const double time = totals.position.normalised_time;
+  if (sample_times_.evaluates(time)) evaluate_mean(values, mean);
+  if (sample_times_.evaluates_workers(time)) {
     std::vector<Model> models;
     for (std::size_t k = 0; k < mean.workers.size(); ++k)
       models.push_back({mean.members.empty() ? static_cast<int>(k) : mean.members[k],
@@ -220,7 +221,7 @@ void Sampler::take(const MeanModel& mean, const Totals& totals, const GradientRe
 }
 
 void Sampler::pass(const Position& here, std::int64_t exchanges) {
-  last_ = {here, exchanges, sample_times_.evaluates()};
+  last_ = {here, exchanges, sample_times_.evaluates(here.normalised_time)};
   skipped_ += sample_times_.pass(here, spec_.workers);
 }
 

@@ -85,6 +85,8 @@ class Objective {
   virtual int evaluation_chunks(EvaluationSet set) const = 0;
   virtual PartialEvaluation evaluate(int lane, EvaluationSet set, int chunk,
                                      std::span<const float> x, std::span<const float> buffers) = 0;
+  /// Whether gradients are computed by the calling thread; else it waits for another process.
+  virtual bool computes_here() const { return true; }
   /// False: `correct` is meaningless and no accuracy is reported.
   virtual bool has_accuracy() const = 0;
   /// Whether EvaluationSet::validation has examples.

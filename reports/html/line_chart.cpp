@@ -257,7 +257,7 @@ std::string cell_text(const Band& band, std::size_t k, bool geometric) {
 
 /// The curve at x, on the line between its points; nothing beyond its end.
 std::optional<double> height_at(const std::vector<CurvePoint>& curve, double x) {
-  const double slack = kSameEnd * std::abs(x);
+  const double slack = kNearEnd * std::abs(x);
   if (curve.empty() || x < curve.front().x - slack || x > curve.back().x + slack)
     return std::nullopt;
   const auto next = std::ranges::lower_bound(curve, x, {}, &CurvePoint::x);

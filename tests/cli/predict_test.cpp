@@ -348,7 +348,7 @@ network = { latency_seconds = 0.05, bandwidth_bytes_per_second = 1e3 }
         parts.push_back(part.seconds);
         share = part.run_share;
       }
-      const Range range = acid::range_of(parts, share);
+      const Range range = acid::range_of(parts, {.run_share = share});
       const double seconds = timing(first + kDraws, 1e9).seconds;
       inside += seconds >= range.low && seconds <= range.high ? 1 : 0;
     }

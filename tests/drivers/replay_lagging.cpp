@@ -219,7 +219,7 @@ MeanModel LaggingRun::mean() {
   }
   for (const auto& copy : copies) x.emplace_back(copy);
   return mean_of(x, buffers, gradients, spec_.average_buffers,
-                 {.workers = sampler_.sample_times().evaluates_workers()});
+                 {.workers = sampler_.sample_times().evaluates_workers(time_of(own(0).clock))});
 }
 
 Position LaggingRun::position(double time) const {

@@ -9,7 +9,6 @@
 namespace acid::synthetic {
 namespace {
 
-
 PredictedValue value(const std::string& quantity, std::optional<double> time, double mean,
                      double half) {
   return {quantity, time, mean, mean - half, mean + half, {mean - half / 2, mean + half / 2}};

@@ -73,6 +73,31 @@ TEST_CASE("the verdict says when a target was reached, and who did not reach it"
   CHECK_FALSE(synthetic::has(words, "0.5,"));
 }
 
+TEST_CASE("a run that ended before another reached the target is not later than that one") {
+  const json settings{{"budget", {{"target", {{"metric", "eval_loss"}, {"value", 0.5}}}}}};
+  const auto compared = [&](std::int64_t end) {
+    std::vector<ComparedRun> runs;
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      const auto far = static_cast<double>(seed);
+      runs.push_back(run("ar-sgd", seed, {{"gradients_to_target", 100 + far}}, settings));
+      runs.push_back(run("ad-psgd", seed, {{"eval_loss", 9}}, settings));
+      runs.back().summary.progress.gradients = end;
+    }
+    return compare_runs(runs);
+  };
+  const Comparison told = compared(108);
+  CHECK(judge(told.differences.front()) == Judgement::worse);
+  const Comparison open = compared(100);
+  CHECK(judge(open.differences.front()) == Judgement::not_shown);
+  CHECK(open.differences.front().value.p == 1);
+  CHECK_FALSE(open.differences.front().improvement);
+  CHECK(noted(open, "with 8 of 8 seeds a run of ad-psgd or ar-sgd ended short of the target"));
+  CHECK_FALSE(synthetic::has(sentences_of(open), "missed the target alike"));
+  const Comparison some = compared(104);  // four seeds are ordered
+  CHECK(some.differences.front().unordered == 4);
+  CHECK(some.differences.front().value.unequal == 4);
+}
+
 TEST_CASE("a target that some runs did not reach is never averaged away") {
   const json settings{{"budget", {{"target", {{"metric", "eval_loss"}, {"value", 0.5}}}}}};
   std::vector<ComparedRun> runs;
@@ -83,6 +108,7 @@ TEST_CASE("a target that some runs did not reach is never averaged away") {
                              : run("ad-psgd", seed, {{"gradients_to_target", base / 2}}, settings));
     runs.push_back(run("a2cid2", seed, {{"eval_loss", 9}}, settings));
   }
+  for (ComparedRun& one : runs) one.summary.progress.gradients = 1000;
   CompareOptions options;
   options.metrics = {"gradients_to_target"};
   const Comparison comparison = compare_runs(runs, options);

@@ -59,7 +59,7 @@ void Evaluator::measure() {
         std::max(seconds, is_end ? coordinator().last_gradient_seconds() : run_.clock.seconds());
     looked.gathered.seconds = seconds;
     const bool is_sample = looked.gathered.kind == MarkKind::measured;
-    const Look wanted = RunShell::look(times);
+    const Look wanted = RunShell::look(times, looked.gathered.time);
     if (is_sample) {
       looked.mean = mean(looked.gathered, wanted);
       looked.gathered.measured.clear();

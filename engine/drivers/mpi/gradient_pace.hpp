@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/base/clock.hpp"
 #include "engine/drivers/mpi/thread_seconds.hpp"
+#include "engine/run/run.hpp"
 
 namespace acid {
 
@@ -12,22 +12,26 @@ namespace acid {
 /// that has been seen. So it keeps its pace on a busy machine, too. Belongs to the gradient thread.
 class GradientPace {
  public:
-  GradientPace(double factor, const Clock& clock) : factor_(factor), clock_(clock) {}
+  GradientPace(double factor, const Run& run)
+      : factor_(factor), clock_(run.clock), here_(run.objective.computes_here()) {}
 
   void begin() {
     begun_ = clock_.seconds();
-    thread_begun_ = thread_seconds();
+    work_begun_ = work_seconds();
   }
   /// The gradient is computed. Returns the time on the clock until which it is held back.
   double end() {
-    least_seconds_ = std::min(least_seconds_, thread_seconds() - thread_begun_);
+    least_seconds_ = std::min(least_seconds_, work_seconds() - work_begun_);
     return factor_ <= 1 ? begun_ : begun_ + factor_ * least_seconds_;
   }
 
  private:
+  double work_seconds() const { return here_ ? thread_seconds() : clock_.seconds(); }
+
   const double factor_;
   const Clock& clock_;
-  double begun_ = 0, thread_begun_ = 0;
+  const bool here_;
+  double begun_ = 0, work_begun_ = 0;
   double least_seconds_ = std::numeric_limits<double>::infinity();
 };
 

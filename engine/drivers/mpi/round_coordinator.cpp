@@ -128,7 +128,7 @@ bool RoundCoordinator::decide() {
     return true;
   }
   if (sample) {
-    ordered_.push_back(sample_times_.evaluates());
+    ordered_.push_back(sample_times_.evaluates(here.normalised_time));
     sample_times_.pass(here, spec_.workers);
     directive_.sample = round;
   }

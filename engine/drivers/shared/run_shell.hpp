@@ -58,11 +58,11 @@ class RunShell {
   /// The mean and what a sample takes besides, at t, for sampler.take().
   MeanModel measure(double t, std::span<const ExchangeInFlight> in_flight = {},
                     const std::vector<bool>& absent = {}) {
-    return log.measure(t, ensemble, look(sampler.sample_times(), absent), in_flight);
+    return log.measure(t, ensemble, look(sampler.sample_times(), t, absent), in_flight);
   }
-  /// What the next of these samples needs.
-  static Look look(const SampleTimes& times, const std::vector<bool>& absent = {}) {
-    return {.mean = times.evaluates(), .workers = times.evaluates_workers(), .absent = absent};
+  /// What the next of these samples needs, taken at t.
+  static Look look(const SampleTimes& times, double t, const std::vector<bool>& absent = {}) {
+    return {.mean = times.evaluates(t), .workers = times.evaluates_workers(t), .absent = absent};
   }
   /// Whether a sample has found that the run need not go on.
   bool enough() const { return sampler.diverged() || sampler.target_reached(); }

@@ -27,7 +27,7 @@ void RoundSamples::resume_at(const SampleTimes& times) {
 bool RoundSamples::take(std::int64_t leg, const Position& here) {
   MutexLock lock(mutex_);
   if (awaited_ || !times_.due(here)) return false;
-  open_[leg].evaluates = times_.evaluates();
+  open_[leg].evaluates = times_.evaluates(here.normalised_time);
   if (!spec_.cadence.at_gradients && times_.next_seconds() < kNever)
     awaited_ = true;
   else

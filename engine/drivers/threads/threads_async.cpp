@@ -166,13 +166,14 @@ void ThreadsAsync::sleep_until(double time, double until_seconds) {
 // commit it is too late: that sample is the final one, after the exchanges that are still due.
 void ThreadsAsync::take_sample() {
   Measured sample;
-  const Look look = RunShell::look(sample_times_);
+  Look look;
   {
     const AllWorkersLocked locked(workers_);
     const Position here = workers_.position(workers_.commits());
     if (here.gradients >= spec_.budget.gradients) return;
     sample.totals = workers_.totals(here);
     sampled_seconds_ = here.seconds;
+    look = RunShell::look(sample_times_, here.normalised_time);
     sample.mean = shell_.log.measure(workers_.now(), shell_.ensemble, look);
     sample.notes = workers_.collect_notes();
   }

@@ -179,7 +179,8 @@ void ThreadsSync::evaluate_samples() {
     const std::vector<std::span<const float>> x(sample->x.begin(), sample->x.end()),
         buffers(sample->buffers.begin(), sample->buffers.end());
     shell_.sampler.take(mean_of(x, buffers, sample->gradients, spec_.average_buffers,
-                                RunShell::look(shell_.sampler.sample_times())),
+                                RunShell::look(shell_.sampler.sample_times(),
+                                               sample->totals.position.normalised_time)),
                         sample->totals, sample->notes);
     const bool reached =
         shell_.sampler.target_reached() && spec_.end_at_gradients == RunSpec::kNoEnd;

@@ -20,9 +20,7 @@ std::unique_ptr<Calendar> make(EventState& state) {
 constexpr std::uint32_t kOfTheRun = 0xffffffff;
 
 VirtualOptions varied(VirtualOptions options, const Seeds& seeds) {
-  Stream stream(seeds.derived(Purpose::compute_model, kOfTheRun), 0);
-  const double factor =
-      std::exp(options.variation * stream.normal() - options.variation * options.variation / 2);
+  const double factor = variation_factor(options, seeds);
   options.compute.gradient_seconds *= factor;
   options.cost.exchange_seconds *= factor;
   options.network.slow_down(factor);
@@ -39,6 +37,12 @@ Outcome run_on(const Run& run, const VirtualOptions& options) {
 }
 
 }  // namespace
+
+double variation_factor(const VirtualOptions& options, const Seeds& seeds) {
+  if (options.variation == 0) return 1;
+  Stream stream(seeds.derived(Purpose::compute_model, kOfTheRun), 0);
+  return std::exp(options.variation * stream.normal() - options.variation * options.variation / 2);
+}
 
 Outcome run_virtual(const Run& run, const VirtualOptions& options) {
   return options.variation > 0 ? run_on(run, varied(options, run.spec.seeds))

@@ -35,6 +35,9 @@ struct VirtualOptions {
   bool has_instant_exchanges() const { return network.is_instant() && cost.exchange_seconds == 0; }
 };
 
+/// The factor of a run's times, 1 without VirtualOptions::variation.
+double variation_factor(const VirtualOptions& options, const Seeds& seeds);
+
 /// Discrete-event simulation with real gradients. When events happen never depends on parameter
 /// values, so the schedule runs ahead of the arithmetic, which follows on a pool of threads in each
 /// worker's order of events: the same bits for any number of threads.
