@@ -211,16 +211,23 @@ void Stream::below_and_uniform(std::uint64_t bound, std::span<std::uint64_t> bel
 
 double Stream::gamma(double shape) {
   ACID_ASSERT(shape > 0, "gamma({})", shape);
-  if (shape < 1) {  // Boost: Gamma(a) = Gamma(a + 1) · U^(1/a).
-    const double boosted = gamma(shape + 1);
-    return boosted * std::pow(1 - uniform(), 1 / shape);
-  }
+  if (shape < 1) return gamma_and_log(shape).first;
   const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
   while (true) {
     const double z = normal(), v = std::pow(1 + c * z, 3);
     if (v <= 0) continue;
     if (std::log(1 - uniform()) < z * z / 2 + d * (1 - v + std::log(v))) return d * v;
   }
+}
+
+std::pair<double, double> Stream::gamma_and_log(double shape) {
+  if (shape >= 1) {
+    const double value = gamma(shape);
+    return {value, std::log(value)};
+  }
+  // Boost: Gamma(a) = Gamma(a + 1) · U^(1/a).
+  const double boosted = gamma(shape + 1), u = 1 - uniform();
+  return {boosted * std::pow(u, 1 / shape), std::log(boosted) + std::log(u) / shape};
 }
 
 Permutation::Permutation(std::uint64_t key, std::uint64_t size)

@@ -59,6 +59,8 @@ class Stream {
   double exponential();                      // mean 1
   double normal();                           // mean 0, variance 1 (Box–Muller, both values used)
   double gamma(double shape);                // scale 1 (Marsaglia & Tsang 2000); shape > 0
+  /// The same, and its logarithm, which is finite where a double cannot hold the value.
+  std::pair<double, double> gamma_and_log(double shape);
 
   /// Fills `out` with the values of that many calls of normal(), in half the time.
   void normals(std::span<double> out);

@@ -67,18 +67,39 @@ std::vector<List> cut(const List& list, std::size_t workers) {
   return lists;
 }
 
-// Deals `cards` to the workers in proportion to `weights`, none beyond its `room`. Cards that a
+/// Shares that are drawn for the workers, and their logarithms.
+struct Shares {
+  std::vector<double> weights, logs;
+  Shares(std::size_t workers, double alpha, Stream& stream) {
+    for (std::size_t i = 0; i < workers; ++i) {
+      const auto [weight, log] = stream.gamma_and_log(alpha);
+      weights.push_back(weight);
+      logs.push_back(log);
+    }
+  }
+  /// Makes the weights of workers with room comparable where all of them were too small for a
+  /// double.
+  void rescale(const std::vector<std::size_t>& room) {
+    double most = -INFINITY;
+    for (std::size_t i = 0; i < room.size(); ++i)
+      if (room[i] > 0) most = std::max(most, logs[i]);
+    for (std::size_t i = 0; i < room.size(); ++i) weights[i] = std::exp(logs[i] - most);
+  }
+};
+
+// Deals `cards` to the workers in proportion to their shares, none beyond its `room`. Cards that a
 // full worker cannot take are dealt again among the others, which renormalises their weights. The
 // rounded cumulative shares add up to the remaining cards, so every pass deals at least one card.
-void deal(const List& cards, std::vector<double> weights, std::vector<std::size_t>& room,
+void deal(const List& cards, Shares shares, std::vector<std::size_t>& room,
           std::vector<List>& hands) {
+  const std::vector<double>& weights = shares.weights;
   auto next_card = cards.begin();
   while (next_card != cards.end()) {
     const auto left = static_cast<double>(cards.end() - next_card);
     double total = 0;
     for (std::size_t i = 0; i < room.size(); ++i) total += room[i] > 0 ? weights[i] : 0;
-    if (total == 0) {  // only workers whose share underflowed have room
-      for (std::size_t i = 0; i < room.size(); ++i) weights[i] = static_cast<double>(room[i]);
+    if (total == 0) {
+      shares.rescale(room);
       continue;
     }
     double cumulative = 0;
@@ -115,9 +136,7 @@ std::vector<List> deal_dirichlet(const Split& train, int classes, std::size_t wo
   for (const std::int32_t label : order) {
     List& examples = of_classes[static_cast<std::size_t>(label)];
     shuffle(examples, stream);
-    std::vector<double> weights(workers);
-    for (double& weight : weights) weight = stream.gamma(alpha);
-    deal(examples, std::move(weights), room, lists);
+    deal(examples, Shares(workers, alpha, stream), room, lists);
   }
   return lists;
 }
@@ -165,15 +184,14 @@ std::vector<List> deal_quantity(const Split& train, std::size_t workers, double 
                                 Stream& stream) {
   List cards = all_examples(train.size());
   shuffle(cards, stream);
-  std::vector<double> weights(workers);
-  for (double& weight : weights) weight = stream.gamma(alpha);
+  Shares shares(workers, alpha, stream);
   std::vector<List> lists(workers);
   for (List& list : lists) {
     list.push_back(cards.back());
     cards.pop_back();
   }
   std::vector<std::size_t> room(workers, cards.size());
-  deal(cards, std::move(weights), room, lists);
+  deal(cards, std::move(shares), room, lists);
   return lists;
 }
 
