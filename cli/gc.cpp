@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/terminal/commands.hpp"
@@ -86,17 +85,14 @@ Exit collect(const Session& session, const GcOptions& options) {
 }  // namespace
 
 void add_gc_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<GcOptions>();
-  CLI::App* command = app.add_subcommand(
-      "gc", "Remove what no command shows any more and checkpoints of finished runs");
-  command->add_flag("--dry-run", options->dry_run, "Only say what would be removed");
-  command->add_flag("--keep-checkpoints", options->keep_checkpoints,
-                    "Keep the checkpoints of finished runs");
-  add_json_option(*command, options->format);
-  add_store_option(*command, session);
-  command->callback([&session, options] {
-    session.action = [&session, options] { return collect(session, *options); };
-  });
+  auto [command, options] = add_command<GcOptions>(
+      app, session, "gc", "Remove what no command shows any more and checkpoints of finished runs",
+      collect);
+  command.add_flag("--dry-run", options.dry_run, "Only say what would be removed");
+  command.add_flag("--keep-checkpoints", options.keep_checkpoints,
+                   "Keep the checkpoints of finished runs");
+  add_json_option(command, options.format);
+  add_store_option(command, session);
 }
 
 }  // namespace acid

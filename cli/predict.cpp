@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 
 #include "cli/calibrate.hpp"
 #include "cli/figure_file.hpp"
@@ -27,7 +26,7 @@ struct PredictOptions {
   Format format;
 };
 
-Exit answer(PredictOptions options) {
+Exit answer(const Session&, PredictOptions options) {
   if (options.linear && options.over.empty()) throw UsageError("--linear needs --over");
   if (options.calibration.name.empty() && options.calibration.has_options())
     throw UsageError("--seconds and --force need --calibrate");
@@ -62,43 +61,29 @@ Exit answer(PredictOptions options) {
 }  // namespace
 
 void add_predict_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<PredictOptions>();
-  CLI::App* command = app.add_subcommand(
-      "predict",
-      "How long a recipe's runs take on their simulated machine, without computing them");
-  options->recipe.add_to(*command, /*with_driver=*/false);
-  command
-      ->add_option("--draws", options->effort.draws,
-                   "How many draws of durations and partners (default: 10)")
-      ->type_name("N")
+  auto [command, options] = add_command<PredictOptions>(
+      app, session, "predict",
+      "How long a recipe's runs take on their simulated machine, without computing them", answer);
+  options.recipe.add_to(command, /*with_driver=*/false);
+  add_value(command, "--draws", options.effort.draws, "N",
+            "How many draws of durations and partners (default: 10)")
       ->check(CLI::Range(std::size_t{2}, kMostDraws).description(""));
-  command
-      ->add_option("--iterations", options->effort.iterations,
-                   "Simulate so many gradients of each worker (default: all, if that is quick)")
-      ->type_name("N")
+  add_value(command, "--iterations", options.effort.iterations, "N",
+            "Simulate so many gradients of each worker (default: all, if that is quick)")
       ->check(CLI::Range(1.0, 1e15).description(""));
-  command
-      ->add_option("--over", options->over,
-                   "Who is fastest where: the values of a numeric key, such as "
-                   "network.bandwidth=1e8..1e11, network.latency=0..1e-3:11, or "
-                   "workers.count=4,16,64")
-      ->type_name("KEY=A..B");
-  command->add_flag("--linear", options->linear,
-                    "The values of --over have equal distances, not equal ratios");
-  command
-      ->add_option(
-          "-o,--output", options->figure,
-          "Draw the seconds over those values, .svg or .pdf, with its data beside it as .csv")
-      ->type_name("FILE")
+  add_value(command, "--over", options.over, "KEY=A..B",
+            "Who is fastest where: the values of a numeric key, such as "
+            "network.bandwidth=1e8..1e11, network.latency=0..1e-3:11, or "
+            "workers.count=4,16,64");
+  command.add_flag("--linear", options.linear,
+                   "The values of --over have equal distances, not equal ratios");
+  add_value(command, "-o,--output", options.figure, "FILE",
+            "Draw the seconds over those values, .svg or .pdf, with its data beside it as .csv")
       ->check(wrong_if_empty);
-  command
-      ->add_option("--width", options->width,
-                   "Of that figure: column (84 mm, default), text (174 mm) or millimetres")
-      ->type_name("WIDTH");
-  options->calibration.add_to(*command);
-  add_table_options(*command, options->format);
-  command->callback(
-      [&session, options] { session.action = [options] { return answer(*options); }; });
+  add_value(command, "--width", options.width, "WIDTH",
+            "Of that figure: column (84 mm, default), text (174 mm) or millimetres");
+  options.calibration.add_to(command);
+  add_table_options(command, options.format);
 }
 
 }  // namespace acid

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -114,7 +113,7 @@ std::string text_of(const Topology& topology, double rate, const std::optional<S
   return text + "\n" + to_text(table, lines_of_standard_output());
 }
 
-Exit show_topology(const TopologyOptions& options) {
+Exit show_topology(const Session&, const TopologyOptions& options) {
   if (!std::isfinite(options.rate)) throw UsageError("--rate needs a finite number");
   const Topology topology = topology_of(options);
   std::optional<Spectral> numbers;
@@ -129,31 +128,22 @@ Exit show_topology(const TopologyOptions& options) {
 }  // namespace
 
 void add_topology_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<TopologyOptions>();
-  CLI::App* command =
-      app.add_subcommand("topology", "Show a graph's edges and the numbers that govern gossip");
+  auto [command, options] = add_command<TopologyOptions>(
+      app, session, "topology", "Show a graph's edges and the numbers that govern gossip",
+      show_topology);
   std::string kinds;
   for (const TopologyEntry& entry : topology_catalog())
     kinds += (kinds.empty() ? "" : ", ") + std::string(entry.name);
-  command->add_option("KIND", options->kind, kinds)->required()->type_name(" ");
-  command->add_option("N", options->workers, "Number of workers")
+  add_argument(command, "KIND", options.kind, kinds)->required();
+  add_argument(command, "N", options.workers, "Number of workers")
       ->required()
-      ->type_name(" ")
       ->check(CLI::Range(1, 100'000'000).description(""));
-  command
-      ->add_option("--rate", options->rate,
-                   "Exchanges per worker and gradient (communication rate; default: 1)")
-      ->type_name("R")
+  add_value(command, "--rate", options.rate, "R",
+            "Exchanges per worker and gradient (communication rate; default: 1)")
       ->check(above_zero());
-  command
-      ->add_option("--option", options->options,
-                   "An option of the kind, such as degree=4; may be given several times")
-      ->type_name("K=V")
-      ->take_all()
-      ->allow_extra_args(false);
-  add_json_option(*command, options->format);
-  command->callback(
-      [&session, options] { session.action = [options] { return show_topology(*options); }; });
+  add_repeated(command, "--option", options.options, "K=V",
+               "An option of the kind, such as degree=4; may be given several times");
+  add_json_option(command, options.format);
 }
 
 }  // namespace acid

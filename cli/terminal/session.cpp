@@ -4,7 +4,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -15,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/terminal/commands.hpp"
 #include "store/tags.hpp"
 
 namespace acid {
@@ -59,23 +59,34 @@ std::string wrong_if_empty(const std::string& name) {
   return name.empty() ? "an empty name names no file" : "";
 }
 
+CLI::App& add_command(CLI::App& app, Session& session, const char* name, const char* help,
+                      std::function<Exit()> execute) {
+  CLI::App& command = *app.add_subcommand(name, help);
+  command.callback([&command, &session, execute = std::move(execute)] {
+    if (command.get_subcommands().empty()) session.action = execute;
+  });
+  return command;
+}
+
+CLI::Option* add_runs_argument(CLI::App& command, const char* name, std::vector<std::string>& runs,
+                               const char* by_default) {
+  return add_argument(command, name, runs,
+                      std::string("Runs or experiments: ids, prefixes, an experiment's name, "
+                                  "@latest") +
+                          by_default);
+}
+
 void add_store_option(CLI::App& command, Session& session) {
-  command
-      .add_option("--store", session.store_folder,
-                  "Folder of the store (default: $ACID_STORE, else ./acid-store)")
-      ->type_name("DIR")
+  add_value(command, "--store", session.store_folder, "DIR",
+            "Folder of the store (default: $ACID_STORE, else ./acid-store)")
       ->check(wrong_if_empty);
 }
 
 void add_where_option(CLI::App& command, std::vector<std::string>& where) {
-  command
-      .add_option("--where", where,
-                  "Only runs for which this condition holds, of settings by their keys and of\n"
-                  "columns of the view run_list, as in \"topology.kind = ring AND workers > 8\";\n"
-                  "may be given several times")
-      ->type_name("CONDITION")
-      ->take_all()
-      ->allow_extra_args(false);
+  add_repeated(command, "--where", where, "CONDITION",
+               "Only runs for which this condition holds, of settings by their keys and of\n"
+               "columns of the view run_list, as in \"topology.kind = ring AND workers > 8\";\n"
+               "may be given several times");
   command
       .add_option_function<std::vector<std::string>>(
           "--tag",
