@@ -90,10 +90,7 @@ json measured_by(const RunSettings& settings, const json& order) {
                               ? launch_command(settings, worker, Surroundings::of_this_process())
                               : Command(worker);
   Supervisor supervisor;
-  supervisor.start("calibration", command, Child::Output::data);
-  std::vector<Supervisor::Ending> ended;
-  while (ended.empty()) ended = supervisor.wait(-1);
-  const Supervisor::Ending& ending = ended.front();
+  const Supervisor::Ending ending = supervisor.run("calibration", command, Child::Output::data);
   if (supervisor.interrupted())
     throw Error("the calibration was interrupted: nothing is kept", Exit::interrupted);
   const bool has_exited = WIFEXITED(ending.status);

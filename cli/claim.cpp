@@ -61,8 +61,7 @@ Claimed of_recipe(const Store& store, const std::string& path,
   const auto stored = list_experiments(store);
   const bool is_stored =
       std::ranges::find(stored, experiment, &ExperimentSummary::id) != stored.end();
-  std::string word = quoted_for_shell(path);
-  for (const std::string& change : overrides) word += " --set " + quoted_for_shell(change);
+  const std::string word = quoted_for_shell(path) + set_options(overrides);
   if (plan.search && is_stored) {
     claimed.runs = resolve_runs(store, {experiment}, OfSearches::without);
     return claimed;

@@ -143,9 +143,7 @@ bool names_crate(const CheckOptions& options) {
 void compare_with_recipe(const Store& store, Checked& checked) {
   for (const Claimed& one : checked.claimed) {
     if (one.runs.experiments.empty()) continue;
-    RunSummary of_experiment;
-    of_experiment.experiment = one.runs.experiments.front();
-    const ExperimentRecord record = experiment_of(store, of_experiment);
+    const ExperimentRecord record = experiment_of(store, one.runs.experiments.front());
     Plan plan;
     try {
       plan = compile_recipe(record.recipe_path, record.recipe_text, record.overrides);
@@ -188,7 +186,7 @@ Checked look_at(const Session& session, const CheckOptions& options) {
     for (const std::string& id : one.runs.ids)
       if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
   for (const RunSummary& run : run_summaries(store, ids)) {
-    if (run.state != RunState::finished && run.state != RunState::diverged) continue;
+    if (!is_over(run.state)) continue;
     ++checked.runs;
     if (options.all)
       checked.parts.push_back({run.id, {}, {}});

@@ -5,10 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "cli/doctor/cuda.hpp"
-#include "cli/doctor/models.hpp"
-#include "cli/doctor/mpi.hpp"
-#include "cli/doctor/store.hpp"
+#include "cli/doctor/checks.hpp"
 #include "cli/processes/child.hpp"
 #include "cli/processes/machine.hpp"
 #include "cli/terminal/commands.hpp"

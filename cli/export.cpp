@@ -19,7 +19,7 @@ namespace {
 struct ExportOptions {
   std::vector<std::string> names, where;
   std::string format = "csv";
-  std::string output;
+  std::string output = "-";
   bool wide = false;
   std::string crate;  // a file ending in .zip, or a folder; empty: no crate is asked for
   CrateStatement statement;
@@ -49,8 +49,7 @@ void check(const ExportOptions& options, const ExportFormat& format) {
   if (options.wide && !format.has_wide)
     throw UsageError(
         fmt::format("--wide is a form of csv and jsonl; {} has only one", options.format));
-  const bool to_standard_output = options.output.empty() || options.output == "-";
-  if (to_standard_output && format.to == ExportFormat::To::folder)
+  if (options.output == "-" && format.to == ExportFormat::To::folder)
     throw UsageError(fmt::format(
         "{} is made of several files: name a folder for them with -o FOLDER", options.format));
 }
@@ -113,7 +112,7 @@ Exit export_runs(const Session& session, const ExportOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
   const auto runs = runs_of(store, options, format);
   if (format.of == ExportFormat::Of::any_runs) require_values(store, runs.ids);
-  format.write({session, store, runs, options.output == "-" ? "" : options.output, options.wide});
+  format.write({session, store, runs, options.output, options.wide});
   return Exit::ok;
 }
 

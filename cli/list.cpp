@@ -74,8 +74,8 @@ struct ListedExperiment {
     }
     states = count_states(all);
     if (!experiment.runs.empty())
-      left_out = comparison_plan_from(experiment_of(store, experiment.runs.front()).comparison)
-                     .left_out.size();
+      left_out =
+          comparison_plan_from(experiment_of(store, experiment.id).comparison).left_out.size();
   }
 };
 

@@ -10,6 +10,7 @@
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/table.hpp"
 #include "engine/base/folders.hpp"
+#include "engine/base/names.hpp"
 #include "recipes/machines.hpp"
 #include "recipes/parse.hpp"
 #include "reports/numbers.hpp"
@@ -112,16 +113,11 @@ Exit export_machine(const MachinesOptions& options) {
   const NamedMachine named = find_machine(options.name, kHere);
   machine_of(place_of(named), named.text);
   const std::string path = options.file.empty() ? named.name + ".toml" : options.file;
-  if (path == "-") {
-    print_data(named.text);
-    return Exit::ok;
-  }
-  if (!options.force && fs::exists(path))
+  if (path != "-" && !options.force && fs::exists(path))
     throw UsageError(
         fmt::format("'{}' exists: name another file, or write over it with --force", path));
-  OutputFile file(path);
-  file.write(named.text);
-  file.commit();
+  write_file(path, named.text);
+  if (path == "-") return Exit::ok;
   say(fmt::format("{} is written: 'acid machines import {}' adds it elsewhere", path,
                   quoted_for_shell(path)));
   return Exit::ok;

@@ -38,16 +38,11 @@ const RecipeTemplate& wanted_recipe(const NewOptions& options) {
 Exit write_recipe(const Session&, const NewOptions& options) {
   const RecipeTemplate& found = wanted_recipe(options);
   const std::string path = options.path.empty() ? std::string(found.name) + ".toml" : options.path;
-  if (path == "-") {
-    print_data(found.text);
-    return Exit::ok;
-  }
-  if (!options.force && std::filesystem::exists(path))
+  if (path != "-" && !options.force && std::filesystem::exists(path))
     throw UsageError(
         fmt::format("'{}' exists: name another file, or write over it with --force", path));
-  OutputFile file(path);
-  file.write(found.text);
-  file.commit();
+  write_file(path, found.text);
+  if (path == "-") return Exit::ok;
   const std::string word = quoted_for_shell(path);
   say(fmt::format("{} is written: 'acid plan {}' shows its runs, 'acid run {}' executes them", path,
                   word, word));

@@ -2,14 +2,17 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <utility>
 
 #include "cli/calibrate.hpp"
 #include "cli/figure_file.hpp"
-#include "cli/predict/chart.hpp"
+#include "cli/predict/answer.hpp"
 #include "cli/predict/formats.hpp"
 #include "cli/recipe_options.hpp"
 #include "cli/terminal/commands.hpp"
 #include "engine/base/error.hpp"
+#include "reports/html/crossover.hpp"
+#include "reports/text_table.hpp"
 
 namespace acid {
 namespace {
@@ -25,6 +28,37 @@ struct PredictOptions {
   std::string figure, width;
   Format format;
 };
+
+/// The seconds per iteration of each algorithm over the axis, with their intervals; and the same
+/// numbers as CSV. Throws UsageError unless the axis is the only thing that varies.
+PageFigure crossover_figure(const PredictedRecipe& answer) {
+  if (!answer.axis) throw UsageError("a chart needs --over: who is fastest where");
+  if (answer.races.size() != 1)
+    throw UsageError(fmt::format(
+        "a chart is of one setting, and this recipe has {} beside {}: choose one with --set",
+        answer.races.size(), answer.axis->key));
+  const Race& race = answer.races.front().second;
+  CrossoverChart chart{.title = "Seconds per iteration",
+                       .key = answer.axis->key,
+                       .logarithmic_x = race.logarithmic,
+                       .series = {}};
+  std::string csv = csv_line({"algorithm", answer.axis->key, "mean", "low", "high"});
+  for (std::size_t name = 0; name < race.names.size(); ++name) {
+    ChartSeries& series = chart.series.emplace_back();
+    series.label = race.names[name];
+    series.style = static_cast<int>(name);
+    for (const Race::Point& point : race.points) {
+      if (!point.times[name]) continue;
+      const Range& time = *point.times[name];
+      series.band.add(point.value, time.mean, time.low, time.high);
+      csv += csv_line({series.label, fmt::format("{}", point.value), fmt::format("{}", time.mean),
+                       fmt::format("{}", time.low), fmt::format("{}", time.high)});
+    }
+  }
+  PageFigure figure = draw(std::move(chart));
+  figure.csv = std::move(csv);
+  return figure;
+}
 
 Exit answer(const Session&, PredictOptions options) {
   if (options.linear && options.over.empty()) throw UsageError("--linear needs --over");

@@ -49,14 +49,8 @@ Exit report(const Session& session, const ReportCommand& command) {
   if (page_script().script.empty())
     say("static charts: this acid was built without npm; with it, charts zoom and tables can be "
         "saved");
-  if (command.file == "-") {
-    print_data(page);
-    return Exit::ok;
-  }
-  OutputFile file(command.file);
-  file.write(page);
-  file.commit();
-  print_data(command.file + "\n");
+  write_file(command.file, page);
+  if (command.file != "-") print_data(command.file + "\n");
   return Exit::ok;
 }
 

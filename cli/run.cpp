@@ -60,7 +60,7 @@ std::set<std::string> finished_in(const std::string& store_folder,
   of_plan.ids = ids;
   std::set<std::string> finished;
   for (const RunSummary& run : list_runs(Store(store_folder, Store::Access::read), of_plan))
-    if (is_over(run)) finished.insert(run.id);
+    if (is_over(run.state)) finished.insert(run.id);
   return finished;
 }
 

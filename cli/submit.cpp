@@ -124,14 +124,6 @@ std::string text_of_file(const std::string& path) {
   return text;
 }
 
-Supervisor::Ending ending_of(const Command& command, Child::Output output) {
-  Supervisor supervisor;
-  supervisor.start(command.arguments.front(), command, output);
-  std::vector<Supervisor::Ending> ended;
-  while (ended.empty()) ended = supervisor.wait(-1);
-  return ended.front();
-}
-
 // The job's shell would find a mistake only after the job has waited in the queue. A here-document
 // without an end is a warning to bash, and would take in the rest of the script.
 void refuse_syntax_errors(const std::string& prologue) {
@@ -139,7 +131,7 @@ void refuse_syntax_errors(const std::string& prologue) {
   if (!fs::exists(bash)) return;
   Command check{bash, "-n", "--", prologue};
   check.environment = {"LC_ALL=C"};  // else bash may warn of the locale
-  const Supervisor::Ending ending = ending_of(check, Child::Output::last_words);
+  const Supervisor::Ending ending = Supervisor().run(bash, check, Child::Output::last_words);
   if (ending.status != 0 || !ending.output.empty())
     throw UsageError(
         fmt::format("--prologue {}: bash cannot read it, so the job would fail; "
@@ -201,12 +193,6 @@ SlurmJob job_of(const SubmitOptions& options, const Plan& plan, const JobFiles& 
   return job;
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  OutputFile file(path);
-  file.write(text);
-  file.commit();
-}
-
 // Submits the script and returns the number of the job. The log is named here, so that the script
 // can be submitted by hand where its folder does not exist yet.
 std::string sbatch(const JobFiles& files, bool array) {
@@ -214,7 +200,8 @@ std::string sbatch(const JobFiles& files, bool array) {
   const std::string log = without_placeholders(files.base) + (array ? ".%A_%a.log" : ".%j.log");
   Supervisor::Ending ending;
   try {
-    ending = ending_of({"sbatch", "--parsable", "--output=" + log, script}, Child::Output::data);
+    ending = Supervisor().run("sbatch", {"sbatch", "--parsable", "--output=" + log, script},
+                              Child::Output::data);
   } catch (const Error& error) {
     throw Error(
         fmt::format("{}. 'acid submit' needs Slurm's programs (Debian: slurm-client) and a "
@@ -252,9 +239,7 @@ bool is_finished(const Plan& plan, const RecipeOptions& recipe, const Session& s
   const Outlook outlook(plan, recipe, &store);
   if (!std::ranges::all_of(outlook.runs(), &ExpectedRun::is_over)) return false;
   const ExperimentRecord experiment = experiment_record(plan, session.command_line);
-  RunSummary of_experiment;
-  of_experiment.experiment = experiment.id;
-  const ExperimentRecord stored = experiment_of(store, of_experiment);
+  const ExperimentRecord stored = experiment_of(store, experiment.id);
   // A search has not ended before it has chosen.
   if (plan.search && stored.search.is_null()) return false;
   if (stored.id.empty()) store.add_experiment(experiment, run_records(plan.runs, false));

@@ -7,15 +7,17 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "cli/schedule_text.hpp"
 #include "cli/terminal/commands.hpp"
-#include "cli/terminal/field_options.hpp"
 #include "cli/terminal/option_text.hpp"
 #include "cli/terminal/table.hpp"
 #include "engine/base/names.hpp"
 #include "engine/topology/schedule_numbers.hpp"
 #include "engine/topology/spectral.hpp"
+#include "recipes/checker.hpp"
+#include "recipes/parse.hpp"
 #include "reports/text_table.hpp"
 
 namespace acid {
@@ -41,10 +43,31 @@ const TopologyEntry& entry_of(const std::string& kind) {
   throw UsageError(fmt::format("unknown topology '{}'; {}", kind, did_you_mean(kind, known)));
 }
 
+/// The keys of --option, checked and completed as those of a recipe's [topology].
+json checked_options(const TopologyEntry& entry, const std::vector<std::string>& given) {
+  Diagnostics diagnostics("", "", given);
+  Node section;
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    if (given[k].find('=') == std::string::npos)
+      throw UsageError(fmt::format("option '{}' has no value; write {}=VALUE", given[k], given[k]));
+    auto option = parse_override(given[k], static_cast<int>(k), diagnostics);
+    if (!option) continue;
+    const Place place = option->value.place;
+    if (auto problem =
+            assign(section, option->key, std::move(option->value), Origin::override_text))
+      diagnostics.error(place, *std::move(problem));
+  }
+  const json options =
+      Checker(diagnostics, "").table(&section, "topology", {.fields = entry.fields});
+  std::vector<Diagnostic> errors = diagnostics.errors();
+  for (Diagnostic& error : errors) error.file = "--option";
+  if (!errors.empty()) throw RecipeError(std::move(errors));
+  return options;
+}
+
 Topology topology_of(const TopologyOptions& options) {
   const TopologyEntry& entry = entry_of(options.kind);
-  json given =
-      parse_field_options(entry.fields, options.options, fmt::format("topology {}", entry.name));
+  json given = checked_options(entry, options.options);
   given["kind"] = entry.name;
   return make_topology(options.workers, given);
 }

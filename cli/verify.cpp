@@ -54,10 +54,8 @@ Verified verify_part(Supervisor& supervisor, const Session& session, const Verif
   } catch (const Error&) {
     // The worker says what is wrong with the settings.
   }
-  supervisor.start(id, arguments, as_json ? Child::Output::data : Child::Output::passed_on);
-  std::vector<Supervisor::Ending> ended;
-  while (ended.empty()) ended = supervisor.wait(-1);
-  Supervisor::Ending& ending = ended.front();
+  Supervisor::Ending ending =
+      supervisor.run(id, arguments, as_json ? Child::Output::data : Child::Output::passed_on);
   if (supervisor.interrupted()) return {Exit::interrupted, std::move(ending.output)};
   if (WIFEXITED(ending.status))
     return {static_cast<Exit>(WEXITSTATUS(ending.status)), std::move(ending.output)};

@@ -17,6 +17,7 @@
 
 #include "cli/terminal/commands.hpp"
 #include "engine/base/folders.hpp"
+#include "engine/base/names.hpp"
 #include "store/existing_store.hpp"
 #include "store/merge.hpp"
 

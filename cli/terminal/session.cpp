@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "cli/terminal/commands.hpp"
+#include "engine/base/names.hpp"
 #include "store/tags.hpp"
 
 namespace acid {
@@ -25,21 +26,6 @@ namespace {
 }
 
 }  // namespace
-
-std::string quoted_for_shell(std::string_view argument) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@+";
-  if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string_view::npos)
-    return std::string(argument);
-  std::string quoted = "'";
-  for (const char c : argument) {
-    if (c == '\'')
-      quoted += "'\\''";
-    else
-      quoted += c;
-  }
-  return quoted + "'";
-}
 
 Exit worse(Exit a, Exit b) {
   constexpr std::array kBadness{Exit::ok,       Exit::run_failed, Exit::usage,
@@ -166,6 +152,7 @@ TextLines lines_of_standard_output() {
 }
 
 OutputFile::OutputFile(const std::string& path) {
+  if (path == "-") return;
   namespace fs = std::filesystem;
   std::error_code ignored;
   const fs::path followed =
@@ -184,14 +171,22 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::write(std::string_view text) {
+  if (file_ == nullptr) return print_data(text);
   if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail("write", path_);
 }
 
 void OutputFile::commit() {
+  if (file_ == nullptr) return;
   if (std::fflush(file_) != 0) fail("write", path_);
   if (temporary_.empty()) return;
   if (fsync(fileno(file_)) != 0) fail("write", path_);
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("replace", path_);
+}
+
+void write_file(const std::string& path, std::string_view text) {
+  OutputFile file(path);
+  file.write(text);
+  file.commit();
 }
 
 }  // namespace acid

@@ -187,12 +187,6 @@ TEST_CASE("who holds what is a heat map of workers and classes") {
   CHECK_FALSE(has(draw_holdings("d", "none", {{0, 0}, {0, 0}}).html(), "nan"));
 }
 
-TEST_CASE("shell words are quoted only where a shell would take them apart") {
-  CHECK(shell_word("optimizer.learning_rate=0.1") == "optimizer.learning_rate=0.1");
-  CHECK(shell_word("it's $HOME") == "'it'\\''s $HOME'");
-  CHECK(shell_word("") == "''");
-}
-
 TEST_CASE(
     "the way from a curve's end to its name is no curve: level in the plot, grey and dotted") {
   LineChart chart = chart_of({{0, 1}, {50, 2}}, false);
