@@ -21,6 +21,11 @@
 #include "recipes/plan.hpp"
 
 namespace acid {
+
+#define COMMAND(name) void add_##name##_command(CLI::App& app, Session& session);
+#include "cli/catalog.inc"
+#undef COMMAND
+
 namespace {
 
 std::string version_line() {

@@ -8,13 +8,10 @@
 
 namespace acid {
 
-// Each function adds one command to the program: its options, its help, and what it does. Parsing a
-// command line only fills in session.action; main runs it afterwards.
-#define COMMAND(name) void add_##name##_command(CLI::App& app, Session& session);
-#include "cli/catalog.inc"
-#undef COMMAND
+// How the file of a command adds it to the program: its options, its help, and what it does.
 
-/// Adds a command, which does `execute` unless a subcommand of it is named.
+/// Adds a command, which does `execute` unless a subcommand of it is named. Parsing a command line
+/// only fills in session.action; main runs it afterwards.
 CLI::App& add_command(CLI::App& app, Session& session, const char* name, const char* help,
                       std::function<Exit()> execute);
 
