@@ -23,7 +23,12 @@ using synthetic::has;
 namespace {
 
 LineChart chart_of(std::vector<CurvePoint> points, bool logarithmic) {
-  LineChart chart{"c", "Loss", "gradients", LineChart::Ticks::count, logarithmic, {}};
+  LineChart chart{.id = "c",
+                  .title = "Loss",
+                  .x_label = "gradients",
+                  .x_ticks = LineChart::Ticks::count,
+                  .logarithmic = logarithmic,
+                  .series = {}};
   const double end = points.empty() ? 1 : points.back().x;
   std::vector<double> cells(200, std::numeric_limits<double>::quiet_NaN());
   for (const CurvePoint& point : points)
