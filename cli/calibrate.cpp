@@ -17,7 +17,7 @@
 #include "cli/machines.hpp"
 #include "cli/processes/launcher.hpp"
 #include "cli/processes/supervisor.hpp"
-#include "cli/terminal/session.hpp"
+#include "cli/terminal/commands.hpp"
 #include "engine/base/folders.hpp"
 #include "engine/base/names.hpp"
 #include "engine/base/worker_words.hpp"
@@ -90,10 +90,7 @@ json measured_by(const RunSettings& settings, const json& order) {
                               ? launch_command(settings, worker, Surroundings::of_this_process())
                               : Command(worker);
   Supervisor supervisor;
-  supervisor.start("calibration", command, Child::Output::data);
-  std::vector<Supervisor::Ending> ended;
-  while (ended.empty()) ended = supervisor.wait(-1);
-  const Supervisor::Ending& ending = ended.front();
+  const Supervisor::Ending ending = supervisor.run("calibration", command, Child::Output::data);
   if (supervisor.interrupted())
     throw Error("the calibration was interrupted: nothing is kept", Exit::interrupted);
   const bool has_exited = WIFEXITED(ending.status);
@@ -203,16 +200,12 @@ double probe_gradient_seconds(const json& settings, int workers, double seconds)
 }
 
 void CalibrateOptions::add_to(CLI::App& command) {
-  command
-      .add_option("--calibrate", name,
-                  "Measure this machine, or the recipe's hosts under mpi, keep it as a machine of "
-                  "this name (acid machines), and predict with it")
-      ->type_name("NAME")
+  add_value(command, "--calibrate", name, "NAME",
+            "Measure this machine, or the recipe's hosts under mpi, keep it as a machine of "
+            "this name (acid machines), and predict with it")
       ->check(wrong_if_empty);
-  command
-      .add_option("--seconds", seconds,
-                  "With --calibrate: how long to measure, everything included (default: 120)")
-      ->type_name("S")
+  add_value(command, "--seconds", seconds, "S",
+            "With --calibrate: how long to measure, everything included (default: 120)")
       ->check(CLI::Range(0.01, 1e5).description(""))
       ->check([](const std::string& text) {
         return text.find_first_not_of("0123456789.eE+-") == std::string::npos ? "" : "not a number";

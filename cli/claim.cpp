@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <set>
 
 #include "cli/claim_check.hpp"
@@ -62,8 +61,7 @@ Claimed of_recipe(const Store& store, const std::string& path,
   const auto stored = list_experiments(store);
   const bool is_stored =
       std::ranges::find(stored, experiment, &ExperimentSummary::id) != stored.end();
-  std::string word = quoted_for_shell(path);
-  for (const std::string& change : overrides) word += " --set " + quoted_for_shell(change);
+  const std::string word = quoted_for_shell(path) + set_options(overrides);
   if (plan.search && is_stored) {
     claimed.runs = resolve_runs(store, {experiment}, OfSearches::without);
     return claimed;
@@ -117,24 +115,19 @@ std::vector<Claimed> claimed_by(const Store& store, const std::vector<std::strin
 }
 
 void add_claim_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<ClaimOptions>();
-  CLI::App* command =
-      app.add_subcommand("claim", "Judge the claims that a recipe makes of its runs");
-  command
-      ->add_option(
-          "NAMES", options->names,
-          "A recipe, or runs and experiments: ids, prefixes, an experiment's name, @latest "
-          "(default)")
-      ->type_name(" ");
-  add_overrides_option(*command, options->overrides);
-  add_json_option(*command, options->format);
-  add_store_option(*command, session);
-  add_claim_check(*command, session);
-  command->require_subcommand(0, 1);
-  command->callback([command, &session, options] {
-    if (command->get_subcommands().empty())
-      session.action = [&session, options] { return claim(session, *options); };
-    else if (!options->names.empty() || !options->overrides.empty())
+  auto [command, options] = add_command<ClaimOptions>(
+      app, session, "claim", "Judge the claims that a recipe makes of its runs", claim);
+  add_argument(command, "NAMES", options.names,
+               "A recipe, or runs and experiments: ids, prefixes, an experiment's name, @latest "
+               "(default)");
+  add_overrides_option(command, options.overrides);
+  add_json_option(command, options.format);
+  add_store_option(command, session);
+  add_claim_check(command, session);
+  command.require_subcommand(0, 1);
+  command.parse_complete_callback([&command = command, &options = options] {
+    if (command.get_subcommands().empty()) return;
+    if (!options.names.empty() || !options.overrides.empty())
       throw UsageError("names and --set come after 'check': acid claim check NAMES");
   });
 }

@@ -143,9 +143,7 @@ bool names_crate(const CheckOptions& options) {
 void compare_with_recipe(const Store& store, Checked& checked) {
   for (const Claimed& one : checked.claimed) {
     if (one.runs.experiments.empty()) continue;
-    RunSummary of_experiment;
-    of_experiment.experiment = one.runs.experiments.front();
-    const ExperimentRecord record = experiment_of(store, of_experiment);
+    const ExperimentRecord record = experiment_of(store, one.runs.experiments.front());
     Plan plan;
     try {
       plan = compile_recipe(record.recipe_path, record.recipe_text, record.overrides);
@@ -188,7 +186,7 @@ Checked look_at(const Session& session, const CheckOptions& options) {
     for (const std::string& id : one.runs.ids)
       if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
   for (const RunSummary& run : run_summaries(store, ids)) {
-    if (run.state != RunState::finished && run.state != RunState::diverged) continue;
+    if (!is_over(run.state)) continue;
     ++checked.runs;
     if (options.all)
       checked.parts.push_back({run.id, {}, {}});
@@ -260,32 +258,23 @@ Exit check(const Session& session, const CheckOptions& options) {
 }  // namespace
 
 void add_claim_check(CLI::App& claim, Session& session) {
-  auto options = std::make_shared<CheckOptions>();
-  CLI::App* command = claim.add_subcommand(
-      "check", "Look again at what verdicts on claims rest on, and execute some runs again");
-  command
-      ->add_option(
-          "NAMES", options->names,
-          "A crate (a folder or a .zip), a recipe, or runs and experiments: ids, prefixes, an "
-          "experiment's name, @latest (default)")
-      ->type_name(" ");
-  add_overrides_option(*command, options->overrides);
-  CLI::Option* const spot = command->add_option(
-      "--spot", options->spot,
-      "The share of the finished runs, or of their parts between checkpoints, to "
-      "execute again (default: 5%)");
-  spot->type_name("SHARE");
-  command
-      ->add_option("--nonce", options->nonce,
-                   "Draws these runs; whoever made the store must not have known it (default: a "
-                   "random number of the system)")
-      ->type_name("TEXT");
-  command->add_flag("--all", options->all, "Execute every run again")->excludes(spot);
-  add_json_option(*command, options->format);
-  add_store_option(*command, session);
-  command->callback([&session, options] {
-    session.action = [&session, options] { return check(session, *options); };
-  });
+  auto [command, options] = add_command<CheckOptions>(
+      claim, session, "check",
+      "Look again at what verdicts on claims rest on, and execute some runs again", check);
+  add_argument(command, "NAMES", options.names,
+               "A crate (a folder or a .zip), a recipe, or runs and experiments: ids, prefixes, an "
+               "experiment's name, @latest (default)");
+  add_overrides_option(command, options.overrides);
+  CLI::Option* const spot =
+      add_value(command, "--spot", options.spot, "SHARE",
+                "The share of the finished runs, or of their parts between checkpoints, to "
+                "execute again (default: 5%)");
+  add_value(command, "--nonce", options.nonce, "TEXT",
+            "Draws these runs; whoever made the store must not have known it (default: a "
+            "random number of the system)");
+  command.add_flag("--all", options.all, "Execute every run again")->excludes(spot);
+  add_json_option(command, options.format);
+  add_store_option(command, session);
 }
 
 }  // namespace acid

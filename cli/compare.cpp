@@ -2,7 +2,6 @@
 #include "reports/compare.hpp"
 
 #include <CLI/CLI.hpp>
-#include <memory>
 
 #include "cli/predict/scores.hpp"
 #include "cli/terminal/commands.hpp"
@@ -62,7 +61,7 @@ std::string_view form_asked(const Options& options) {
                            : "";
 }
 
-Exit compare_runs(const Session& session, const Options& options) {
+Exit print_comparison(const Session& session, const Options& options) {
   CompareOptions asked = options.compare;
   asked.at = parse_read_at(options.at);
   asked.derive_all = options.format.json || options.format.csv;
@@ -103,54 +102,35 @@ Exit compare_runs(const Session& session, const Options& options) {
 }
 
 void add_what_options(CLI::App& command, Options& options) {
-  command
-      .add_option("NAMES", options.names,
-                  "Runs or experiments: ids, prefixes, an experiment's name, @latest (default)")
-      ->type_name(" ");
+  add_runs_argument(command, "NAMES", options.names, " (default)");
   add_where_option(command, options.where);
-  command
-      .add_option(
-          "--baseline", options.compare.baseline,
-          fmt::format("Algorithm or label that differences are taken to (default: {})", kBaseline))
-      ->type_name("NAME");
-  command
-      .add_option("--metric", options.compare.metrics,
-                  "Only this metric; may be given several times. Also auc_eval_accuracy,\n"
-                  "auc_eval_loss (mean height of the curve) and exchanges_to_target")
-      ->type_name("NAME")
-      ->take_all()
-      ->allow_extra_args(false);
-  command
-      .add_option(
-          "--at", options.at,
-          "Where metrics are read: last (default), best, or between the samples\n"
-          "around gradients=N, epochs=E, time=T (normalised), seconds=S or bytes=B, as in\n"
-          "seconds=2.67min; nothing where those are more than a fifth of the way there apart")
-      ->type_name("WHERE");
-  command
-      .add_option("--target", options.target,
-                  "Gradients, time, seconds and bytes until a metric reached a value, as in\n"
-                  "eval_accuracy=0.9 (default: the recipe's budget.target)")
-      ->type_name("METRIC=VALUE");
+  add_value(
+      command, "--baseline", options.compare.baseline, "NAME",
+      fmt::format("Algorithm or label that differences are taken to (default: {})", kBaseline));
+  add_repeated(command, "--metric", options.compare.metrics, "NAME",
+               "Only this metric; may be given several times. Also auc_eval_accuracy,\n"
+               "auc_eval_loss (mean height of the curve) and exchanges_to_target");
+  add_value(command, "--at", options.at, "WHERE",
+            "Where metrics are read: last (default), best, or between the samples\n"
+            "around gradients=N, epochs=E, time=T (normalised), seconds=S or bytes=B, as in\n"
+            "seconds=2.67min; nothing where those are more than a fifth of the way there apart");
+  add_value(command, "--target", options.target, "METRIC=VALUE",
+            "Gradients, time, seconds and bytes until a metric reached a value, as in\n"
+            "eval_accuracy=0.9 (default: the recipe's budget.target)");
 }
 
 void add_selection_options(CLI::App& command, Options& options) {
-  CLI::Option* const over = command.add_option(
-      "--best-over", options.compare.best_over,
-      "Compare each algorithm at its best value of these settings (optimizer.learning_rate), "
-      "chosen\n"
-      "by validation_loss if the runs have it, else on the test set, with a note");
-  over->type_name("KEY[,KEY]")->delimiter(',')->take_all()->allow_extra_args(false);
-  command.add_option("--best-on", options.compare.best_on, "Choose by this metric instead")
-      ->type_name("NAME")
+  CLI::Option* const over =
+      add_repeated(
+          command, "--best-over", options.compare.best_over, "KEY[,KEY]",
+          "Compare each algorithm at its best value of these settings (optimizer.learning_rate), "
+          "chosen\nby validation_loss if the runs have it, else on the test set, with a note")
+          ->delimiter(',');
+  add_value(command, "--best-on", options.compare.best_on, "NAME", "Choose by this metric instead")
       ->needs(over);
-  command
-      .add_option("--selection-seeds", options.selection_seeds,
-                  "Choose on these seeds, as 1-3,7, and compare on the others")
-      ->type_name("SEEDS")
+  add_repeated(command, "--selection-seeds", options.selection_seeds, "SEEDS",
+               "Choose on these seeds, as 1-3,7, and compare on the others")
       ->delimiter(',')
-      ->take_all()
-      ->allow_extra_args(false)
       ->needs(over);
   command
       .add_flag("--same-seeds", options.compare.same_seeds,
@@ -159,15 +139,11 @@ void add_selection_options(CLI::App& command, Options& options) {
 }
 
 void add_layout_options(CLI::App& command, Options& options) {
-  command
-      .add_option("--by", options.compare.by,
-                  "One table for each value of these settings (topology.kind,workers.count);\n"
-                  "others that a sweep varies become columns. Nothing is averaged over them,\n"
-                  "and differences stay to the baseline at the same settings")
-      ->type_name("KEY[,KEY]")
-      ->delimiter(',')
-      ->take_all()
-      ->allow_extra_args(false);
+  add_repeated(command, "--by", options.compare.by, "KEY[,KEY]",
+               "One table for each value of these settings (topology.kind,workers.count);\n"
+               "others that a sweep varies become columns. Nothing is averaged over them,\n"
+               "and differences stay to the baseline at the same settings")
+      ->delimiter(',');
   command.add_flag("--details", options.details,
                    "Every metric and verdict of each setting; with more than four settings\n"
                    "compare otherwise prints an overview");
@@ -183,21 +159,20 @@ void add_layout_options(CLI::App& command, Options& options) {
   CLI::Option* const latex =
       command.add_flag("--latex", options.latex, "Print a LaTeX table (booktabs)");
   latex->excludes("--json")->excludes("--csv")->excludes("--markdown");
-  command
-      .add_option("--caption", options.caption,
-                  "The LaTeX table's caption, in LaTeX; the notes on its numbers then stand below\n"
-                  "the table")
-      ->type_name("TEXT")
+  add_value(command, "--caption", options.caption, "TEXT",
+            "The LaTeX table's caption, in LaTeX; the notes on its numbers then stand below\n"
+            "the table")
       ->needs(latex);
   CLI::Option* const predicted = command.add_flag(
       "--predicted", options.predicted,
       "Instead: what 'acid run --predict' stored before the runs began, beside what they did:\n"
       "errors, how many values are inside their 90 % intervals, and CRPS");
-  CLI::Option* const rcp = command.add_option(
-      "--rcp", options.rcp,
-      "Instead: whether each group's epochs to the target pass the one-sided test of MLPerf\n"
-      "against the reference convergence points in FILE");
-  rcp->type_name("FILE")->check(wrong_if_empty);
+  CLI::Option* const rcp =
+      add_value(
+          command, "--rcp", options.rcp, "FILE",
+          "Instead: whether each group's epochs to the target pass the one-sided test of MLPerf\n"
+          "against the reference convergence points in FILE")
+          ->check(wrong_if_empty);
   CLI::Option* const changed = command.add_flag(
       "--only-changed", options.only_changed,
       "Instead: the settings that differ between any runs, and what differs in how they\n"
@@ -217,17 +192,16 @@ void add_layout_options(CLI::App& command, Options& options) {
 }  // namespace
 
 void add_compare_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("compare", "Compare algorithms: mean and 95 % interval over seeds");
-  add_what_options(*command, *options);
-  add_table_options(*command, options->format);
-  add_selection_options(*command, *options);
-  add_layout_options(*command, *options);
-  add_store_option(*command, session);
-  command->callback([&session, options, command] {
-    options->compare.baseline_must_be_there = command->count("--baseline") > 0;
-    session.action = [&session, options] { return compare_runs(session, *options); };
+  auto [command, options] = add_command<Options>(
+      app, session, "compare", "Compare algorithms: mean and 95 % interval over seeds",
+      print_comparison);
+  add_what_options(command, options);
+  add_table_options(command, options.format);
+  add_selection_options(command, options);
+  add_layout_options(command, options);
+  add_store_option(command, session);
+  command.parse_complete_callback([&command = command, &options = options] {
+    options.compare.baseline_must_be_there = command.count("--baseline") > 0;
   });
 }
 

@@ -2,14 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "cli/doctor/cuda.hpp"
-#include "cli/doctor/models.hpp"
-#include "cli/doctor/mpi.hpp"
-#include "cli/doctor/store.hpp"
+#include "cli/doctor/checks.hpp"
 #include "cli/processes/child.hpp"
 #include "cli/processes/machine.hpp"
 #include "cli/terminal/commands.hpp"
@@ -136,7 +132,9 @@ std::string text_of(const std::vector<Check>& checks, bool colour) {
   return text;
 }
 
-Exit doctor(const Session& session, const Format& format) {
+Exit doctor(const Session& session, const DoctorOptions& options) {
+  if (options.store || options.repair)
+    return examine_store(session, options.repair, options.format);
   std::vector<Check> checks;
   check_program(checks);
   check_machine(checks);
@@ -144,7 +142,7 @@ Exit doctor(const Session& session, const Format& format) {
   check_mpi(checks);
   check_cuda(checks, environment.is_object() ? environment.value("cuda", json()) : json());
   check_store(checks, session.store_folder);
-  if (!format.json) {
+  if (!options.format.json) {
     print_data(text_of(checks, colour_on_standard_output()));
     return Exit::ok;
   }
@@ -162,31 +160,22 @@ Exit doctor(const Session& session, const Format& format) {
 }  // namespace
 
 void add_doctor_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<DoctorOptions>();
-  CLI::App* command =
-      app.add_subcommand("doctor",
-                         "Say what this machine has and what will be slow, or what is wrong with "
-                         "a store");
+  auto [command, options] = add_command<DoctorOptions>(
+      app, session, "doctor",
+      "Say what this machine has and what will be slow, or what is wrong with a store", doctor);
   command
-      ->add_option_function<std::string>(
+      .add_option_function<std::string>(
           "--store",
-          [&session, options](const std::string& folder) {
-            options->store = true;
+          [&session, &options = options](const std::string& folder) {
+            options.store = true;
             if (!folder.empty()) session.store_folder = folder;
           },
           "Look at everything in the store instead, and say what is wrong (default folder: "
           "$ACID_STORE, else ./acid-store)")
       ->expected(0, 1)
       ->type_name("[DIR]");
-  command->add_flag("--repair", options->repair, "Mend what can be mended in the store");
-  add_json_option(*command, options->format);
-  command->callback([&session, options] {
-    session.action = [&session, options] {
-      return options->store || options->repair
-                 ? examine_store(session, options->repair, options->format)
-                 : doctor(session, options->format);
-    };
-  });
+  command.add_flag("--repair", options.repair, "Mend what can be mended in the store");
+  add_json_option(command, options.format);
 }
 
 }  // namespace acid

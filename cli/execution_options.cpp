@@ -1,13 +1,11 @@
 #include "cli/execution_options.hpp"
 
-#include <CLI/CLI.hpp>
+#include "cli/terminal/commands.hpp"
 
 namespace acid {
 
 void add_jobs_option(CLI::App& command, std::size_t& jobs, const std::string& help) {
-  command.add_option("--jobs", jobs, help)
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024).description(""));
+  add_value(command, "--jobs", jobs, "N", help)->check(CLI::Range(1, 1024).description(""));
 }
 
 void ExecutionOptions::add_to(CLI::App& command) {

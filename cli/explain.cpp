@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -236,7 +235,7 @@ json to_json(const std::vector<RecipeTable>& tables) {
   return list;
 }
 
-Exit explain(const ExplainOptions& options) {
+Exit explain(const Session&, const ExplainOptions& options) {
   const std::vector<RecipeTable> tables = recipe_reference();
   if (!options.key.empty() && (options.format.json || options.format.markdown))
     throw UsageError("--json and --markdown are of the whole reference: leave out the key");
@@ -252,16 +251,13 @@ Exit explain(const ExplainOptions& options) {
 }  // namespace
 
 void add_explain_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<ExplainOptions>();
-  CLI::App* command = app.add_subcommand("explain", "Explain the keys of recipes");
-  command
-      ->add_option("KEY", options->key, "A key, a table or a kind: learning_rate, optimizer, adamw")
-      ->type_name(" ");
-  CLI::Option* const json = command->add_flag("--json", options->format.json, "Print JSON");
-  command->add_flag("--markdown", options->format.markdown, "Print the tables of docs/RECIPE.md")
+  auto [command, options] =
+      add_command<ExplainOptions>(app, session, "explain", "Explain the keys of recipes", explain);
+  add_argument(command, "KEY", options.key,
+               "A key, a table or a kind: learning_rate, optimizer, adamw");
+  CLI::Option* const json = command.add_flag("--json", options.format.json, "Print JSON");
+  command.add_flag("--markdown", options.format.markdown, "Print the tables of docs/RECIPE.md")
       ->excludes(json);
-  command->callback(
-      [&session, options] { session.action = [options] { return explain(*options); }; });
 }
 
 }  // namespace acid

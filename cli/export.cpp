@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/progress.hpp"
@@ -20,7 +19,7 @@ namespace {
 struct ExportOptions {
   std::vector<std::string> names, where;
   std::string format = "csv";
-  std::string output;
+  std::string output = "-";
   bool wide = false;
   std::string crate;  // a file ending in .zip, or a folder; empty: no crate is asked for
   CrateStatement statement;
@@ -50,8 +49,7 @@ void check(const ExportOptions& options, const ExportFormat& format) {
   if (options.wide && !format.has_wide)
     throw UsageError(
         fmt::format("--wide is a form of csv and jsonl; {} has only one", options.format));
-  const bool to_standard_output = options.output.empty() || options.output == "-";
-  if (to_standard_output && format.to == ExportFormat::To::folder)
+  if (options.output == "-" && format.to == ExportFormat::To::folder)
     throw UsageError(fmt::format(
         "{} is made of several files: name a folder for them with -o FOLDER", options.format));
 }
@@ -114,36 +112,29 @@ Exit export_runs(const Session& session, const ExportOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
   const auto runs = runs_of(store, options, format);
   if (format.of == ExportFormat::Of::any_runs) require_values(store, runs.ids);
-  format.write({session, store, runs, options.output == "-" ? "" : options.output, options.wide});
+  format.write({session, store, runs, options.output, options.wide});
   return Exit::ok;
 }
 
 void add_crate_options(CLI::App& command, ExportOptions& options) {
-  command
-      .add_option("--crate", options.crate,
-                  "Instead, everything about the runs in a new FILE.zip or folder, to be\n"
-                  "published with a paper (RO-Crate): recipe, settings, seeds, values, models,\n"
-                  "events, report, digests, a store to verify, and REPRODUCE.md. It names hosts\n"
-                  "and paths as they were recorded")
-      ->type_name("FILE.zip|DIR")
+  add_value(command, "--crate", options.crate, "FILE.zip|DIR",
+            "Instead, everything about the runs in a new FILE.zip or folder, to be\n"
+            "published with a paper (RO-Crate): recipe, settings, seeds, values, models,\n"
+            "events, report, digests, a store to verify, and REPRODUCE.md. It names hosts\n"
+            "and paths as they were recorded")
       ->check(wrong_if_empty)
       ->excludes("--format")
       ->excludes("--output")
       ->excludes("--wide");
-  command.add_option("--author", options.statement.author, "Who publishes the crate")
-      ->type_name("NAME")
+  add_value(command, "--author", options.statement.author, "NAME", "Who publishes the crate")
       ->needs("--crate");
-  command
-      .add_option("--license", options.statement.license,
-                  "Address of the licence that the crate is under")
-      ->type_name("URL")
+  add_value(command, "--license", options.statement.license, "URL",
+            "Address of the licence that the crate is under")
       ->needs("--crate");
-  command
-      .add_option("--without", options.without,
-                  "For a small crate, leaves out models (the files of final models; their digests\n"
-                  "stay, and 'acid verify' makes the models again), tables (the report and what\n"
-                  "else its store gives), or models,tables")
-      ->type_name("PARTS")
+  add_value(command, "--without", options.without, "PARTS",
+            "For a small crate, leaves out models (the files of final models; their digests\n"
+            "stay, and 'acid verify' makes the models again), tables (the report and what\n"
+            "else its store gives), or models,tables")
       ->delimiter(',')
       ->check(CLI::IsMember({"models", "tables"}).description(""))
       ->needs("--crate");
@@ -152,34 +143,24 @@ void add_crate_options(CLI::App& command, ExportOptions& options) {
 }  // namespace
 
 void add_export_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<ExportOptions>();
-  CLI::App* command = app.add_subcommand("export", "Take metrics and final models elsewhere");
-  command
-      ->add_option("NAMES", options->names,
-                   "Runs or experiments: ids, prefixes, an experiment's name, @latest")
-      ->required()
-      ->type_name(" ");
-  add_where_option(*command, options->where);
-  command->add_option("--format", options->format, formats_help())
-      ->type_name("FORMAT")
+  auto [command, options] = add_command<ExportOptions>(
+      app, session, "export", "Take metrics and final models elsewhere", export_runs);
+  add_runs_argument(command, "NAMES", options.names)->required();
+  add_where_option(command, options.where);
+  add_value(command, "--format", options.format, "FORMAT", formats_help())
       ->check(CLI::IsMember(format_names()).description(""));
-  command->add_flag(
-      "--wide", options->wide,
+  command.add_flag(
+      "--wide", options.wide,
       "csv, jsonl: one row per run and moment, with a column per setting that differs\n"
       "and per metric of the whole run; single workers' series are in the long form only");
-  command
-      ->add_option("-o,--output", options->output,
-                   "Where to: a file, or a folder for tensorboard (default: standard output)")
-      ->type_name("PATH")
+  add_value(command, "-o,--output", options.output, "PATH",
+            "Where to: a file, or a folder for tensorboard (default: standard output)")
       ->check(wrong_if_empty);
-  add_crate_options(*command, *options);
-  add_store_option(*command, session);
-  command->footer(
+  add_crate_options(command, options);
+  add_store_option(command, session);
+  command.footer(
       "Parquet: duckdb -c \"COPY (FROM read_csv('points.csv', types={'run': 'VARCHAR'})) TO "
       "'points.parquet'\" makes it of the CSV.");
-  command->callback([&session, options] {
-    session.action = [&session, options] { return export_runs(session, *options); };
-  });
 }
 
 }  // namespace acid

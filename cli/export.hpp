@@ -1,8 +1,6 @@
 #pragma once
 
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/terminal/session.hpp"
@@ -15,22 +13,8 @@ struct ExportRequest {
   const Session& session;
   const Store& store;
   AskedRuns runs;
-  std::string output;  // a file or folder; empty: standard output
+  std::string output;  // a file, "-" for standard output, or a folder
   bool wide = false;
-};
-
-/// The destination of an export that is written in pieces: a file that appears once it is complete,
-/// or standard output.
-class ExportOutput {
- public:
-  /// `path` empty: standard output. Throws Error as OutputFile does.
-  explicit ExportOutput(const std::string& path);
-  void write(std::string_view text);
-  /// Call once, at the end.
-  void finish();
-
- private:
-  std::optional<OutputFile> file_;
 };
 
 /// One FORMAT of `acid export`; export_formats.cpp lists them. `write` makes files as OutputFile

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
+#include <sys/wait.h>
 
 #include <filesystem>
 #include <span>
 
 #include "cli/export.hpp"
-#include "cli/export_torchscript.hpp"
+#include "cli/processes/child.hpp"
+#include "cli/processes/supervisor.hpp"
 #include "cli/terminal/progress.hpp"
 #include "cli/terminal/run_json.hpp"
 #include "engine/base/clock.hpp"
@@ -24,12 +26,12 @@ namespace {
 /// Calls write(sink, done) with a sink for the request's output and a listener for its progress.
 template <class Writer>
 void export_text(const ExportRequest& request, const Writer& writer) {
-  ExportOutput output(request.output);
+  OutputFile output(request.output);
   const SteadyClock clock;
   ReadingProgress progress(clock, "exported", standard_error_is_terminal());
   writer([&](std::string_view piece) { output.write(piece); },
          [&](std::size_t done) { progress.show(done, request.runs.ids.size()); });
-  output.finish();
+  output.commit();
 }
 
 using WriteLong = void (*)(const Store&, const AskedRuns&, const Write&, const RunsDone&);
@@ -108,11 +110,8 @@ std::string content_of(const Store& store, const std::string& relative, const st
 void export_safetensors(const ExportRequest& request) {
   const RunDetail run = run_detail(request.store, request.runs.ids.front());
   const AttemptResult::Artifact model = final_mean_of(run);
-  const std::string content = content_of(request.store, model.path, model.sha256, model.bytes,
-                                         "the final model of run " + run.summary.id);
-  ExportOutput output(request.output);
-  output.write(content);
-  output.finish();
+  write_file(request.output, content_of(request.store, model.path, model.sha256, model.bytes,
+                                        "the final model of run " + run.summary.id));
 }
 
 void export_checkpoints(const ExportRequest& request) {
@@ -130,11 +129,9 @@ void export_checkpoints(const ExportRequest& request) {
   fs::create_directories(request.output, error);
   if (error) throw Error(fmt::format("cannot create {}: {}", request.output, error.message()));
   for (const CheckpointRow& row : rows) {
-    OutputFile file(
-        (fs::path(request.output) / fmt::format("{:06}.safetensors", row.number)).string());
-    file.write(content_of(request.store, row.path, row.sha256, row.bytes,
+    write_file((fs::path(request.output) / fmt::format("{:06}.safetensors", row.number)).string(),
+               content_of(request.store, row.path, row.sha256, row.bytes,
                           fmt::format("checkpoint {} of run {}", row.number, id)));
-    file.commit();
   }
 }
 
@@ -146,22 +143,39 @@ void export_rcp(const ExportRequest& request) {
                     left_out == 1 ? "1 group is" : fmt::format("{} groups are", left_out)));
   if (file.empty())
     throw UsageError("there is nothing to export: no group of runs reached the target as a whole");
-  ExportOutput output(request.output);
-  output.write(indented(file));
-  output.finish();
+  write_file(request.output, indented(file));
+}
+
+/// Has acid-worker, which knows the models, make the file (worker/export.hpp); it prints its own
+/// errors.
+void export_from_worker(const ExportRequest& request, const char* flag) {
+  const std::string& run = request.runs.ids.front();
+  Supervisor supervisor;
+  const Supervisor::Ending ending = supervisor.run(
+      run, Command{worker_program(), "--store", request.session.store_folder, "--run", run, flag},
+      Child::Output::data);
+  const std::string failure = fmt::format("run {} is not exported: acid-worker ended with {}", run,
+                                          status_text(ending.status));
+  if (supervisor.interrupted()) throw Error(failure, Exit::interrupted);
+  if (!WIFEXITED(ending.status)) throw Error(failure);
+  if (const auto exit = static_cast<Exit>(WEXITSTATUS(ending.status)); exit != Exit::ok)
+    throw Error(failure, exit);
+  write_file(request.output, ending.output);
+}
+
+void export_torchscript(const ExportRequest& request) {
+  const RunDetail run = run_detail(request.store, request.runs.ids.front());
+  require_model(run);
+  final_mean_of(run);  // throws when there is no final mean
+  export_from_worker(request, "--torchscript");
+}
+
+void export_test_set(const ExportRequest& request) {
+  require_model(run_detail(request.store, request.runs.ids.front()));
+  export_from_worker(request, "--test-set");
 }
 
 }  // namespace
-
-ExportOutput::ExportOutput(const std::string& path) {
-  if (!path.empty()) file_.emplace(path);
-}
-
-void ExportOutput::write(std::string_view text) { file_ ? file_->write(text) : print_data(text); }
-
-void ExportOutput::finish() {
-  if (file_) file_->commit();
-}
 
 const std::vector<ExportFormat>& export_formats() {
   using Of = ExportFormat::Of;

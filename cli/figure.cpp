@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 
 #include "cli/figure_file.hpp"
 #include "cli/terminal/commands.hpp"
@@ -40,50 +39,30 @@ Exit figure(const Session& session, const FigureCommand& command) {
 }  // namespace
 
 void add_figure_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<FigureCommand>();
-  CLI::App* command = app.add_subcommand("figure", "Write one chart of a report as SVG or PDF");
-  command
-      ->add_option("NAMES", options->names,
-                   "Runs or experiments: ids, prefixes, an experiment's name, @latest (default)")
-      ->type_name(" ");
-  command
-      ->add_option("--chart", options->request.chart,
-                   "curve (default), overview, difference, ratio, runtime, crossover (seconds per\n"
-                   "iteration over a swept number) or, for one algorithm, timeline, staleness, "
-                   "topology, pairing, gradients, idle or holdings")
-      ->type_name("NAME");
-  command
-      ->add_option("--metric", options->request.metric,
-                   "The metric of a curve or difference (default: the primary outcome)")
-      ->type_name("NAME");
-  command
-      ->add_option("--against", options->request.against,
-                   "A curve's axis: gradients, epochs, normalised_time, seconds or bytes")
-      ->type_name("AXIS");
-  command
-      ->add_option("--algorithm", options->request.algorithm,
-                   "Algorithm of a timeline, staleness, pairing, gradients, idle or holdings: a "
-                   "label or kind")
-      ->type_name("LABEL");
-  command
-      ->add_option("--at", options->at,
-                   "Where an overview or difference reads its values, as compare does: last\n"
-                   "(default), best, gradients=N, epochs=E, time=T, seconds=S or bytes=B")
-      ->type_name("WHERE");
-  add_where_option(*command, options->where);
-  command
-      ->add_option("--width", options->width,
-                   "column (84 mm, default), text (174 mm, default of an overview) or millimetres")
-      ->type_name("WIDTH");
-  command
-      ->add_option("-o,--output", options->file,
-                   "Where to, .svg or .pdf (default: figure.svg); its data beside it as .csv")
-      ->type_name("FILE")
+  auto [command, options] = add_command<FigureCommand>(
+      app, session, "figure", "Write one chart of a report as SVG or PDF", figure);
+  add_runs_argument(command, "NAMES", options.names, " (default)");
+  add_value(command, "--chart", options.request.chart, "NAME",
+            "curve (default), overview, difference, ratio, runtime, crossover (seconds per\n"
+            "iteration over a swept number) or, for one algorithm, timeline, staleness, "
+            "topology, pairing, gradients, idle or holdings");
+  add_value(command, "--metric", options.request.metric, "NAME",
+            "The metric of a curve or difference (default: the primary outcome)");
+  add_value(command, "--against", options.request.against, "AXIS",
+            "A curve's axis: gradients, epochs, normalised_time, seconds or bytes");
+  add_value(command, "--algorithm", options.request.algorithm, "LABEL",
+            "Algorithm of a timeline, staleness, pairing, gradients, idle or holdings: a "
+            "label or kind");
+  add_value(command, "--at", options.at, "WHERE",
+            "Where an overview or difference reads its values, as compare does: last\n"
+            "(default), best, gradients=N, epochs=E, time=T, seconds=S or bytes=B");
+  add_where_option(command, options.where);
+  add_value(command, "--width", options.width, "WIDTH",
+            "column (84 mm, default), text (174 mm, default of an overview) or millimetres");
+  add_value(command, "-o,--output", options.file, "FILE",
+            "Where to, .svg or .pdf (default: figure.svg); its data beside it as .csv")
       ->check(wrong_if_empty);
-  add_store_option(*command, session);
-  command->callback([&session, options] {
-    session.action = [&session, options] { return figure(session, *options); };
-  });
+  add_store_option(command, session);
 }
 
 }  // namespace acid

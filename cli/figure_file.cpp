@@ -27,9 +27,7 @@ double millimetres_of(const std::string& width) {
 }
 
 void save_file(const std::string& path, const std::string& content) {
-  OutputFile file(path);
-  file.write(content);
-  file.commit();
+  write_file(path, content);
   print_data(path + "\n");
 }
 

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/terminal/commands.hpp"
@@ -23,23 +22,20 @@ struct GcOptions {
   Format format;
 };
 
-double bytes_of(const Garbage& garbage) {
-  double bytes = 0;
-  for (const Garbage::File& file : garbage.files) bytes += static_cast<double>(file.bytes);
+std::int64_t bytes_of(const Garbage& garbage) {
+  std::int64_t bytes = 0;
+  for (const Leftover& file : garbage.files) bytes += file.bytes;
   return bytes;
 }
 
 json to_json(const Garbage& garbage, bool removed) {
   json files = json::array();
-  std::int64_t bytes = 0;
-  for (const Garbage::File& file : garbage.files) {
+  for (const Leftover& file : garbage.files)
     files.push_back({{"path", file.path}, {"why", file.why}, {"bytes", file.bytes}});
-    bytes += file.bytes;
-  }
   return {{"schema_version", kJsonSchemaVersion},
           {"removed", removed},
           {"files", files},
-          {"bytes", bytes},
+          {"bytes", bytes_of(garbage)},
           {"superseded_points", garbage.superseded_points},
           {"superseded_events", garbage.superseded_events}};
 }
@@ -50,7 +46,7 @@ std::string files_text(const Garbage& garbage) {
       {TextTable::Align::left, TextTable::Align::right, TextTable::Align::left}, {}, {}, 120};
   const std::size_t shown = std::min(kShownFiles, garbage.files.size());
   for (std::size_t f = 0; f < shown; ++f) {
-    const Garbage::File& file = garbage.files[f];
+    const Leftover& file = garbage.files[f];
     table.rows.push_back({file.path, format_bytes(static_cast<double>(file.bytes)), file.why});
   }
   std::string text = table.str();
@@ -61,7 +57,8 @@ std::string files_text(const Garbage& garbage) {
 
 std::string summary_text(const Garbage& garbage) {
   return fmt::format("{} of {}, {} superseded values, {} superseded events",
-                     counted(garbage.files.size(), "file"), format_bytes(bytes_of(garbage)),
+                     counted(garbage.files.size(), "file"),
+                     format_bytes(static_cast<double>(bytes_of(garbage))),
                      format_count(static_cast<double>(garbage.superseded_points)),
                      format_count(static_cast<double>(garbage.superseded_events)));
 }
@@ -86,17 +83,14 @@ Exit collect(const Session& session, const GcOptions& options) {
 }  // namespace
 
 void add_gc_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<GcOptions>();
-  CLI::App* command = app.add_subcommand(
-      "gc", "Remove what no command shows any more and checkpoints of finished runs");
-  command->add_flag("--dry-run", options->dry_run, "Only say what would be removed");
-  command->add_flag("--keep-checkpoints", options->keep_checkpoints,
-                    "Keep the checkpoints of finished runs");
-  add_json_option(*command, options->format);
-  add_store_option(*command, session);
-  command->callback([&session, options] {
-    session.action = [&session, options] { return collect(session, *options); };
-  });
+  auto [command, options] = add_command<GcOptions>(
+      app, session, "gc", "Remove what no command shows any more and checkpoints of finished runs",
+      collect);
+  command.add_flag("--dry-run", options.dry_run, "Only say what would be removed");
+  command.add_flag("--keep-checkpoints", options.keep_checkpoints,
+                   "Keep the checkpoints of finished runs");
+  add_json_option(command, options.format);
+  add_store_option(command, session);
 }
 
 }  // namespace acid

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <set>
 
 #include "cli/show_text.hpp"
@@ -75,8 +74,8 @@ struct ListedExperiment {
     }
     states = count_states(all);
     if (!experiment.runs.empty())
-      left_out = comparison_plan_from(experiment_of(store, experiment.runs.front()).comparison)
-                     .left_out.size();
+      left_out =
+          comparison_plan_from(experiment_of(store, experiment.id).comparison).left_out.size();
   }
 };
 
@@ -308,39 +307,33 @@ Exit list(const Session& session, const ListOptions& options) {
 }  // namespace
 
 void add_list_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<ListOptions>();
-  CLI::App* command = app.add_subcommand("list", "List runs, newest first");
+  auto [command, options] =
+      add_command<ListOptions>(app, session, "list", "List runs, newest first", list);
   CLI::Option* const names =
-      command
-          ->add_option("RUNS", options->names,
-                       "Only these: ids, prefixes, an experiment's name, @latest (default: all)")
-          ->type_name(" ");
-  command
-      ->add_option("--state", options->state,
-                   "Only runs in this state: planned, running, finished, failed, diverged, "
-                   "interrupted")
-      ->type_name("STATE");
-  command->add_option("--algorithm", options->algorithm, "Only runs of this algorithm")
-      ->type_name("NAME");
-  add_where_option(*command, options->where);
+      add_argument(command, "RUNS", options.names,
+                   "Only these: ids, prefixes, an experiment's name, @latest (default: all)");
+  add_value(command, "--state", options.state, "STATE",
+            "Only runs in this state: planned, running, finished, failed, diverged, "
+            "interrupted");
+  add_value(command, "--algorithm", options.algorithm, "NAME", "Only runs of this algorithm");
+  add_where_option(command, options.where);
   CLI::Option* const experiments =
-      command->add_flag("--experiments", options->experiments,
-                        "Instead: experiments, newest first, with what each sweeps and how far its "
-                        "runs are; --tag then keeps those that have the tag themselves");
+      command.add_flag("--experiments", options.experiments,
+                       "Instead: experiments, newest first, with what each sweeps and how far its "
+                       "runs are; --tag then keeps those that have the tag themselves");
   experiments->excludes(names);
   for (const char* other : {"--state", "--algorithm", "--where"}) experiments->excludes(other);
-  CLI::Option* const each = command->add_flag(
-      "--runs", options->runs,
+  CLI::Option* const each = command.add_flag(
+      "--runs", options.runs,
       "A row for every run, as is done where there is no terminal; there, more runs than lines are "
       "folded into a row per algorithm and setting, per algorithm, or per experiment");
-  command->add_flag("--fold", options->fold, "Fold rows also where there is no terminal")
+  command.add_flag("--fold", options.fold, "Fold rows also where there is no terminal")
       ->excludes(each);
-  add_table_options(*command, options->format);
-  add_store_option(*command, session);
-  command->callback([&session, options, command] {
-    if (command->count("--tag") > 0)
-      options->tags = command->get_option("--tag")->as<std::vector<std::string>>();
-    session.action = [&session, options] { return list(session, *options); };
+  add_table_options(command, options.format);
+  add_store_option(command, session);
+  command.parse_complete_callback([&command = command, &options = options] {
+    if (command.count("--tag") > 0)
+      options.tags = command.get_option("--tag")->as<std::vector<std::string>>();
   });
 }
 

@@ -5,12 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/table.hpp"
 #include "engine/base/folders.hpp"
+#include "engine/base/names.hpp"
 #include "recipes/machines.hpp"
 #include "recipes/parse.hpp"
 #include "reports/numbers.hpp"
@@ -67,7 +67,7 @@ json document_of(const NamedMachine& named, const Machine& machine) {
   return document;
 }
 
-Exit list_machines(const MachinesOptions& options) {
+Exit list_machines(const Session&, const MachinesOptions& options) {
   json all{{"schema_version", kJsonSchemaVersion}, {"machines", json::array()}};
   Table table{{{"name"}, {"date"}, {"gradient", true}, {"network"}, {"source"}}, {}};
   Exit exit = Exit::ok;
@@ -113,16 +113,11 @@ Exit export_machine(const MachinesOptions& options) {
   const NamedMachine named = find_machine(options.name, kHere);
   machine_of(place_of(named), named.text);
   const std::string path = options.file.empty() ? named.name + ".toml" : options.file;
-  if (path == "-") {
-    print_data(named.text);
-    return Exit::ok;
-  }
-  if (!options.force && fs::exists(path))
+  if (path != "-" && !options.force && fs::exists(path))
     throw UsageError(
         fmt::format("'{}' exists: name another file, or write over it with --force", path));
-  OutputFile file(path);
-  file.write(named.text);
-  file.commit();
+  write_file(path, named.text);
+  if (path == "-") return Exit::ok;
   say(fmt::format("{} is written: 'acid machines import {}' adds it elsewhere", path,
                   quoted_for_shell(path)));
   return Exit::ok;
@@ -162,39 +157,27 @@ std::string path_for_machine(const std::string& name, bool force) {
 }
 
 void add_machines_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<MachinesOptions>();
-  CLI::App* command = app.add_subcommand(
-      "machines", "List measured machines to simulate; show, export and import them");
-  command->require_subcommand(0, 1);
-  add_json_option(*command, options->format);
-  command->callback([command, &session, options] {
-    if (command->get_subcommands().empty())
-      session.action = [options] { return list_machines(*options); };
-  });
-  const auto add = [&](const char* name, const char* summary,
-                       Exit (*action)(const MachinesOptions&)) {
-    CLI::App* const one = command->add_subcommand(name, summary);
-    one->callback([&session, options, action] {
-      session.action = [options, action] { return action(*options); };
-    });
-    return one;
+  auto [command, options] = add_command<MachinesOptions>(
+      app, session, "machines", "List measured machines to simulate; show, export and import them",
+      list_machines);
+  command.require_subcommand(0, 1);
+  add_json_option(command, options.format);
+  const auto add = [&command = command, &session, &options = options](
+                       const char* name, const char* help, Exit (*action)(const MachinesOptions&)) {
+    return &add_command(command, session, name, help, [=, &options] { return action(options); });
   };
   CLI::App* const show = add("show", "Print a machine's file, and where it is", &show_machine);
-  show->add_option("MACHINE", options->name, "A machine's name, or a .toml file")
-      ->required()
-      ->type_name(" ");
-  add_json_option(*show, options->format);
+  add_argument(*show, "MACHINE", options.name, "A machine's name, or a .toml file")->required();
+  add_json_option(*show, options.format);
   CLI::App* const give = add("export", "Write a machine's file, to give it away", &export_machine);
-  give->add_option("MACHINE", options->name, "A machine's name")->required()->type_name(" ");
-  give->add_option("FILE", options->file, "Where to; - is standard output (default: NAME.toml)")
-      ->type_name(" ");
-  give->add_flag("--force", options->force, "Write over a file that exists");
+  add_argument(*give, "MACHINE", options.name, "A machine's name")->required();
+  add_argument(*give, "FILE", options.file, "Where to; - is standard output (default: NAME.toml)");
+  give->add_flag("--force", options.force, "Write over a file that exists");
   CLI::App* const take =
       add("import", "Check a machine's file and keep it, for all recipes", &import_machine);
-  take->add_option("FILE", options->file, "A machine's file")->required()->type_name(" ");
-  take->add_option("--name", options->new_name, "What to call it (default: as the file)")
-      ->type_name("NAME");
-  take->add_flag("--force", options->force, "Replace a machine of that name");
+  add_argument(*take, "FILE", options.file, "A machine's file")->required();
+  add_value(*take, "--name", options.new_name, "NAME", "What to call it (default: as the file)");
+  take->add_flag("--force", options.force, "Replace a machine of that name");
 }
 
 }  // namespace acid

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -22,6 +21,11 @@
 #include "recipes/plan.hpp"
 
 namespace acid {
+
+#define COMMAND(name) void add_##name##_command(CLI::App& app, Session& session);
+#include "cli/catalog.inc"
+#undef COMMAND
+
 namespace {
 
 std::string version_line() {
@@ -30,51 +34,25 @@ std::string version_line() {
 }
 
 void add_commands(CLI::App& app, Session& session) {
-  add_run_command(app, session);
-  add_resume_command(app, session);
-  add_submit_command(app, session);
-  add_watch_command(app, session);
-  add_plan_command(app, session);
-  add_predict_command(app, session);
-  add_list_command(app, session);
-  add_show_command(app, session);
-  add_compare_command(app, session);
-  add_claim_command(app, session);
-  add_report_command(app, session);
-  add_figure_command(app, session);
-  add_export_command(app, session);
-  add_verify_command(app, session);
-  add_new_command(app, session);
-  add_explain_command(app, session);
-  add_methods_command(app, session);
-  add_topology_command(app, session);
-  add_machines_command(app, session);
-  add_doctor_command(app, session);
-  add_gc_command(app, session);
-  add_tag_command(app, session);
-  add_merge_command(app, session);
-  add_remove_command(app, session);
+#define COMMAND(name) add_##name##_command(app, session);
+#include "cli/catalog.inc"
+#undef COMMAND
 }
 
 // Adds the commands whose output the installation puts where shells and man look for it.
 void add_own_words(CLI::App& app, Session& session) {
-  auto shell = std::make_shared<std::string>();
-  CLI::App* completion = app.add_subcommand(
-      "completion", "Print the script that completes acid's command lines in bash, zsh or fish");
-  completion->group("")->add_option("SHELL", *shell, "bash, zsh or fish")->required();
-  completion->callback([&session, shell] {
-    session.action = [shell] {
-      print_data(completion_script(*shell));
-      return Exit::ok;
-    };
-  });
-  CLI::App* page = app.add_subcommand("manual", "Print the manual page, for man -l -");
-  page->group("")->callback([&app, &session] {
-    session.action = [&app] {
-      print_data(manual(app, build_info().version, build_info().date));
-      return Exit::ok;
-    };
-  });
+  const auto& [completion, shell] = add_command<std::string>(
+      app, session, "completion",
+      "Print the script that completes acid's command lines in bash, zsh or fish",
+      [](const Session&, const std::string& wanted) {
+        print_data(completion_script(wanted));
+        return Exit::ok;
+      });
+  completion.group("")->add_option("SHELL", shell, "bash, zsh or fish")->required();
+  add_command(app, session, "manual", "Print the manual page, for man -l -", [&app] {
+    print_data(manual(app, build_info().version, build_info().date));
+    return Exit::ok;
+  }).group("");
 }
 
 std::string unknown_command(const CLI::App& app, const std::string& word) {
@@ -85,25 +63,25 @@ std::string unknown_command(const CLI::App& app, const std::string& word) {
                  : fmt::format("unknown command '{}': {}", word, one_of(known));
 }
 
+Exit print_help(const CLI::App& app, const std::string& name) {
+  if (name.empty()) {
+    print_data(app.help());
+    return Exit::ok;
+  }
+  const auto commands = visible_commands(app);
+  const auto named = std::ranges::find_if(
+      commands, [&](const CLI::App* each) { return each->get_name() == name; });
+  if (named == commands.end()) throw UsageError(unknown_command(app, name));
+  print_data((*named)->help("acid"));
+  return Exit::ok;
+}
+
 // "acid help COMMAND", as other programs have it.
 void add_help_command(CLI::App& app, Session& session) {
-  auto name = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("help", "Print the help of a command, or this");
-  command->add_option("COMMAND", *name, "Which command")->type_name(" ");
-  command->callback([&app, &session, name] {
-    session.action = [&app, name] {
-      if (name->empty()) {
-        print_data(app.help());
-        return Exit::ok;
-      }
-      const auto commands = visible_commands(app);
-      const auto named = std::ranges::find_if(
-          commands, [&](const CLI::App* each) { return each->get_name() == *name; });
-      if (named == commands.end()) throw UsageError(unknown_command(app, *name));
-      print_data((*named)->help("acid"));
-      return Exit::ok;
-    };
-  });
+  const auto& [command, name] = add_command<std::string>(
+      app, session, "help", "Print the help of a command, or this",
+      [&app](const Session&, const std::string& wanted) { return print_help(app, wanted); });
+  add_argument(command, "COMMAND", name, "Which command");
 }
 
 // A suggestion for the first argument that no option or command took.

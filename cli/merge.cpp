@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/terminal/commands.hpp"
@@ -129,22 +128,15 @@ Exit merge(const Session& session, const MergeOptions& options) {
 }  // namespace
 
 void add_merge_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<MergeOptions>();
-  CLI::App* command =
-      app.add_subcommand("merge", "Bring everything of other stores into the store");
-  command
-      ->add_option(
-          "STORES", options->stores,
-          "Folders of the other stores, which are only read; --store names the store that\n"
-          "takes it all, which is made if there is none")
+  auto [command, options] = add_command<MergeOptions>(
+      app, session, "merge", "Bring everything of other stores into the store", merge);
+  add_value(command, "STORES", options.stores, "DIR",
+            "Folders of the other stores, which are only read; --store names the store that\n"
+            "takes it all, which is made if there is none")
       ->required()
-      ->check(wrong_if_empty)
-      ->type_name("DIR");
-  add_json_option(*command, options->format);
-  add_store_option(*command, session);
-  command->callback([&session, options] {
-    session.action = [&session, options] { return merge(session, *options); };
-  });
+      ->check(wrong_if_empty);
+  add_json_option(command, options.format);
+  add_store_option(command, session);
 }
 
 }  // namespace acid

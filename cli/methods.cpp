@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -243,7 +242,7 @@ std::string list_of_methods(const std::string& recipe) {
          "\nacid methods NAME explains one; --toml prints its listing, to start your own from.\n";
 }
 
-Exit show_methods(const MethodsOptions& options) {
+Exit show_methods(const Session&, const MethodsOptions& options) {
   if (options.name.empty()) {
     if (options.toml) throw UsageError("--toml needs the name of a method");
     if (!options.format.json) {
@@ -272,19 +271,14 @@ Exit show_methods(const MethodsOptions& options) {
 }  // namespace
 
 void add_methods_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<MethodsOptions>();
-  CLI::App* command =
-      app.add_subcommand("methods", "List all methods, or explain one and print it");
-  command->add_option("NAME", options->name, "A method; without it all are listed")->type_name(" ");
-  command->add_flag("--toml", options->toml,
-                    "Print its listing as [[methods]] of a recipe, to start your own from");
-  command
-      ->add_option("--recipe", options->recipe,
-                   "Use the methods that this recipe lists, instead of acid's own")
-      ->type_name("FILE");
-  add_json_option(*command, options->format);
-  command->callback(
-      [&session, options] { session.action = [options] { return show_methods(*options); }; });
+  auto [command, options] = add_command<MethodsOptions>(
+      app, session, "methods", "List all methods, or explain one and print it", show_methods);
+  add_argument(command, "NAME", options.name, "A method; without it all are listed");
+  command.add_flag("--toml", options.toml,
+                   "Print its listing as [[methods]] of a recipe, to start your own from");
+  add_value(command, "--recipe", options.recipe, "FILE",
+            "Use the methods that this recipe lists, instead of acid's own");
+  add_json_option(command, options.format);
 }
 
 }  // namespace acid

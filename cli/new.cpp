@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <span>
 
 #include "cli/terminal/commands.hpp"
@@ -36,19 +35,14 @@ const RecipeTemplate& wanted_recipe(const NewOptions& options) {
   return *found;
 }
 
-Exit write_recipe(const NewOptions& options) {
+Exit write_recipe(const Session&, const NewOptions& options) {
   const RecipeTemplate& found = wanted_recipe(options);
   const std::string path = options.path.empty() ? std::string(found.name) + ".toml" : options.path;
-  if (path == "-") {
-    print_data(found.text);
-    return Exit::ok;
-  }
-  if (!options.force && std::filesystem::exists(path))
+  if (path != "-" && !options.force && std::filesystem::exists(path))
     throw UsageError(
         fmt::format("'{}' exists: name another file, or write over it with --force", path));
-  OutputFile file(path);
-  file.write(found.text);
-  file.commit();
+  write_file(path, found.text);
+  if (path == "-") return Exit::ok;
   const std::string word = quoted_for_shell(path);
   say(fmt::format("{} is written: 'acid plan {}' shows its runs, 'acid run {}' executes them", path,
                   word, word));
@@ -58,23 +52,17 @@ Exit write_recipe(const NewOptions& options) {
 }  // namespace
 
 void add_new_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<NewOptions>();
-  CLI::App* command = app.add_subcommand("new", "Write a commented recipe to start from");
-  command->add_option("FILE", options->path, "Where to; - is standard output (default: NAME.toml)")
-      ->type_name(" ");
-  command
-      ->add_option("--template", options->name,
-                   fmt::format("{} (default: first)", one_of(recipe_names(recipe_templates()))))
-      ->type_name("NAME");
-  command
-      ->add_option("--paper", options->paper,
-                   fmt::format("A recipe that checks the claims of a paper: {}",
-                               one_of(recipe_names(paper_recipes()))))
-      ->type_name("NAME")
+  auto [command, options] = add_command<NewOptions>(
+      app, session, "new", "Write a commented recipe to start from", write_recipe);
+  add_argument(command, "FILE", options.path,
+               "Where to; - is standard output (default: NAME.toml)");
+  add_value(command, "--template", options.name, "NAME",
+            fmt::format("{} (default: first)", one_of(recipe_names(recipe_templates()))));
+  add_value(command, "--paper", options.paper, "NAME",
+            fmt::format("A recipe that checks the claims of a paper: {}",
+                        one_of(recipe_names(paper_recipes()))))
       ->excludes("--template");
-  command->add_flag("--force", options->force, "Write over a file that exists");
-  command->callback(
-      [&session, options] { session.action = [options] { return write_recipe(*options); }; });
+  command.add_flag("--force", options.force, "Write over a file that exists");
 }
 
 }  // namespace acid

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <set>
 
 #include "cli/execution_options.hpp"
@@ -278,26 +277,22 @@ Exit plan(const Session& session, const PlanOptions& options) {
 }  // namespace
 
 void add_plan_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<PlanOptions>();
-  CLI::App* command = app.add_subcommand(
-      "plan",
-      "Compile a recipe and show its runs, which are finished, and how long the rest takes");
-  options->recipe.add_to(*command);
-  command->add_flag("--runs", options->runs,
-                    "A row for every run; without it many runs are folded into a row per "
-                    "algorithm and setting, and these into one per algorithm, to fit a screen");
-  CLI::Option* const probe = command->add_flag(
-      "--probe", options->probe,
+  auto [command, options] = add_command<PlanOptions>(
+      app, session, "plan",
+      "Compile a recipe and show its runs, which are finished, and how long the rest takes", plan);
+  options.recipe.add_to(command);
+  command.add_flag("--runs", options.runs,
+                   "A row for every run; without it many runs are folded into a row per "
+                   "algorithm and setting, and these into one per algorithm, to fit a screen");
+  CLI::Option* const probe = command.add_flag(
+      "--probe", options.probe,
       "Where no finished run shows how long the rest takes, compute gradients for a second "
       "(default on a terminal)");
-  command->add_flag("--no-probe", options->no_probe, "Compute none")->excludes(probe);
-  add_jobs_option(*command, options->jobs,
+  command.add_flag("--no-probe", options.no_probe, "Compute none")->excludes(probe);
+  add_jobs_option(command, options.jobs,
                   "For the time that is left: runs at a time, as in 'acid run --jobs' (default 1)");
-  add_table_options(*command, options->format);
-  add_store_option(*command, session);
-  command->callback([&session, options] {
-    session.action = [&session, options] { return plan(session, *options); };
-  });
+  add_table_options(command, options.format);
+  add_store_option(command, session);
 }
 
 }  // namespace acid

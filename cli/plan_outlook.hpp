@@ -21,7 +21,7 @@ struct ExpectedRun {
   std::string host;                  // that executes it; empty: none
 
   RunState state() const { return stored ? stored->state : RunState::planned; }
-  bool is_over() const { return state() == RunState::finished || state() == RunState::diverged; }
+  bool is_over() const { return acid::is_over(state()); }
   /// The share of its work that is done, 0 to 1.
   double fraction() const;
   /// "finished", "interrupted at 40 %", "running on node3 at 12 %", "to do".

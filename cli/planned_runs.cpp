@@ -40,10 +40,6 @@ void say_what_is_done(const Work& work, std::size_t runs) {
 
 }  // namespace
 
-bool is_over(const RunSummary& run) {
-  return run.state == RunState::finished || run.state == RunState::diverged;
-}
-
 Ended execute_runs(const ExecutorOptions& executor, const Store& store,
                    const std::vector<std::string>& ids, bool awaited) {
   const std::vector<RunSummary> runs = executor.share.ordered(run_summaries(store, ids));

@@ -22,9 +22,6 @@ std::vector<std::string> ids_of(const std::vector<Run>& runs) {
   return ids;
 }
 
-/// Whether the run has ended and would end the same way again.
-bool is_over(const RunSummary& run);
-
 struct Ended {
   Executed executed;
   std::size_t diverged = 0;  // before this command

@@ -2,15 +2,17 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
+#include <utility>
 
 #include "cli/calibrate.hpp"
 #include "cli/figure_file.hpp"
-#include "cli/predict/chart.hpp"
+#include "cli/predict/answer.hpp"
 #include "cli/predict/formats.hpp"
 #include "cli/recipe_options.hpp"
 #include "cli/terminal/commands.hpp"
 #include "engine/base/error.hpp"
+#include "reports/html/crossover.hpp"
+#include "reports/text_table.hpp"
 
 namespace acid {
 namespace {
@@ -27,7 +29,38 @@ struct PredictOptions {
   Format format;
 };
 
-Exit answer(PredictOptions options) {
+/// The seconds per iteration of each algorithm over the axis, with their intervals; and the same
+/// numbers as CSV. Throws UsageError unless the axis is the only thing that varies.
+PageFigure crossover_figure(const PredictedRecipe& answer) {
+  if (!answer.axis) throw UsageError("a chart needs --over: who is fastest where");
+  if (answer.races.size() != 1)
+    throw UsageError(fmt::format(
+        "a chart is of one setting, and this recipe has {} beside {}: choose one with --set",
+        answer.races.size(), answer.axis->key));
+  const Race& race = answer.races.front().second;
+  CrossoverChart chart{.title = "Seconds per iteration",
+                       .key = answer.axis->key,
+                       .logarithmic_x = race.logarithmic,
+                       .series = {}};
+  std::string csv = csv_line({"algorithm", answer.axis->key, "mean", "low", "high"});
+  for (std::size_t name = 0; name < race.names.size(); ++name) {
+    ChartSeries& series = chart.series.emplace_back();
+    series.label = race.names[name];
+    series.style = static_cast<int>(name);
+    for (const Race::Point& point : race.points) {
+      if (!point.times[name]) continue;
+      const Range& time = *point.times[name];
+      series.band.add(point.value, time.mean, time.low, time.high);
+      csv += csv_line({series.label, fmt::format("{}", point.value), fmt::format("{}", time.mean),
+                       fmt::format("{}", time.low), fmt::format("{}", time.high)});
+    }
+  }
+  PageFigure figure = draw(std::move(chart));
+  figure.csv = std::move(csv);
+  return figure;
+}
+
+Exit answer(const Session&, PredictOptions options) {
   if (options.linear && options.over.empty()) throw UsageError("--linear needs --over");
   if (options.calibration.name.empty() && options.calibration.has_options())
     throw UsageError("--seconds and --force need --calibrate");
@@ -62,43 +95,29 @@ Exit answer(PredictOptions options) {
 }  // namespace
 
 void add_predict_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<PredictOptions>();
-  CLI::App* command = app.add_subcommand(
-      "predict",
-      "How long a recipe's runs take on their simulated machine, without computing them");
-  options->recipe.add_to(*command, /*with_driver=*/false);
-  command
-      ->add_option("--draws", options->effort.draws,
-                   "How many draws of durations and partners (default: 10)")
-      ->type_name("N")
+  auto [command, options] = add_command<PredictOptions>(
+      app, session, "predict",
+      "How long a recipe's runs take on their simulated machine, without computing them", answer);
+  options.recipe.add_to(command, /*with_driver=*/false);
+  add_value(command, "--draws", options.effort.draws, "N",
+            "How many draws of durations and partners (default: 10)")
       ->check(CLI::Range(std::size_t{2}, kMostDraws).description(""));
-  command
-      ->add_option("--iterations", options->effort.iterations,
-                   "Simulate so many gradients of each worker (default: all, if that is quick)")
-      ->type_name("N")
+  add_value(command, "--iterations", options.effort.iterations, "N",
+            "Simulate so many gradients of each worker (default: all, if that is quick)")
       ->check(CLI::Range(1.0, 1e15).description(""));
-  command
-      ->add_option("--over", options->over,
-                   "Who is fastest where: the values of a numeric key, such as "
-                   "network.bandwidth=1e8..1e11, network.latency=0..1e-3:11, or "
-                   "workers.count=4,16,64")
-      ->type_name("KEY=A..B");
-  command->add_flag("--linear", options->linear,
-                    "The values of --over have equal distances, not equal ratios");
-  command
-      ->add_option(
-          "-o,--output", options->figure,
-          "Draw the seconds over those values, .svg or .pdf, with its data beside it as .csv")
-      ->type_name("FILE")
+  add_value(command, "--over", options.over, "KEY=A..B",
+            "Who is fastest where: the values of a numeric key, such as "
+            "network.bandwidth=1e8..1e11, network.latency=0..1e-3:11, or "
+            "workers.count=4,16,64");
+  command.add_flag("--linear", options.linear,
+                   "The values of --over have equal distances, not equal ratios");
+  add_value(command, "-o,--output", options.figure, "FILE",
+            "Draw the seconds over those values, .svg or .pdf, with its data beside it as .csv")
       ->check(wrong_if_empty);
-  command
-      ->add_option("--width", options->width,
-                   "Of that figure: column (84 mm, default), text (174 mm) or millimetres")
-      ->type_name("WIDTH");
-  options->calibration.add_to(*command);
-  add_table_options(*command, options->format);
-  command->callback(
-      [&session, options] { session.action = [options] { return answer(*options); }; });
+  add_value(command, "--width", options.width, "WIDTH",
+            "Of that figure: column (84 mm, default), text (174 mm) or millimetres");
+  options.calibration.add_to(command);
+  add_table_options(command, options.format);
 }
 
 }  // namespace acid

@@ -87,7 +87,7 @@ Exit Predicting::simulate(const SimulatedPlan& simulated, const ExperimentRecord
         fmt::format("acid: warning: {} of {} diverged: of their algorithms neither seconds, bytes "
                     "nor the end are predicted",
                     diverged, counted(ids.size(), "simulated run")));
-  if (std::ranges::all_of(summaries, is_over)) return Exit::ok;
+  if (std::ranges::all_of(summaries, is_over, &RunSummary::state)) return Exit::ok;
   say("some simulated runs have no outcome, so nothing is predicted, and nothing else is run: "
       "the same command goes on with them, and runs without a prediction when "
       "execution.predict is not set");

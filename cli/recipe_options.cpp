@@ -7,32 +7,26 @@
 #include <set>
 
 #include "cli/planned_outcomes.hpp"
-#include "cli/terminal/session.hpp"
+#include "cli/terminal/commands.hpp"
 #include "engine/base/names.hpp"
 #include "reports/claims.hpp"
 
 namespace acid {
 
 void add_overrides_option(CLI::App& command, std::vector<std::string>& overrides) {
-  command
-      .add_option("--set", overrides,
-                  "Override a key, such as optimizer.learning_rate=0.1; may be given several times")
-      ->type_name("K=V")
-      ->take_all()
-      ->allow_extra_args(false);
+  add_repeated(command, "--set", overrides, "K=V",
+               "Override a key, such as optimizer.learning_rate=0.1; may be given several times");
 }
 
 void RecipeOptions::add_to(CLI::App& command, bool with_driver) {
-  command.add_option("RECIPE", path, "The recipe, a TOML file")->required()->type_name(" ");
+  add_argument(command, "RECIPE", path, "The recipe, a TOML file")->required();
   add_overrides_option(command, overrides);
   if (with_driver)
-    command.add_option("--driver", driver, "Short for --set execution.driver=…")
-        ->type_name("virtual|threads|mpi");
-  command
-      .add_option("--copy-of", copy_of,
-                  "RECIPE is a copy of this file: relative file names in it start at the folder of "
-                  "the original, which need not be there any more")
-      ->type_name("FILE");
+    add_value(command, "--driver", driver, "virtual|threads|mpi",
+              "Short for --set execution.driver=…");
+  add_value(command, "--copy-of", copy_of, "FILE",
+            "RECIPE is a copy of this file: relative file names in it start at the folder of "
+            "the original, which need not be there any more");
 }
 
 Plan RecipeOptions::compile(const OverAxis* over) const {

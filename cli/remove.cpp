@@ -7,7 +7,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -181,22 +180,16 @@ Exit remove(const Session& session, const RemoveOptions& options) {
 }  // namespace
 
 void add_remove_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<RemoveOptions>();
-  CLI::App* command = app.add_subcommand("remove", "Remove runs and experiments from the store");
-  command
-      ->add_option(
-          "NAMES", options->names,
-          "Ids, prefixes, an experiment's name, tag:TAG, @latest; an experiment goes with\n"
-          "the runs that no other one has")
-      ->required()
-      ->type_name(" ");
-  command->add_flag("--dry-run", options->dry_run, "Only say what would go and what would stay");
-  command->add_flag("-y,--yes", options->yes, "Do not ask");
-  add_json_option(*command, options->format);
-  add_store_option(*command, session);
-  command->callback([&session, options] {
-    session.action = [&session, options] { return remove(session, *options); };
-  });
+  auto [command, options] = add_command<RemoveOptions>(
+      app, session, "remove", "Remove runs and experiments from the store", remove);
+  add_argument(command, "NAMES", options.names,
+               "Ids, prefixes, an experiment's name, tag:TAG, @latest; an experiment goes with\n"
+               "the runs that no other one has")
+      ->required();
+  command.add_flag("--dry-run", options.dry_run, "Only say what would go and what would stay");
+  command.add_flag("-y,--yes", options.yes, "Do not ask");
+  add_json_option(command, options.format);
+  add_store_option(command, session);
 }
 
 }  // namespace acid

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <map>
-#include <memory>
 
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/progress.hpp"
@@ -50,37 +49,23 @@ Exit report(const Session& session, const ReportCommand& command) {
   if (page_script().script.empty())
     say("static charts: this acid was built without npm; with it, charts zoom and tables can be "
         "saved");
-  if (command.file == "-") {
-    print_data(page);
-    return Exit::ok;
-  }
-  OutputFile file(command.file);
-  file.write(page);
-  file.commit();
-  print_data(command.file + "\n");
+  write_file(command.file, page);
+  if (command.file != "-") print_data(command.file + "\n");
   return Exit::ok;
 }
 
 }  // namespace
 
 void add_report_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<ReportCommand>();
-  CLI::App* command = app.add_subcommand("report", "Write a self-contained HTML page");
-  command
-      ->add_option("NAMES", options->names,
-                   "Runs or experiments: ids, prefixes, an experiment's name, @latest (default)")
-      ->type_name(" ");
-  add_where_option(*command, options->where);
-  command->add_flag("--html", options->html, "An HTML page (the only kind there is)");
-  command
-      ->add_option("-o,--output", options->file,
-                   "Where to (default: acid-report.html); - for standard output")
-      ->type_name("FILE")
+  auto [command, options] = add_command<ReportCommand>(app, session, "report",
+                                                       "Write a self-contained HTML page", report);
+  add_runs_argument(command, "NAMES", options.names, " (default)");
+  add_where_option(command, options.where);
+  command.add_flag("--html", options.html, "An HTML page (the only kind there is)");
+  add_value(command, "-o,--output", options.file, "FILE",
+            "Where to (default: acid-report.html); - for standard output")
       ->check(wrong_if_empty);
-  add_store_option(*command, session);
-  command->callback([&session, options] {
-    session.action = [&session, options] { return report(session, *options); };
-  });
+  add_store_option(command, session);
 }
 
 }  // namespace acid

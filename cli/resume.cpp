@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 
 #include "cli/execution_options.hpp"
 #include "cli/processes/child.hpp"
@@ -96,19 +95,13 @@ Exit resume(const Session& session, const ResumeOptions& options) {
 }  // namespace
 
 void add_resume_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<ResumeOptions>();
-  CLI::App* command =
-      app.add_subcommand("resume", "Continue interrupted runs from their last checkpoint");
-  command
-      ->add_option("RUNS", options->names,
-                   "Runs or experiments: ids, prefixes, an experiment's name, @latest (default: "
-                   "every interrupted run). Failed and planned runs are resumed when named")
-      ->type_name(" ");
-  options->execution.add_to(*command);
-  add_store_option(*command, session);
-  command->callback([&session, options] {
-    session.action = [&session, options] { return resume(session, *options); };
-  });
+  auto [command, options] = add_command<ResumeOptions>(
+      app, session, "resume", "Continue interrupted runs from their last checkpoint", resume);
+  add_runs_argument(
+      command, "RUNS", options.names,
+      " (default: every interrupted run). Failed and planned runs are resumed when named");
+  options.execution.add_to(command);
+  add_store_option(command, session);
 }
 
 }  // namespace acid

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <set>
 
 #include "cli/execution_options.hpp"
@@ -61,7 +60,7 @@ std::set<std::string> finished_in(const std::string& store_folder,
   of_plan.ids = ids;
   std::set<std::string> finished;
   for (const RunSummary& run : list_runs(Store(store_folder, Store::Access::read), of_plan))
-    if (is_over(run)) finished.insert(run.id);
+    if (is_over(run.state)) finished.insert(run.id);
   return finished;
 }
 
@@ -172,25 +171,21 @@ Exit run(const Session& session, RunOptions options) {
 }  // namespace
 
 void add_run_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<RunOptions>();
-  CLI::App* command =
-      app.add_subcommand("run", "Run what a recipe asks for and print the comparison");
-  options->recipe.add_to(*command);
-  options->execution.add_to(*command);
-  options->share.add_to(*command);
+  auto [command, options] = add_command<RunOptions>(
+      app, session, "run", "Run what a recipe asks for and print the comparison", run);
+  options.recipe.add_to(command);
+  options.execution.add_to(command);
+  options.share.add_to(command);
   command
-      ->add_flag("--force", options->force,
-                 "Run everything from its beginning, also what has finished before; earlier "
-                 "results give way at once")
+      .add_flag("--force", options.force,
+                "Run everything from its beginning, also what has finished before; earlier "
+                "results give way at once")
       ->excludes("--share");
-  command->add_flag("--predict", options->predict,
-                    "Store a prediction of each run before it begins, made from simulated runs "
-                    "with other seeds; 'acid compare --predicted' scores it. Short for --set "
-                    "execution.predict=true");
-  add_store_option(*command, session);
-  command->callback([&session, options] {
-    session.action = [&session, options] { return run(session, *options); };
-  });
+  command.add_flag("--predict", options.predict,
+                   "Store a prediction of each run before it begins, made from simulated runs "
+                   "with other seeds; 'acid compare --predicted' scores it. Short for --set "
+                   "execution.predict=true");
+  add_store_option(command, session);
 }
 
 }  // namespace acid

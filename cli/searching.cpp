@@ -22,7 +22,8 @@ void store_unless_over(const ExperimentRecord& experiment, const std::vector<Run
   RunFilter of_search;
   of_search.ids = ids_of(tried);
   const auto known = list_runs(store, of_search);
-  if (executor.fresh || known.size() < of_search.ids.size() || !std::ranges::all_of(known, is_over))
+  if (executor.fresh || known.size() < of_search.ids.size() ||
+      !std::ranges::all_of(known, is_over, &RunSummary::state))
     store.add_experiment(experiment, tried);
 }
 
@@ -48,8 +49,8 @@ std::optional<std::vector<ComparedRun>> outcomes_of(const ExecutorOptions& execu
   if (ended.executed.interrupted) return std::nullopt;
   const std::vector<RunSummary> summaries = run_summaries(store, ids);
   const std::vector<nlohmann::json> settings = run_settings(store, ids);
-  if (const auto open =
-          std::ranges::count_if(summaries, [](const RunSummary& run) { return !is_over(run); });
+  if (const auto open = std::ranges::count_if(
+          summaries, [](const RunSummary& run) { return !is_over(run.state); });
       open > 0) {
     say(
         fmt::format("{} of {} runs of the search have no outcome, so nothing is chosen yet: the "

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 
 #include "cli/show_text.hpp"
 #include "cli/terminal/commands.hpp"
@@ -54,20 +53,14 @@ Exit show(const Session& session, const ShowOptions& options) {
 }  // namespace
 
 void add_show_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<ShowOptions>();
-  CLI::App* command = app.add_subcommand("show", "Show everything about one run");
-  command
-      ->add_option(
-          "RUN", options->run,
-          "A run's id, a unique prefix of it, or @latest; an experiment's name lists its runs")
-      ->required()
-      ->type_name(" ");
-  command->add_flag("--changed", options->changed, "Only settings that differ from their defaults");
-  add_json_option(*command, options->format);
-  add_store_option(*command, session);
-  command->callback([&session, options] {
-    session.action = [&session, options] { return show(session, *options); };
-  });
+  auto [command, options] =
+      add_command<ShowOptions>(app, session, "show", "Show everything about one run", show);
+  add_argument(command, "RUN", options.run,
+               "A run's id, a unique prefix of it, or @latest; an experiment's name lists its runs")
+      ->required();
+  command.add_flag("--changed", options.changed, "Only settings that differ from their defaults");
+  add_json_option(command, options.format);
+  add_store_option(command, session);
 }
 
 }  // namespace acid

@@ -189,8 +189,9 @@ void add_attempts(std::string& text, const RunDetail& run) {
 void add_checkpoints(std::string& text, const RunDetail& run) {
   if (run.checkpoints.empty()) return;
   text += "\ncheckpoints\n";
-  constexpr std::ptrdiff_t kShown = 10;
-  const std::ptrdiff_t hidden = std::max(std::ssize(run.checkpoints) - kShown, std::ptrdiff_t{0});
+  constexpr std::ptrdiff_t kShownRows = 10;
+  const std::ptrdiff_t hidden =
+      std::max(std::ssize(run.checkpoints) - kShownRows, std::ptrdiff_t{0});
   if (hidden > 0) text += fmt::format("  … {} earlier ones (--json lists them)\n", hidden);
   for (auto row = run.checkpoints.begin() + hidden; row != run.checkpoints.end(); ++row) {
     const std::string size = format_bytes(static_cast<double>(row->bytes));

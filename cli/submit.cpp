@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <memory>
 
 #include "cli/plan_outlook.hpp"
 #include "cli/plan_records.hpp"
@@ -125,14 +124,6 @@ std::string text_of_file(const std::string& path) {
   return text;
 }
 
-Supervisor::Ending ending_of(const Command& command, Child::Output output) {
-  Supervisor supervisor;
-  supervisor.start(command.arguments.front(), command, output);
-  std::vector<Supervisor::Ending> ended;
-  while (ended.empty()) ended = supervisor.wait(-1);
-  return ended.front();
-}
-
 // The job's shell would find a mistake only after the job has waited in the queue. A here-document
 // without an end is a warning to bash, and would take in the rest of the script.
 void refuse_syntax_errors(const std::string& prologue) {
@@ -140,7 +131,7 @@ void refuse_syntax_errors(const std::string& prologue) {
   if (!fs::exists(bash)) return;
   Command check{bash, "-n", "--", prologue};
   check.environment = {"LC_ALL=C"};  // else bash may warn of the locale
-  const Supervisor::Ending ending = ending_of(check, Child::Output::last_words);
+  const Supervisor::Ending ending = Supervisor().run(bash, check, Child::Output::last_words);
   if (ending.status != 0 || !ending.output.empty())
     throw UsageError(
         fmt::format("--prologue {}: bash cannot read it, so the job would fail; "
@@ -202,12 +193,6 @@ SlurmJob job_of(const SubmitOptions& options, const Plan& plan, const JobFiles& 
   return job;
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  OutputFile file(path);
-  file.write(text);
-  file.commit();
-}
-
 // Submits the script and returns the number of the job. The log is named here, so that the script
 // can be submitted by hand where its folder does not exist yet.
 std::string sbatch(const JobFiles& files, bool array) {
@@ -215,7 +200,8 @@ std::string sbatch(const JobFiles& files, bool array) {
   const std::string log = without_placeholders(files.base) + (array ? ".%A_%a.log" : ".%j.log");
   Supervisor::Ending ending;
   try {
-    ending = ending_of({"sbatch", "--parsable", "--output=" + log, script}, Child::Output::data);
+    ending = Supervisor().run("sbatch", {"sbatch", "--parsable", "--output=" + log, script},
+                              Child::Output::data);
   } catch (const Error& error) {
     throw Error(
         fmt::format("{}. 'acid submit' needs Slurm's programs (Debian: slurm-client) and a "
@@ -253,9 +239,7 @@ bool is_finished(const Plan& plan, const RecipeOptions& recipe, const Session& s
   const Outlook outlook(plan, recipe, &store);
   if (!std::ranges::all_of(outlook.runs(), &ExpectedRun::is_over)) return false;
   const ExperimentRecord experiment = experiment_record(plan, session.command_line);
-  RunSummary of_experiment;
-  of_experiment.experiment = experiment.id;
-  const ExperimentRecord stored = experiment_of(store, of_experiment);
+  const ExperimentRecord stored = experiment_of(store, experiment.id);
   // A search has not ended before it has chosen.
   if (plan.search && stored.search.is_null()) return false;
   if (stored.id.empty()) store.add_experiment(experiment, run_records(plan.runs, false));
@@ -293,19 +277,16 @@ Exit submit(const Session& session, SubmitOptions& options) {
 
 void add_job_options(CLI::App& command, SubmitOptions& options) {
   SlurmJob& job = options.job;
-  command.add_option("--partition", job.partition, "Partition of the cluster")->type_name("NAME");
-  command.add_option("--account", job.account, "Account to charge")->type_name("NAME");
-  command.add_option("--time", job.time, "Time limit, such as 30 (minutes), 8:00:00 or 2-0 (days)")
-      ->type_name("T");
-  command.add_option("--nodes", job.nodes, "Number of nodes (default: as few as hold the workers)")
-      ->type_name("N")
+  add_value(command, "--partition", job.partition, "NAME", "Partition of the cluster");
+  add_value(command, "--account", job.account, "NAME", "Account to charge");
+  add_value(command, "--time", job.time, "T",
+            "Time limit, such as 30 (minutes), 8:00:00 or 2-0 (days)");
+  add_value(command, "--nodes", job.nodes, "N",
+            "Number of nodes (default: as few as hold the workers)")
       ->check(CLI::Range(1, 100'000).description(""));
   auto* array =
-      command
-          .add_option(
-              "--array", job.array,
-              "Submit an array of N tasks that share the runs: each takes what no other has")
-          ->type_name("N")
+      add_value(command, "--array", job.array, "N",
+                "Submit an array of N tasks that share the runs: each takes what no other has")
           ->check(CLI::Range(1, 100'000).description(""));
   command
       .add_flag(
@@ -313,41 +294,25 @@ void add_job_options(CLI::App& command, SubmitOptions& options) {
           "Let each task of the array write a store of its own; the one that ends last merges "
           "them. Chosen by itself where file locks stay within one host")
       ->needs(array);
-  command
-      .add_option("--jobs", options.jobs,
-                  "Runs at a time in each task, each with cores of its own; not for driver mpi")
-      ->type_name("N")
+  add_value(command, "--jobs", options.jobs, "N",
+            "Runs at a time in each task, each with cores of its own; not for driver mpi")
       ->check(CLI::Range(1, 1024).description(""));
-  command
-      .add_option("--cores", options.cores,
-                  "Cores of a task (default: as many as its runs use, up to 16 for a simulation)")
-      ->type_name("N")
+  add_value(command, "--cores", options.cores, "N",
+            "Cores of a task (default: as many as its runs use, up to 16 for a simulation)")
       ->check(CLI::Range(1, 100'000).description(""));
-  command
-      .add_option("--gpus", job.gpus_per_task,
-                  "GPUs of a task (default: one where the recipe's device is cuda)")
-      ->type_name("N")
+  add_value(command, "--gpus", job.gpus_per_task, "N",
+            "GPUs of a task (default: one where the recipe's device is cuda)")
       ->check(CLI::Range(1, 1024).description(""));
-  command
-      .add_option("--prologue", options.prologue,
-                  "Lines for bash that the job executes first, such as 'module load openmpi'")
-      ->type_name("FILE");
-  command
-      .add_option("--scratch", job.scratch,
-                  "Let each node copy the data files into this folder of its own and read them "
-                  "there; variables such as $TMPDIR are replaced in the job")
-      ->type_name("DIR");
-  command
-      .add_option("--sbatch", job.extra,
-                  "Further options of sbatch, such as \"--qos=high --mem-per-cpu=4G\"; may be "
-                  "given several times")
-      ->type_name("TEXT")
-      ->take_all()
-      ->allow_extra_args(false);
-  command
-      .add_option("--save-seconds", job.save_seconds,
-                  "How long before the time limit runs are saved (default: 120)")
-      ->type_name("S")
+  add_value(command, "--prologue", options.prologue, "FILE",
+            "Lines for bash that the job executes first, such as 'module load openmpi'");
+  add_value(command, "--scratch", job.scratch, "DIR",
+            "Let each node copy the data files into this folder of its own and read them "
+            "there; variables such as $TMPDIR are replaced in the job");
+  add_repeated(command, "--sbatch", job.extra, "TEXT",
+               "Further options of sbatch, such as \"--qos=high --mem-per-cpu=4G\"; may be "
+               "given several times");
+  add_value(command, "--save-seconds", job.save_seconds, "S",
+            "How long before the time limit runs are saved (default: 120)")
       ->check(CLI::Range(1, 65'535).description(""));
   command.add_flag("--until-finished", job.until_finished,
                    "When the time limit comes first, put the job back into the queue");
@@ -359,15 +324,12 @@ void add_job_options(CLI::App& command, SubmitOptions& options) {
 }  // namespace
 
 void add_submit_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<SubmitOptions>();
-  CLI::App* command = app.add_subcommand(
-      "submit", "Run what a recipe asks for as a batch job of Slurm, or as an array of jobs");
-  options->recipe.add_to(*command);
-  add_job_options(*command, *options);
-  add_store_option(*command, session);
-  command->callback([&session, options] {
-    session.action = [&session, options] { return submit(session, *options); };
-  });
+  auto [command, options] = add_command<SubmitOptions>(
+      app, session, "submit",
+      "Run what a recipe asks for as a batch job of Slurm, or as an array of jobs", submit);
+  options.recipe.add_to(command);
+  add_job_options(command, options);
+  add_store_option(command, session);
 }
 
 }  // namespace acid

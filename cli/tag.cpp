@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/terminal/commands.hpp"
@@ -50,29 +49,21 @@ Exit tag(const Session& session, const TagOptions& options) {
 }  // namespace
 
 void add_tag_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<TagOptions>();
-  CLI::App* command =
-      app.add_subcommand("tag", "Put tags and notes on runs and experiments, or show them");
-  command
-      ->add_option("NAMES", options->names,
-                   "Ids, prefixes, an experiment's name, tag:TAG, @latest: experiments are tagged\n"
-                   "themselves, not their runs")
-      ->required()
-      ->type_name(" ");
+  auto [command, options] = add_command<TagOptions>(
+      app, session, "tag", "Put tags and notes on runs and experiments, or show them", tag);
+  add_argument(command, "NAMES", options.names,
+               "Ids, prefixes, an experiment's name, tag:TAG, @latest: experiments are tagged\n"
+               "themselves, not their runs")
+      ->required();
   const auto add_tags = [&](const char* name, std::vector<std::string>& tags, const char* help) {
-    command->add_option(name, tags, help)->type_name("TAG")->take_all()->allow_extra_args(false);
+    add_repeated(command, name, tags, "TAG", help);
   };
-  add_tags("--add", options->change.add, "Add this tag; may be given several times");
-  add_tags("--remove", options->change.remove, "Take this tag away; may be given several times");
-  command
-      ->add_option("--note", options->change.note,
-                   "Add a note, one line, with the time; \"\" removes all notes")
-      ->type_name("TEXT");
-  add_json_option(*command, options->format);
-  add_store_option(*command, session);
-  command->callback([&session, options] {
-    session.action = [&session, options] { return tag(session, *options); };
-  });
+  add_tags("--add", options.change.add, "Add this tag; may be given several times");
+  add_tags("--remove", options.change.remove, "Take this tag away; may be given several times");
+  add_value(command, "--note", options.change.note, "TEXT",
+            "Add a note, one line, with the time; \"\" removes all notes");
+  add_json_option(command, options.format);
+  add_store_option(command, session);
 }
 
 }  // namespace acid

@@ -5,18 +5,19 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "cli/schedule_text.hpp"
 #include "cli/terminal/commands.hpp"
-#include "cli/terminal/field_options.hpp"
 #include "cli/terminal/option_text.hpp"
 #include "cli/terminal/table.hpp"
 #include "engine/base/names.hpp"
 #include "engine/topology/schedule_numbers.hpp"
 #include "engine/topology/spectral.hpp"
+#include "recipes/checker.hpp"
+#include "recipes/parse.hpp"
 #include "reports/text_table.hpp"
 
 namespace acid {
@@ -42,10 +43,31 @@ const TopologyEntry& entry_of(const std::string& kind) {
   throw UsageError(fmt::format("unknown topology '{}'; {}", kind, did_you_mean(kind, known)));
 }
 
+/// The keys of --option, checked and completed as those of a recipe's [topology].
+json checked_options(const TopologyEntry& entry, const std::vector<std::string>& given) {
+  Diagnostics diagnostics("", "", given);
+  Node section;
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    if (given[k].find('=') == std::string::npos)
+      throw UsageError(fmt::format("option '{}' has no value; write {}=VALUE", given[k], given[k]));
+    auto option = parse_override(given[k], static_cast<int>(k), diagnostics);
+    if (!option) continue;
+    const Place place = option->value.place;
+    if (auto problem =
+            assign(section, option->key, std::move(option->value), Origin::override_text))
+      diagnostics.error(place, *std::move(problem));
+  }
+  const json options =
+      Checker(diagnostics, "").table(&section, "topology", {.fields = entry.fields});
+  std::vector<Diagnostic> errors = diagnostics.errors();
+  for (Diagnostic& error : errors) error.file = "--option";
+  if (!errors.empty()) throw RecipeError(std::move(errors));
+  return options;
+}
+
 Topology topology_of(const TopologyOptions& options) {
   const TopologyEntry& entry = entry_of(options.kind);
-  json given =
-      parse_field_options(entry.fields, options.options, fmt::format("topology {}", entry.name));
+  json given = checked_options(entry, options.options);
   given["kind"] = entry.name;
   return make_topology(options.workers, given);
 }
@@ -114,7 +136,7 @@ std::string text_of(const Topology& topology, double rate, const std::optional<S
   return text + "\n" + to_text(table, lines_of_standard_output());
 }
 
-Exit show_topology(const TopologyOptions& options) {
+Exit show_topology(const Session&, const TopologyOptions& options) {
   if (!std::isfinite(options.rate)) throw UsageError("--rate needs a finite number");
   const Topology topology = topology_of(options);
   std::optional<Spectral> numbers;
@@ -129,31 +151,22 @@ Exit show_topology(const TopologyOptions& options) {
 }  // namespace
 
 void add_topology_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<TopologyOptions>();
-  CLI::App* command =
-      app.add_subcommand("topology", "Show a graph's edges and the numbers that govern gossip");
+  auto [command, options] = add_command<TopologyOptions>(
+      app, session, "topology", "Show a graph's edges and the numbers that govern gossip",
+      show_topology);
   std::string kinds;
   for (const TopologyEntry& entry : topology_catalog())
     kinds += (kinds.empty() ? "" : ", ") + std::string(entry.name);
-  command->add_option("KIND", options->kind, kinds)->required()->type_name(" ");
-  command->add_option("N", options->workers, "Number of workers")
+  add_argument(command, "KIND", options.kind, kinds)->required();
+  add_argument(command, "N", options.workers, "Number of workers")
       ->required()
-      ->type_name(" ")
       ->check(CLI::Range(1, 100'000'000).description(""));
-  command
-      ->add_option("--rate", options->rate,
-                   "Exchanges per worker and gradient (communication rate; default: 1)")
-      ->type_name("R")
+  add_value(command, "--rate", options.rate, "R",
+            "Exchanges per worker and gradient (communication rate; default: 1)")
       ->check(above_zero());
-  command
-      ->add_option("--option", options->options,
-                   "An option of the kind, such as degree=4; may be given several times")
-      ->type_name("K=V")
-      ->take_all()
-      ->allow_extra_args(false);
-  add_json_option(*command, options->format);
-  command->callback(
-      [&session, options] { session.action = [options] { return show_topology(*options); }; });
+  add_repeated(command, "--option", options.options, "K=V",
+               "An option of the kind, such as degree=4; may be given several times");
+  add_json_option(command, options.format);
 }
 
 }  // namespace acid

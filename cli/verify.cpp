@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/processes/child.hpp"
@@ -55,10 +54,8 @@ Verified verify_part(Supervisor& supervisor, const Session& session, const Verif
   } catch (const Error&) {
     // The worker says what is wrong with the settings.
   }
-  supervisor.start(id, arguments, as_json ? Child::Output::data : Child::Output::passed_on);
-  std::vector<Supervisor::Ending> ended;
-  while (ended.empty()) ended = supervisor.wait(-1);
-  Supervisor::Ending& ending = ended.front();
+  Supervisor::Ending ending =
+      supervisor.run(id, arguments, as_json ? Child::Output::data : Child::Output::passed_on);
   if (supervisor.interrupted()) return {Exit::interrupted, std::move(ending.output)};
   if (WIFEXITED(ending.status))
     return {static_cast<Exit>(WEXITSTATUS(ending.status)), std::move(ending.output)};
@@ -198,30 +195,19 @@ VerifiedRuns verify_runs(const Session& session, const std::vector<VerifiedPart>
 }
 
 void add_verify_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<VerifyOptions>();
-  CLI::App* command = app.add_subcommand(
-      "verify", "Execute runs again, or replay their events, and compare all digests");
-  command
-      ->add_option("RUNS", options->names,
-                   "Runs or experiments: ids, prefixes, an experiment's name, @latest")
-      ->required()
-      ->type_name(" ");
-  command
-      ->add_option("--from", options->from,
-                   "Start at this checkpoint of the run, by its number in 'acid show'")
-      ->type_name("N")
+  auto [command, options] = add_command<VerifyOptions>(
+      app, session, "verify", "Execute runs again, or replay their events, and compare all digests",
+      verify);
+  add_runs_argument(command, "RUNS", options.names)->required();
+  add_value(command, "--from", options.from, "N",
+            "Start at this checkpoint of the run, by its number in 'acid show'")
       ->check(above_zero());
-  command
-      ->add_option("--until", options->until,
-                   "Stop at this checkpoint of the run; that the part before it is equal is not "
-                   "recorded")
-      ->type_name("N")
+  add_value(command, "--until", options.until, "N",
+            "Stop at this checkpoint of the run; that the part before it is equal is not "
+            "recorded")
       ->check(above_zero());
-  add_json_option(*command, options->format);
-  add_store_option(*command, session);
-  command->callback([&session, options] {
-    session.action = [&session, options] { return verify(session, *options); };
-  });
+  add_json_option(command, options.format);
+  add_store_option(command, session);
 }
 
 }  // namespace acid

@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
-#include <memory>
 #include <optional>
 
 #include "cli/terminal/commands.hpp"
@@ -196,8 +195,8 @@ void add_page_options(CLI::App& command, WatchOptions& options) {
       "--html", options.html,
       "Show the report page in a browser on this machine, where it follows the runs; print its "
       "address, which works once; go on until ^C, or with --wait until every run has ended");
-  command.add_option("--port", options.port, "For --html: listen there (default: any free port)")
-      ->type_name("N")
+  add_value(command, "--port", options.port, "N",
+            "For --html: listen there (default: any free port)")
       ->check(CLI::Range(1, 65535))
       ->needs(html);
   command.add_flag("--open", options.open, "For --html: open the address in the browser")
@@ -208,27 +207,21 @@ void add_page_options(CLI::App& command, WatchOptions& options) {
 }  // namespace
 
 void add_watch_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<WatchOptions>();
-  CLI::App* command = app.add_subcommand(
-      "watch", "Watch runs while they go on, in this or any other terminal; ^C ends only that");
+  auto [command, options] = add_command<WatchOptions>(
+      app, session, "watch",
+      "Watch runs while they go on, in this or any other terminal; ^C ends only that", watch);
+  add_runs_argument(command, "RUNS", options.names,
+                    " (default: what is active of the newest experiment)");
+  CLI::Option* once = command.add_flag(
+      "--once", options.once, "Print one table and exit, as is done where there is no terminal");
   command
-      ->add_option("RUNS", options->names,
-                   "Runs or experiments: ids, prefixes, an experiment's name, @latest (default: "
-                   "what is active of the newest experiment)")
-      ->type_name(" ");
-  CLI::Option* once = command->add_flag(
-      "--once", options->once, "Print one table and exit, as is done where there is no terminal");
-  command
-      ->add_flag("--wait", options->wait,
-                 "Go on until every run has ended, also while none is running; where there is no "
-                 "terminal, print the table then")
+      .add_flag("--wait", options.wait,
+                "Go on until every run has ended, also while none is running; where there is no "
+                "terminal, print the table then")
       ->excludes(once);
-  add_json_option(*command, options->format);
-  add_page_options(*command, *options);
-  add_store_option(*command, session);
-  command->callback([&session, options] {
-    session.action = [&session, options] { return watch(session, *options); };
-  });
+  add_json_option(command, options.format);
+  add_page_options(command, options);
+  add_store_option(command, session);
 }
 
 }  // namespace acid

@@ -33,7 +33,7 @@ CrateContent read_content(const Store& store, const AskedRuns& asked) {
   for (const RunSummary& run : runs_as_asked(store, asked)) {
     content.runs.push_back(run_detail(store, run.id));
     content.runs.back().summary = run;
-    const ExperimentRecord experiment = experiment_of(store, run);
+    const ExperimentRecord experiment = experiment_of(store, run.experiment);
     auto& all = content.experiments;
     const auto found = std::find_if(
         all.begin(), all.end(), [&](const auto& known) { return known.first.id == experiment.id; });

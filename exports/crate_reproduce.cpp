@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/base/names.hpp"
 #include "exports/crate_parts.hpp"
 #include "reports/html/sections.hpp"
 
@@ -48,7 +49,7 @@ std::string install(const CrateContent& content) {
                     "  xargs sudo apt-get install -y\n"
                     "cmake --preset release && cmake --build --preset release\n"
                     "export PATH=$PWD/build/release/bin:$PATH\n```\n\n",
-                    shell_word(commit));
+                    quoted_for_shell(commit));
 }
 
 /// The finished runs as arguments: by their experiment's id if it names exactly these runs.
@@ -89,9 +90,7 @@ std::string run_again(const CrateContent& content) {
       "## 5. Run again\n\nFrom the recipe, into a new store. A run has the same id wherever it is "
       "run, so its digests can be\ncompared with those below.\n\n```sh\n";
   for (const auto& [experiment, path] : content.experiments) {
-    text += "acid run " + path + " --store again";
-    for (const std::string& change : experiment.overrides) text += " --set " + shell_word(change);
-    text += "\n";
+    text += "acid run " + path + " --store again" + set_options(experiment.overrides) + "\n";
   }
   return text +
          "acid compare --store again\nacid show RUN --store again --json      # \"digests\": "

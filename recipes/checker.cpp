@@ -6,7 +6,7 @@
 #include <array>
 
 #include "engine/base/names.hpp"
-#include "recipes/utf8.hpp"
+#include "engine/base/utf8.hpp"
 
 namespace acid {
 namespace {

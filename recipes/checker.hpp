@@ -59,8 +59,8 @@ class Checker {
             std::span<const Field> fields, const Place& where, bool usable = true);
   void keep_one_of_each_group(nlohmann::json& out, const Node* node, std::string_view path,
                               std::span<const Field> fields);
-  void wrong_type(const Node& node, const Field& field, std::string_view path,
-                  std::string_view expected);
+  std::nullopt_t wrong_type(const Node& node, const Field& field, std::string_view path,
+                            std::string_view expected);
   std::optional<nlohmann::json> number(const Node& node, const Field& field, std::string_view path,
                                        bool whole);
   std::optional<nlohmann::json> choice(const Node& node, const Field& field, std::string_view path);

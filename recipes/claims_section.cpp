@@ -11,10 +11,10 @@
 
 #include "engine/base/names.hpp"
 #include "engine/base/static_text.hpp"
+#include "engine/base/utf8.hpp"
 #include "engine/recorder/metrics.hpp"
 #include "recipes/comparison_section.hpp"
 #include "recipes/seeds.hpp"
-#include "recipes/utf8.hpp"
 #include "settings/run_settings.hpp"
 #include "settings/schema.hpp"
 

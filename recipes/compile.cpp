@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "engine/base/names.hpp"
+#include "engine/base/utf8.hpp"
 #include "engine/methods/method.hpp"
 #include "recipes/comparison_section.hpp"
 #include "recipes/compiler.hpp"
@@ -13,7 +14,6 @@
 #include "recipes/reference.hpp"
 #include "recipes/resolve.hpp"
 #include "recipes/seeds.hpp"
-#include "recipes/utf8.hpp"
 
 namespace acid {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "engine/base/names.hpp"
-#include "recipes/utf8.hpp"
+#include "engine/base/utf8.hpp"
 
 namespace acid {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
+#include "engine/base/utf8.hpp"
 #include "recipes/parse.hpp"
-#include "recipes/utf8.hpp"
 
 namespace acid {
 namespace {

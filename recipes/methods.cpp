@@ -7,10 +7,10 @@
 #include <cmath>
 #include <filesystem>
 
+#include "engine/base/utf8.hpp"
 #include "engine/methods/common_fields.hpp"
 #include "engine/methods/listed.hpp"
 #include "recipes/parse.hpp"
-#include "recipes/utf8.hpp"
 
 namespace acid {
 namespace {

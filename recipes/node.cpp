@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "recipes/utf8.hpp"
+#include "engine/base/utf8.hpp"
 
 namespace acid {
 namespace {

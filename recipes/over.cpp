@@ -10,8 +10,8 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
+#include "engine/base/utf8.hpp"
 #include "recipes/units.hpp"
-#include "recipes/utf8.hpp"
 #include "settings/run_settings.hpp"
 
 namespace acid {

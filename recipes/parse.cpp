@@ -9,8 +9,8 @@
 #include <fstream>
 #include <tuple>
 
+#include "engine/base/utf8.hpp"
 #include "recipes/overlong_key.hpp"
-#include "recipes/utf8.hpp"
 
 namespace acid {
 namespace {

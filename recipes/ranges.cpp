@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/utf8.hpp"
 #include "recipes/checker.hpp"
-#include "recipes/utf8.hpp"
 #include "settings/schema.hpp"
 
 namespace acid {

@@ -33,7 +33,8 @@ std::optional<Problem> exchange_doubt(const RunSettings& settings, const Topolog
     return std::nullopt;
   const std::int64_t legs = std::max<std::int64_t>(
       kComparedLegs, topology.schedule() ? topology.schedule()->period() : 0);
-  spec.budget = {.gradients = legs * spec.workers};
+  spec.budget = {};
+  spec.budget.gradients = legs * spec.workers;
   const auto seconds = [&](bool by_all_reduce) {
     spec.method.reduces_groups = by_all_reduce;
     return run_clock(spec, settings.execution.simulation, dimension).position.seconds / legs;

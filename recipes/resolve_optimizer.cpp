@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "engine/base/names.hpp"
+#include "engine/base/utf8.hpp"
 #include "engine/methods/listed.hpp"
 #include "recipes/resolver.hpp"
-#include "recipes/utf8.hpp"
 
 namespace acid {
 

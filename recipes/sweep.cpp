@@ -8,10 +8,10 @@
 #include "engine/base/digest.hpp"
 #include "engine/base/names.hpp"
 #include "engine/base/rng.hpp"
+#include "engine/base/utf8.hpp"
 #include "recipes/plan.hpp"
 #include "recipes/ranges.hpp"
 #include "recipes/refused_cells.hpp"
-#include "recipes/utf8.hpp"
 #include "settings/schema.hpp"
 
 namespace acid {
@@ -44,12 +44,21 @@ struct Axis {
   }
 };
 
-// Key and list, or range, of each swept key below `table`, in the order written.
-void flatten(const Node& table, const std::string& prefix, std::vector<Assignment>& out) {
+bool holds_swept(const Node& node) { return node.is_table() && !is_range(node); }
+
+// A table of `set` that has settings; the value of a dotted key is no such table.
+bool holds_settings(const Node& node) {
+  return node.is_table() && node.key.find('.') == std::string::npos && !node.children.empty();
+}
+
+// Dotted key and value of each key below `table`, in the order written. `holds_more`: whether a
+// node is no value, but holds more keys.
+void flatten(const Node& table, const std::string& prefix, bool (*holds_more)(const Node&),
+             std::vector<Assignment>& out) {
   for (const Node& child : table.children) {
     const std::string key = prefix.empty() ? child.key : prefix + "." + child.key;
-    if (child.is_table() && !is_range(child))
-      flatten(child, key, out);
+    if (holds_more(child))
+      flatten(child, key, holds_more, out);
     else
       out.push_back({key, child});
   }
@@ -113,7 +122,7 @@ std::optional<Axis> zip_axis(const Node& group, std::set<std::string>& seen,
     return std::nullopt;
   }
   std::vector<Assignment> lists;
-  flatten(group, "", lists);
+  flatten(group, "", holds_swept, lists);
   bool good = true;
   for (Assignment& list : lists) {
     if (!check_list(list, seen, diagnostics)) {
@@ -147,8 +156,8 @@ std::vector<Axis> axes_of(const Node& sweep, bool draws, Diagnostics& diagnostic
       continue;
     }
     std::vector<Assignment> lists;
-    if (child.is_table() && !is_range(child))
-      flatten(child, child.key, lists);
+    if (holds_swept(child))
+      flatten(child, child.key, holds_swept, lists);
     else
       lists.push_back({child.key, child});
     for (Assignment& list : lists)
@@ -162,17 +171,6 @@ std::vector<Axis> axes_of(const Node& sweep, bool draws, Diagnostics& diagnostic
 std::uint64_t stream_key(const std::string& text) {
   constexpr int kHexadecimal = 16;
   return std::stoull(sha256_hex(text).substr(0, 16), nullptr, kHexadecimal);
-}
-
-void flatten_set(const Node& table, const std::string& prefix, std::vector<Assignment>& out) {
-  for (const Node& child : table.children) {
-    const std::string key = prefix.empty() ? child.key : prefix + "." + child.key;
-    const bool dotted = child.key.find('.') != std::string::npos;
-    if (child.is_table() && !dotted && !child.children.empty())
-      flatten_set(child, key, out);
-    else
-      out.push_back({key, child});
-  }
 }
 
 }  // namespace
@@ -242,7 +240,7 @@ std::vector<SweepPoint> drawn_points(const Node& lists, const Draws& draws,
 
 std::vector<Assignment> set_assignments(const Node& set) {
   std::vector<Assignment> assignments;
-  flatten_set(set, "", assignments);
+  flatten(set, "", holds_settings, assignments);
   return assignments;
 }
 

@@ -6,9 +6,9 @@
 #include <system_error>
 
 #include "engine/base/names.hpp"
+#include "engine/base/utf8.hpp"
 #include "recipes/checker.hpp"
 #include "recipes/units.hpp"
-#include "recipes/utf8.hpp"
 
 namespace acid {
 namespace {
@@ -54,8 +54,7 @@ std::optional<nlohmann::json> Checker::value(const Node& node, const Field& fiel
   switch (field.type) {
     case FieldType::boolean:
       if (node.type == Node::Type::boolean) return node.scalar;
-      wrong_type(node, field, path, "true or false");
-      return std::nullopt;
+      return wrong_type(node, field, path, "true or false");
     case FieldType::integer:
       return number(node, field, path, true);
     case FieldType::number:
@@ -80,8 +79,7 @@ std::optional<nlohmann::json> Checker::value(const Node& node, const Field& fiel
       return edges(node, field, path);
     case FieldType::table:
       if (node.is_table()) return plain(node, path);
-      wrong_type(node, field, path, "a table of keys");
-      return std::nullopt;
+      return wrong_type(node, field, path, "a table of keys");
     case FieldType::factors:
       return factors(node, field, path);
     case FieldType::section:
@@ -92,20 +90,19 @@ std::optional<nlohmann::json> Checker::value(const Node& node, const Field& fiel
   return std::nullopt;
 }
 
-void Checker::wrong_type(const Node& node, const Field& field, std::string_view path,
-                         std::string_view expected) {
+std::nullopt_t Checker::wrong_type(const Node& node, const Field& field, std::string_view path,
+                                   std::string_view expected) {
   diagnostics_->error(node.place,
                       fmt::format("{} must be {}, not {}", path, expected, describe(node)),
                       help_of(field));
+  return std::nullopt;
 }
 
 std::optional<nlohmann::json> Checker::number(const Node& node, const Field& field,
                                               std::string_view path, bool whole) {
   const bool is_whole = node.type == Node::Type::integer;
-  if (!is_whole && (whole || node.type != Node::Type::number)) {
-    wrong_type(node, field, path, whole ? "a whole number" : "a number");
-    return std::nullopt;
-  }
+  if (!is_whole && (whole || node.type != Node::Type::number))
+    return wrong_type(node, field, path, whole ? "a whole number" : "a number");
   const double number = node.scalar.get<double>();
   if (!std::isfinite(number) || !within_bounds(number, field)) {
     const std::string bounds = bounds_of(field);
@@ -129,10 +126,7 @@ std::optional<nlohmann::json> Checker::number(const Node& node, const Field& fie
 
 std::optional<nlohmann::json> Checker::choice(const Node& node, const Field& field,
                                               std::string_view path) {
-  if (!node.is_text()) {
-    wrong_type(node, field, path, "text in quotes");
-    return std::nullopt;
-  }
+  if (!node.is_text()) return wrong_type(node, field, path, "text in quotes");
   if (field.choices.empty()) return node.scalar;
   const std::vector<std::string> known = split_choices(field.choices);
   for (const std::string& name : known)
@@ -144,10 +138,8 @@ std::optional<nlohmann::json> Checker::choice(const Node& node, const Field& fie
 std::optional<nlohmann::json> Checker::bytes(const Node& node, const Field& field,
                                              std::string_view path) {
   const bool is_number = node.type == Node::Type::integer || node.type == Node::Type::number;
-  if (!is_number && !node.is_text()) {
-    wrong_type(node, field, path, "a number of bytes, or text such as \"260 MB\"");
-    return std::nullopt;
-  }
+  if (!is_number && !node.is_text())
+    return wrong_type(node, field, path, "a number of bytes, or text such as \"260 MB\"");
   const auto count = is_number ? std::optional(node.scalar.get<double>()) : bytes_in(node.text());
   if (!count) {
     diagnostics_->error(node.place, fmt::format("{} is no size: '{}'", path, clip(node.text(), 40)),
@@ -171,10 +163,7 @@ std::optional<nlohmann::json> Checker::bytes(const Node& node, const Field& fiel
 
 std::optional<nlohmann::json> Checker::file(const Node& node, const Field& field,
                                             std::string_view path) {
-  if (!node.is_text()) {
-    wrong_type(node, field, path, "a path in quotes");
-    return std::nullopt;
-  }
+  if (!node.is_text()) return wrong_type(node, field, path, "a path in quotes");
   std::error_code error;
   const std::filesystem::path full =
       std::filesystem::absolute(folder_ / node.text(), error).lexically_normal();
@@ -199,10 +188,8 @@ std::optional<nlohmann::json> Checker::file(const Node& node, const Field& field
 
 std::optional<nlohmann::json> Checker::list(const Node& node, const Field& field,
                                             std::string_view path, bool whole) {
-  if (!node.is_list()) {
-    wrong_type(node, field, path, whole ? "a list of whole numbers" : "a list of numbers");
-    return std::nullopt;
-  }
+  if (!node.is_list())
+    return wrong_type(node, field, path, whole ? "a list of whole numbers" : "a list of numbers");
   nlohmann::json values = nlohmann::json::array();
   bool good = true;
   for (std::size_t i = 0; i < node.children.size(); ++i) {
@@ -230,12 +217,11 @@ std::optional<nlohmann::json> Checker::moments(const Node& node, const Field& fi
                  .minimum_excluded = field.minimum_excluded};
   };
   const Node* const given = node.children.size() == 1 ? &node.children.front() : nullptr;
-  if (given == nullptr || (given->key != "epochs" && given->key != "gradients")) {
-    wrong_type(node, field, path,
-               many ? "a list of shares of the budget, { epochs = [...] } or { gradients = [...] }"
-                    : "a share of the budget, { epochs = ... } or { gradients = ... }");
-    return std::nullopt;
-  }
+  if (given == nullptr || (given->key != "epochs" && given->key != "gradients"))
+    return wrong_type(
+        node, field, path,
+        many ? "a list of shares of the budget, { epochs = [...] } or { gradients = [...] }"
+             : "a share of the budget, { epochs = ... } or { gradients = ... }");
   const bool whole = given->key == "gradients";
   const FieldType one = whole ? FieldType::integer : FieldType::number;
   const FieldType several = whole ? FieldType::integers : FieldType::numbers;
@@ -254,17 +240,15 @@ std::optional<nlohmann::json> Checker::texts(const Node& node, const Field& fiel
     if (good) values.push_back(item.text());
   }
   if (good) return values;
-  wrong_type(node, field, path, "a list of texts in quotes");
-  return std::nullopt;
+  return wrong_type(node, field, path, "a list of texts in quotes");
 }
 
 std::optional<nlohmann::json> Checker::edges(const Node& node, const Field& field,
                                              std::string_view path) {
   if (node.is_text()) return file(node, field, path);
-  if (!node.is_list()) {
-    wrong_type(node, field, path, "a list of [i, j] or [i, j, weight], or a file of such lines");
-    return std::nullopt;
-  }
+  if (!node.is_list())
+    return wrong_type(node, field, path,
+                      "a list of [i, j] or [i, j, weight], or a file of such lines");
   nlohmann::json values = nlohmann::json::array();
   bool good = true;
   for (const Node& edge : node.children) {

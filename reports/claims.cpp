@@ -376,7 +376,7 @@ std::vector<JudgedClaim> judge_claims(const Comparison& comparison,
                                       const std::vector<Claim>& claims) {
   std::vector<JudgedClaim> judged;
   for (const Claim& claim : claims) {
-    judged.push_back({.claim = claim});
+    judged.emplace_back().claim = claim;
     test(judged.back(), tests_of(comparison, claim), claims);
   }
   adjust(judged, &JudgedClaim::p, &JudgedClaim::p_holm);

@@ -81,8 +81,8 @@ std::vector<Claimed> claimed_by(const Store& store, const AskedRuns& asked) {
   std::set<std::string> compared(asked.ids.begin(), asked.ids.end());
   for (const std::string& id : searched) compared.erase(id);
   std::vector<Claimed> all;
-  const auto add = [&](const RunSummary& of_experiment, std::vector<std::string> ids) {
-    const ExperimentRecord record = experiment_of(store, of_experiment);
+  const auto add = [&](const std::string& experiment, std::vector<std::string> ids) {
+    const ExperimentRecord record = experiment_of(store, experiment);
     all.push_back({record.name, claims_from(record.comparison), AskedRuns(std::move(ids))});
     if (!record.id.empty()) all.back().runs.experiments.push_back(record.id);
   };
@@ -96,16 +96,12 @@ std::vector<Claimed> claimed_by(const Store& store, const AskedRuns& asked) {
     for (const RunSummary& run : experiment->runs)
       if (compared.contains(run.id)) ids.push_back(run.id);
     for (const std::string& run : ids) left.erase(run);
-    if (!ids.empty()) add(experiment->runs.front(), std::move(ids));
+    if (!ids.empty()) add(id, std::move(ids));
   }
-  std::map<std::string, std::vector<RunSummary>> others;  // by experiment
+  std::map<std::string, std::vector<std::string>> others;  // by experiment
   for (const RunSummary& run : runs_as_asked(store, asked))
-    if (left.contains(run.id)) others[run.experiment].push_back(run);
-  for (const auto& [experiment, runs] : others) {
-    std::vector<std::string> ids;
-    for (const RunSummary& run : runs) ids.push_back(run.id);
-    add(runs.front(), std::move(ids));
-  }
+    if (left.contains(run.id)) others[run.experiment].push_back(run.id);
+  for (auto& [experiment, ids] : others) add(experiment, std::move(ids));
   std::erase_if(all, [](const Claimed& one) { return one.claims.empty(); });
   return all;
 }

@@ -132,8 +132,7 @@ void note_outcomes(GroupNotes notes, const std::vector<ComparedRun>& runs) {
   std::map<std::string, std::vector<std::uint64_t>> seeds;  // by state
   for (const ComparedRun& run : runs) {
     const RunState state = run.summary.state;
-    if (run.summary.group == group.runs_group && state != RunState::finished &&
-        state != RunState::diverged)
+    if (run.summary.group == group.runs_group && !is_over(state))
       seeds[std::string(state_name(state))].push_back(run.summary.seed);
   }
   std::string what;

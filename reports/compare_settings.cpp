@@ -78,7 +78,7 @@ nlohmann::json fact(const nlohmann::json& environment, const char* key) {
 }
 
 Facts facts_of(const Store& store, const RunSummary& run) {
-  const ExperimentRecord experiment = experiment_of(store, run);
+  const ExperimentRecord experiment = experiment_of(store, run.experiment);
   const std::vector<AttemptRow> attempts = run_detail(store, run.id).attempts;
   const nlohmann::json environment =
       attempts.empty() ? nlohmann::json() : attempts.back().environment;

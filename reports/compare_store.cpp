@@ -192,7 +192,7 @@ std::vector<Selection> selections_of(const Store& store, const std::vector<RunSu
   std::set<std::string> seen;
   for (const RunSummary& run : runs)
     if (seen.insert(run.experiment).second)
-      if (const ExperimentRecord experiment = experiment_of(store, run);
+      if (const ExperimentRecord experiment = experiment_of(store, run.experiment);
           !experiment.search.is_null())
         selections.push_back(selection_from(experiment.search));
   return selections;

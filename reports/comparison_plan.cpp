@@ -113,7 +113,7 @@ std::vector<ComparisonPlan> comparison_plans_of(const Store& store,
   std::set<std::string> seen;
   for (const RunSummary& run : runs)
     if (seen.insert(run.experiment).second) {
-      ComparisonPlan plan = comparison_plan_from(experiment_of(store, run).comparison);
+      ComparisonPlan plan = comparison_plan_from(experiment_of(store, run.experiment).comparison);
       plan.before = words_before(store, run, plan);
       plans.push_back(std::move(plan));
     }

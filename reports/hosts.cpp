@@ -45,7 +45,7 @@ std::string sortable(const std::string& name) {
 
 void add_attempt(const AttemptSummary& attempt, HostWork& work) {
   if (attempt.state == RunState::running) work.running.push_back(attempt.run);
-  if (attempt.state == RunState::finished || attempt.state == RunState::diverged) ++work.finished;
+  if (is_over(attempt.state)) ++work.finished;
   if (attempt.is_lost) ++work.lost;
   work.gradients += std::max<std::int64_t>(0, attempt.to.gradients - attempt.from.gradients);
   if (attempt.seconds > 0) work.seconds += attempt.seconds;

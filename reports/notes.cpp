@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
 #include "reports/comparison.hpp"
 #include "reports/point_readings.hpp"
@@ -55,70 +54,6 @@ std::string summed(const Comparison& comparison, NoteKind kind,
 }
 
 }  // namespace
-
-const std::array<NoteKindEntry, 40> kNoteKinds{
-    NoteKindEntry{NoteKind::chosen, "chosen", "values were chosen"},
-    NoteKindEntry{NoteKind::unequal_search, "unequal_search", "searches are unequal"},
-    NoteKindEntry{NoteKind::chosen_on_test, "chosen_on_test", "values were chosen on the test set"},
-    NoteKindEntry{NoteKind::same_seeds, "same_seeds", "chosen and compared on the same seeds"},
-    NoteKindEntry{NoteKind::on_edge, "on_edge", "values on the edge of what was tried"},
-    NoteKindEntry{NoteKind::search_diverged, "search_diverged", "every value tried diverged"},
-    NoteKindEntry{NoteKind::left_out, "left_out", "left out of the sweep"},
-    NoteKindEntry{NoteKind::no_baseline, "no_baseline", "no run of the baseline", true},
-    NoteKindEntry{NoteKind::shared_runs, "shared_runs", "runs were computed once for all graphs"},
-    NoteKindEntry{NoteKind::diverged, "diverged",
-                  "runs diverged, which are in no mean and worse than every other in tests"},
-    NoteKindEntry{NoteKind::unfinished, "unfinished", "runs are not in the numbers"},
-    NoteKindEntry{NoteKind::ended_before, "ended_before",
-                  "runs ended before the place that is read and have no value"},
-    NoteKindEntry{NoteKind::not_finite, "not_finite",
-                  "a sample beside the place that is read is not finite"},
-    NoteKindEntry{NoteKind::not_read, "not_read",
-                  "no value, since samples around the place that is read are too far apart"},
-    NoteKindEntry{NoteKind::missing, "missing", "some runs have no value"},
-    NoteKindEntry{NoteKind::other_rate, "other_rate",
-                  "exchanges per gradient are not those that were asked for"},
-    NoteKindEntry{NoteKind::target_missed, "target_missed", "runs missed the target"},
-    NoteKindEntry{NoteKind::target_order, "target_order", "runs missed the target"},
-    NoteKindEntry{NoteKind::target_reached, "target_reached", "runs reached the target"},
-    NoteKindEntry{NoteKind::target_line, "target_line", "a target is reached between samples"},
-    NoteKindEntry{NoteKind::targets_differ, "targets_differ",
-                  "runs have different targets, so that nothing compares the ways to them"},
-    NoteKindEntry{
-        NoteKind::mid_span, "mid_span",
-        "runs ended at different places, so that consensus_distance_mid is over 20-50 % of "
-        "the shortest run's length"},
-    NoteKindEntry{NoteKind::other_settings, "other_settings",
-                  "differs from the baseline in more than the algorithm"},
-    NoteKindEntry{NoteKind::other_seeds, "other_seeds",
-                  "seeds are not those of the baseline; only common ones are paired"},
-    NoteKindEntry{NoteKind::exchange_rates, "exchange_rates", "exchange at rates of their own"},
-    NoteKindEntry{NoteKind::few_seeds, "few_seeds", "too few seeds for a test"},
-    NoteKindEntry{NoteKind::recipes_differ, "recipes_differ", "recipes ask for other comparisons"},
-    NoteKindEntry{NoteKind::changed_plan, "changed_plan",
-                  "what is compared was chosen again when runs had ended"},
-    NoteKindEntry{NoteKind::other_primary, "other_primary",
-                  "the verdict is not of the recipe's primary outcome"},
-    NoteKindEntry{NoteKind::consensus_baseline, "consensus_baseline",
-                  "consensus distances have a baseline of their own", true},
-    NoteKindEntry{NoteKind::rounding, "rounding", "differences that are rounding"},
-    NoteKindEntry{NoteKind::hidden, "hidden", "differences that lines between samples may make",
-                  true},
-    NoteKindEntry{NoteKind::unordered, "unordered", "seeds that cannot be ordered", true},
-    NoteKindEntry{NoteKind::tests, "tests", "differences are tested", true},
-    NoteKindEntry{NoteKind::survivors, "survivors", "differences of those that finished", true},
-    NoteKindEntry{NoteKind::area, "area", "mean heights of curves"},
-    NoteKindEntry{NoteKind::train_loss, "train_loss", "losses at the workers' own models"},
-    NoteKindEntry{NoteKind::stand_in, "stand_in", "bytes and seconds are those of large models"},
-    NoteKindEntry{NoteKind::where_read, "where_read", "read elsewhere than at the end"},
-    NoteKindEntry{NoteKind::resolution, "resolution", "values between samples"},
-};
-
-const NoteKindEntry& entry_of(NoteKind kind) {
-  const NoteKindEntry& entry = kNoteKinds.at(static_cast<std::size_t>(kind));
-  ACID_ASSERT(entry.kind == kind, "the kinds of notes are not in order at {}", entry.name);
-  return entry;
-}
 
 std::vector<std::string_view> note_names(const Comparison& comparison, const std::string& group,
                                          const std::string& metric, bool differences) {

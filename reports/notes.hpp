@@ -14,46 +14,9 @@ struct Comparison;
 /// What a note of a comparison is about. Each kind changes what some number means, so every form
 /// that has such a number has the note (reports/forms.hpp).
 enum class NoteKind {
-  chosen,           // a value for each algorithm, before it was compared
-  unequal_search,   // more tried values give better ones
-  chosen_on_test,   // by a metric of the test set
-  same_seeds,       // chosen on the seeds that are compared
-  on_edge,          // a chosen value is the smallest or largest tried
-  search_diverged,  // with every value that was tried
-  left_out,         // a sweep has no runs of an algorithm at a setting that refuses it
-  no_baseline,      // differences are to another group, or there are none
-  shared_runs,      // computed once for several settings
-  diverged,
-  unfinished,
-  ended_before,  // the place where metrics are read
-  not_finite,    // a sample beside that place
-  not_read,      // samples around that place are too far apart
-  missing,       // some runs have no value
-  other_rate,    // exchanges per gradient are not those asked for
-  target_missed,
-  target_order,  // only the order counts if some runs missed it
-  target_reached,
-  target_line,     // on the line between two samples
-  targets_differ,  // of runs at one setting
-  mid_span,        // of the shortest run, not of the budget
-  other_settings,  // a group differs from its baseline in more than the algorithm
-  other_seeds,     // than those of its baseline
-  exchange_rates,  // methods exchange at different rates of their own
-  few_seeds,       // for a test
-  recipes_differ,  // in what they say about comparing
-  changed_plan,    // the compared metric was changed when results existed
-  other_primary,   // than the recipe's, because metrics were named
-  consensus_baseline,
-  rounding,    // differences that count as none
-  hidden,      // differences that lines between samples may cause
-  unordered,   // seeds of which one run ended before the other reached the target
-  tests,       // which ones, and their families
-  survivors,   // means of differences are over those alone
-  area,        // the range of a mean height
-  train_loss,  // which model and which data
-  stand_in,    // bytes and seconds of a large model
-  where_read,
-  resolution,  // of values between samples
+#define NOTE(kind, ...) kind,
+#include "reports/note_kinds.inc"
+#undef NOTE
 };
 
 struct NoteKindEntry {
@@ -63,8 +26,14 @@ struct NoteKindEntry {
   bool of_differences = false;  // of numbers that a table of means alone lacks
 };
 /// In the order of the enumeration.
-extern const std::array<NoteKindEntry, 40> kNoteKinds;
-const NoteKindEntry& entry_of(NoteKind kind);
+inline constexpr std::array kNoteKinds{
+#define NOTE(kind, ...) NoteKindEntry{NoteKind::kind, #kind, __VA_ARGS__},
+#include "reports/note_kinds.inc"
+#undef NOTE
+};
+inline const NoteKindEntry& entry_of(NoteKind kind) {
+  return kNoteKinds.at(static_cast<std::size_t>(kind));
+}
 
 struct ComparedNote {
   NoteKind kind;

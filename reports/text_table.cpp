@@ -3,55 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdint>
 
 #include "engine/base/error.hpp"
+#include "engine/base/utf8.hpp"
 
 namespace acid {
 namespace {
-
-struct Range {
-  std::uint32_t first, last;
-};
-
-constexpr std::array kNoWidth{Range{0x300, 0x36F}, Range{0x200B, 0x200F}, Range{0x20D0, 0x20FF},
-                              Range{0xFE00, 0xFE0F}, Range{0xFE20, 0xFE2F}};
-constexpr std::array kWide{Range{0x1100, 0x115F},   Range{0x2E80, 0x303E},  Range{0x3041, 0xA4CF},
-                           Range{0xAC00, 0xD7A3},   Range{0xF900, 0xFAFF},  Range{0xFE30, 0xFE6F},
-                           Range{0xFF00, 0xFF60},   Range{0xFFE0, 0xFFE6},  Range{0x1F300, 0x1F64F},
-                           Range{0x1F900, 0x1F9FF}, Range{0x20000, 0x3FFFD}};
-
-bool within(std::uint32_t code, const auto& ranges) {
-  return std::any_of(ranges.begin(), ranges.end(),
-                     [&](const Range& r) { return code >= r.first && code <= r.last; });
-}
-
-struct Character {
-  std::size_t bytes = 1;
-  int width = 1;
-  std::uint32_t code = 0xFFFD;  // of a malformed byte
-};
-
-/// The character that starts at `at`.
-Character decode(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[at + k]); };
-  const unsigned lead = byte(0);
-  const std::size_t length = lead < 0x80             ? 1
-                             : (lead & 0xE0) == 0xC0 ? 2
-                             : (lead & 0xF0) == 0xE0 ? 3
-                             : (lead & 0xF8) == 0xF0 ? 4
-                                                     : 1;
-  if (lead < 0x80) return {1, 1, lead};
-  if (length == 1 || at + length > text.size()) return {};
-  std::uint32_t code = lead & (0x7Fu >> length);
-  for (std::size_t k = 1; k < length; ++k) {
-    if ((byte(k) & 0xC0) != 0x80) return {};
-    code = code << 6 | (byte(k) & 0x3Fu);
-  }
-  return {length, within(code, kNoWidth) ? 0 : within(code, kWide) ? 2 : 1, code};
-}
 
 /// Colours are set by "ESC [ 1 ; 31 m": how many bytes of that begin at `at`, or 0.
 std::size_t colour_at(std::string_view text, std::size_t at) {
@@ -59,10 +18,6 @@ std::size_t colour_at(std::string_view text, std::size_t at) {
   const std::size_t end = text.find_first_not_of("0123456789;", at + 2);
   return end != std::string_view::npos && text[end] == 'm' ? end + 1 - at : 0;
 }
-
-constexpr std::array kUnseen{Range{0x00, 0x08},     Range{0x0B, 0x1F},     Range{0x7F, 0x9F},
-                             Range{0x61C, 0x61C},   Range{0x200E, 0x200F}, Range{0x2028, 0x202E},
-                             Range{0x2066, 0x2069}, Range{0xFFFD, 0xFFFD}};
 
 /// Replaces line breaks and other control characters, which would tear a row apart.
 std::string one_line(std::string text) {
@@ -76,25 +31,24 @@ std::string one_line(std::string text) {
 std::string seen_on_terminal(std::string_view text) {
   std::string seen;
   for (std::size_t at = 0; at < text.size();) {
-    const Character character = decode(text, at);
-    const std::size_t colour = colour_at(text, at);
-    const std::size_t bytes = std::max(character.bytes, colour);
-    if (colour > 0 || !within(character.code, kUnseen))
-      seen += text.substr(at, bytes);
+    const std::size_t start = at;
+    char32_t character = next_character(text, at);
+    if (character == kMalformed) character = 0xFFFD;
+    const std::size_t colour = colour_at(text, start);
+    if (colour > 0) at = start + colour;
+    const bool is_shown =
+        character == '\n' || character == '\t' || (is_harmless(character) && character != 0xFFFD);
+    if (colour > 0 || is_shown)
+      seen += text.substr(start, at - start);
     else
-      seen += fmt::format("\\u{:04x}", character.code);
-    at += bytes;
+      seen += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(character));
   }
   return seen;
 }
 
 int terminal_columns(std::string_view text) {
   int width = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const Character character = decode(text, at);
-    width += character.width;
-    at += character.bytes;
-  }
+  for (std::size_t at = 0; at < text.size();) width += display_width(next_character(text, at));
   return width;
 }
 
@@ -102,10 +56,10 @@ std::string shortened(std::string_view text, int width) {
   if (terminal_columns(text) <= width) return std::string(text);
   std::size_t at = 0;
   for (int used = 0; at < text.size();) {
-    const Character character = decode(text, at);
-    if (used + character.width > width - 1) break;
-    used += character.width;
-    at += character.bytes;
+    std::size_t next = at;
+    used += display_width(next_character(text, next));
+    if (used > width - 1) break;
+    at = next;
   }
   return std::string(text.substr(0, at)) + "…";
 }

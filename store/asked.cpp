@@ -106,12 +106,12 @@ std::vector<ExperimentSummary> list_experiments(const Store& store) {
   return experiments;
 }
 
-ExperimentRecord experiment_of(const Store& store, const RunSummary& run) {
+ExperimentRecord experiment_of(const Store& store, const std::string& id) {
   Statement find(store.impl().connection(),
                  "SELECT id, name, recipe_path, recipe_text, recipe_digest, overrides,"
                  " command_line, search, comparison FROM experiments WHERE id = ?");
-  if (!find.bind(run.experiment).step()) return {};
-  const std::string whose = "experiment " + run.experiment;
+  if (!find.bind(id).step()) return {};
+  const std::string whose = "experiment " + id;
   const auto object = [&](int column) {
     return find.is_null(column) ? nlohmann::json() : stored_object(find, column, whose);
   };

@@ -134,11 +134,11 @@ void delete_superseded(const Connection& connection) {
 
 /// Returns the paths of the files that no row names, and of the files that rows name.
 std::pair<std::vector<std::string>, std::vector<std::string>> by_name(
-    const Connection& connection, const std::vector<Garbage::File>& files) {
+    const Connection& connection, const std::vector<Leftover>& files) {
   std::unordered_set<std::string> names;
   for (const NamedFile& file : named_files(connection)) names.insert(file.path);
   std::pair<std::vector<std::string>, std::vector<std::string>> paths;
-  for (const Garbage::File& file : files)
+  for (const Leftover& file : files)
     (names.count(file.path) == 0 ? paths.first : paths.second).push_back(file.path);
   return paths;
 }
@@ -193,11 +193,10 @@ Garbage find_garbage(const Store& store, bool keep_checkpoints) {
   }
   const std::unordered_set<std::string> live = live_runs(connection);
   const std::vector<NamedFile> named = named_files(connection);
-  for (auto& [path, why, bytes] : unneeded_files(store.folder(), named, live, keep_checkpoints))
-    garbage.files.push_back({std::move(path), std::move(why), bytes});
+  garbage.files = unneeded_files(store.folder(), named, live, keep_checkpoints);
   const std::vector<ListedFile> files = list_checkpoint_folder(store.folder());
-  for (auto& [path, why, bytes] : orphans(named, spare_files(connection), files, live))
-    garbage.files.push_back({std::move(path), std::move(why), bytes});
+  for (Leftover& file : orphans(named, spare_files(connection), files, live))
+    garbage.files.push_back(std::move(file));
   return garbage;
 }
 

@@ -238,7 +238,7 @@ void look_at_runs(const Store& store, Findings& findings) {
   while (ids.step()) runs.push_back(stored_run_id(ids, 0));
   for (const std::string& run : runs)
     add(findings, "a run", [&](Findings& into) {
-      experiment_of(store, run_detail(store, run).summary);
+      experiment_of(store, run_detail(store, run).summary.experiment);
       read_spans(store, run);
       for (const std::string& wrong : wrong_summaries(store, run))
         into.push_back({fmt::format("run {}: {}", run, wrong), kAltered, false});

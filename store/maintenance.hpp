@@ -38,14 +38,16 @@ std::vector<std::string> repair_store(Store& store);
 /// (store/SCHEMA.md). Takes as long as reading the store.
 std::string contents_digest(const Store& store);
 
+/// A file that may be deleted.
+struct Leftover {
+  std::string path;  // relative to the store's folder
+  std::string why;   // "checkpoint 3 of run 1a2b…, which has finished", "no row names it"
+  std::int64_t bytes = 0;
+};
+
 /// What `acid gc` would free.
 struct Garbage {
-  struct File {
-    std::string path;  // relative to the store's folder
-    std::string why;   // "checkpoint 3 of run 1a2b…, which has finished", "no row names it"
-    std::int64_t bytes = 0;
-  };
-  std::vector<File> files;
+  std::vector<Leftover> files;
   std::int64_t superseded_points = 0;  // rows of values that no command shows any more
   std::int64_t superseded_events = 0;
   bool empty() const { return files.empty() && superseded_points == 0 && superseded_events == 0; }

@@ -203,9 +203,9 @@ std::vector<RunSummary> run_summaries(const Store& store, const std::vector<std:
 /// whose runs are all among the named ones (the largest, then the newest); else those of the newest
 /// experiment, as in a list.
 std::vector<RunSummary> runs_as_asked(const Store& store, const AskedRuns& asked);
-/// The experiment that the summary names. Empty when it names none: the run's recipe was asked for
-/// again and now compiles to other runs.
-ExperimentRecord experiment_of(const Store& store, const RunSummary& run);
+/// The experiment with this id, such as RunSummary::experiment. Empty when there is none: a run's
+/// recipe was asked for again and now compiles to other runs.
+ExperimentRecord experiment_of(const Store& store, const std::string& id);
 
 /// The runs that the searches of these experiments tried.
 std::vector<std::string> runs_of_searches(const Store& store,

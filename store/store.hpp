@@ -50,6 +50,10 @@ struct RunRecord {
 
 enum class RunState { planned, running, finished, failed, diverged, interrupted };
 std::string_view state_name(RunState state);
+/// Whether the run has ended and would end the same way again.
+inline bool is_over(RunState state) {
+  return state == RunState::finished || state == RunState::diverged;
+}
 /// Throws UsageError naming the known states.
 RunState state_from_name(std::string_view name);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "store/checkpoint_folder.hpp"
+#include "store/maintenance.hpp"
 #include "store/sqlite.hpp"
 #include "store/store.hpp"
 
@@ -35,13 +36,6 @@ std::vector<NamedFile> named_files(const sqlite::Connection& connection);
 /// still counts, and so does its file if it has its recorded size. By path, the recorded sizes.
 using SpareFiles = std::unordered_map<std::string, std::unordered_set<std::int64_t>>;
 SpareFiles spare_files(const sqlite::Connection& connection);
-
-/// A file that may be deleted.
-struct Leftover {
-  std::string path;
-  std::string why;
-  std::int64_t bytes = 0;
-};
 
 /// A file without a row is an orphan only at this age: before, its writer may be about to name it.
 inline constexpr double kOrphanAgeSeconds = 60;

@@ -20,9 +20,7 @@ namespace {
 
 /// The last cut of a run that did not come to an end, unless another is given.
 std::optional<std::size_t> last_cut(const Recording& recording, std::optional<std::size_t> until) {
-  const RunState state = recording.run.summary.state;
-  const bool ended = state == RunState::finished || state == RunState::diverged;
-  if (until || ended || recording.cuts.empty()) return until;
+  if (until || is_over(recording.run.summary.state) || recording.cuts.empty()) return until;
   return recording.cuts.size() - 1;
 }
 

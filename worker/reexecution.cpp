@@ -186,10 +186,7 @@ Outcome Reexecution::execute_again() {
 }
 
 /// Whether the recorded run came to an end of its own.
-bool Reexecution::ended() const {
-  const RunState state = recording_.run.summary.state;
-  return state == RunState::finished || state == RunState::diverged;
-}
+bool Reexecution::ended() const { return is_over(recording_.run.summary.state); }
 
 // Shown at most twice a second, on a terminal only. Several threads may call it at once.
 void Reexecution::show_progress(const Position& position) {

@@ -22,7 +22,7 @@ void refuse_what_cannot_be_verified(const Recording& recording, int from) {
   if (run.state == RunState::running)
     throw UsageError(
         fmt::format("run {} is still being executed; verify it when it has ended", run.id));
-  if (run.state == RunState::finished || run.state == RunState::diverged) return;
+  if (is_over(run.state)) return;
   if (!recording.cuts.empty() && recording.cuts.back().number == from)
     throw UsageError(
         fmt::format("run {} is {} and has nothing after checkpoint {} to compare; "

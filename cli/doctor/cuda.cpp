@@ -1,7 +1,6 @@
-#include "cli/doctor/cuda.hpp"
-
 #include <fmt/format.h>
 
+#include "cli/doctor/checks.hpp"
 #include "reports/numbers.hpp"
 
 namespace acid {

@@ -1,9 +1,8 @@
-#include "cli/doctor/models.hpp"
-
 #include <fmt/format.h>
 
 #include <string_view>
 
+#include "cli/doctor/checks.hpp"
 #include "engine/models/blas_core.hpp"
 
 namespace acid {

@@ -1,11 +1,10 @@
-#include "cli/doctor/mpi.hpp"
-
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "cli/doctor/checks.hpp"
 #include "cli/processes/child.hpp"
 #include "cli/processes/launcher.hpp"
 #include "engine/base/error.hpp"

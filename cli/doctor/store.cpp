@@ -1,9 +1,8 @@
-#include "cli/doctor/store.hpp"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
+#include "cli/doctor/checks.hpp"
 #include "reports/text_table.hpp"
 #include "store/existing_store.hpp"
 #include "store/maintenance.hpp"

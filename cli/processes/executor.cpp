@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "cli/processes/executor_words.hpp"
-#include "cli/processes/failed_start.hpp"
 #include "cli/processes/launcher.hpp"
 #include "cli/processes/started_run.hpp"
 #include "cli/processes/supervisor.hpp"

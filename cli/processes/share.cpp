@@ -15,8 +15,9 @@
 #include <thread>
 #include <vector>
 
-#include "cli/terminal/session.hpp"
+#include "cli/terminal/commands.hpp"
 #include "engine/base/folders.hpp"
+#include "engine/base/names.hpp"
 #include "store/existing_store.hpp"
 #include "store/merge.hpp"
 
@@ -84,21 +85,19 @@ std::vector<RunSummary> Share::ordered(const std::vector<RunSummary>& runs) cons
 }
 
 void ShareOptions::add_to(CLI::App& command) {
-  auto* option =
-      command
-          .add_option("--share", asked,
-                      "Begin with the K-th of N parts of the runs, then take what other parts "
-                      "leave: for N of this command at once, on all hosts that see the store")
-          ->type_name("K/N")
-          ->check(CLI::Validator(
-              [](const std::string& text) {
-                return read_share(text) ? std::string()
-                                        : fmt::format(
-                                              "'{}' is no part of the runs: write 2/4 for "
-                                              "the second of four",
-                                              text);
-              },
-              ""));
+  auto* option = add_value(command, "--share", asked, "K/N",
+                           "Begin with the K-th of N parts of the runs, then take what other parts "
+                           "leave: for N of this command at once, on all hosts that see the store")
+                     ->check(CLI::Validator(
+                         [](const std::string& text) {
+                           return read_share(text)
+                                      ? std::string()
+                                      : fmt::format(
+                                            "'{}' is no part of the runs: write 2/4 for "
+                                            "the second of four",
+                                            text);
+                         },
+                         ""));
   command
       .add_flag("--own-stores", own_stores,
                 "Write this part into a store of its own; the part that ends last merges them. "

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/terminal/session.hpp"
+#include "engine/base/names.hpp"
 
 namespace acid {
 namespace {

@@ -110,6 +110,14 @@ std::vector<Supervisor::Ending> Supervisor::wait(int timeout_milliseconds) {
   return endings;
 }
 
+Supervisor::Ending Supervisor::run(const std::string& name, const Command& command,
+                                   Child::Output output) {
+  start(name, command, output);
+  std::vector<Ending> ended;
+  while (ended.empty()) ended = wait(-1);
+  return std::move(ended.front());
+}
+
 template <class Visit>
 void Supervisor::for_each_child(const Visit& visit) {
   for (auto& [name, child] : children_) visit(child);

@@ -49,6 +49,8 @@ class Supervisor {
   /// has passed. A worker that takes more work says with a message that it has done what it had:
   /// the exit code with which it would end.
   std::vector<Ending> wait(int timeout_milliseconds);
+  /// Starts a worker beside which no other runs, and waits until it has ended.
+  Ending run(const std::string& name, const Command& command, Child::Output output);
 
   /// The kept part of a running worker's output so far.
   const std::string& output(const std::string& name) const { return children_.at(name).output(); }

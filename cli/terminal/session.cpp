@@ -4,7 +4,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -15,6 +14,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/terminal/commands.hpp"
+#include "engine/base/names.hpp"
 #include "store/tags.hpp"
 
 namespace acid {
@@ -25,21 +26,6 @@ namespace {
 }
 
 }  // namespace
-
-std::string quoted_for_shell(std::string_view argument) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@+";
-  if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string_view::npos)
-    return std::string(argument);
-  std::string quoted = "'";
-  for (const char c : argument) {
-    if (c == '\'')
-      quoted += "'\\''";
-    else
-      quoted += c;
-  }
-  return quoted + "'";
-}
 
 Exit worse(Exit a, Exit b) {
   constexpr std::array kBadness{Exit::ok,       Exit::run_failed, Exit::usage,
@@ -59,23 +45,34 @@ std::string wrong_if_empty(const std::string& name) {
   return name.empty() ? "an empty name names no file" : "";
 }
 
+CLI::App& add_command(CLI::App& app, Session& session, const char* name, const char* help,
+                      std::function<Exit()> execute) {
+  CLI::App& command = *app.add_subcommand(name, help);
+  command.callback([&command, &session, execute = std::move(execute)] {
+    if (command.get_subcommands().empty()) session.action = execute;
+  });
+  return command;
+}
+
+CLI::Option* add_runs_argument(CLI::App& command, const char* name, std::vector<std::string>& runs,
+                               const char* by_default) {
+  return add_argument(command, name, runs,
+                      std::string("Runs or experiments: ids, prefixes, an experiment's name, "
+                                  "@latest") +
+                          by_default);
+}
+
 void add_store_option(CLI::App& command, Session& session) {
-  command
-      .add_option("--store", session.store_folder,
-                  "Folder of the store (default: $ACID_STORE, else ./acid-store)")
-      ->type_name("DIR")
+  add_value(command, "--store", session.store_folder, "DIR",
+            "Folder of the store (default: $ACID_STORE, else ./acid-store)")
       ->check(wrong_if_empty);
 }
 
 void add_where_option(CLI::App& command, std::vector<std::string>& where) {
-  command
-      .add_option("--where", where,
-                  "Only runs for which this condition holds, of settings by their keys and of\n"
-                  "columns of the view run_list, as in \"topology.kind = ring AND workers > 8\";\n"
-                  "may be given several times")
-      ->type_name("CONDITION")
-      ->take_all()
-      ->allow_extra_args(false);
+  add_repeated(command, "--where", where, "CONDITION",
+               "Only runs for which this condition holds, of settings by their keys and of\n"
+               "columns of the view run_list, as in \"topology.kind = ring AND workers > 8\";\n"
+               "may be given several times");
   command
       .add_option_function<std::vector<std::string>>(
           "--tag",
@@ -155,6 +152,7 @@ TextLines lines_of_standard_output() {
 }
 
 OutputFile::OutputFile(const std::string& path) {
+  if (path == "-") return;
   namespace fs = std::filesystem;
   std::error_code ignored;
   const fs::path followed =
@@ -173,14 +171,22 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::write(std::string_view text) {
+  if (file_ == nullptr) return print_data(text);
   if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail("write", path_);
 }
 
 void OutputFile::commit() {
+  if (file_ == nullptr) return;
   if (std::fflush(file_) != 0) fail("write", path_);
   if (temporary_.empty()) return;
   if (fsync(fileno(file_)) != 0) fail("write", path_);
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("replace", path_);
+}
+
+void write_file(const std::string& path, std::string_view text) {
+  OutputFile file(path);
+  file.write(text);
+  file.commit();
 }
 
 }  // namespace acid

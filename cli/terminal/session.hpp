@@ -23,9 +23,6 @@ inline constexpr int kJsonSchemaVersion = 1;
 /// usage, a failed run.
 Exit worse(Exit a, Exit b);
 
-/// The argument as one word of a POSIX shell's command line.
-std::string quoted_for_shell(std::string_view argument);
-
 /// One invocation of the program.
 struct Session {
   std::string store_folder;      // --store, else ACID_STORE, else ./acid-store
@@ -75,8 +72,9 @@ int terminal_width();
 /// cut.
 TextLines lines_of_standard_output();
 
-/// A file that appears only once it is complete: a sibling temporary file, renamed by commit().
-/// Every failure is an Error naming the path; without commit() nothing is left behind.
+/// A file that appears only once it is complete: a sibling temporary file, renamed by commit(). The
+/// path "-" is standard output. Every failure is an Error naming the path; without commit() nothing
+/// is left behind.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);
@@ -89,7 +87,9 @@ class OutputFile {
 
  private:
   std::string path_, temporary_;  // no temporary: path_ is a device or a pipe
-  std::FILE* file_ = nullptr;
+  std::FILE* file_ = nullptr;     // nullptr: standard output
 };
+/// Writes all of such a file.
+void write_file(const std::string& path, std::string_view text);
 
 }  // namespace acid

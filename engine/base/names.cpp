@@ -74,4 +74,21 @@ std::string_view without_byte_order_mark(std::string_view text) {
   return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
 }
 
+std::string quoted_for_shell(std::string_view argument) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@+%";
+  if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string_view::npos)
+    return std::string(argument);
+  std::string quoted = "'";
+  for (const char c : argument) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string set_options(std::span<const std::string> overrides) {
+  std::string options;
+  for (const std::string& override_text : overrides)
+    options += " --set " + quoted_for_shell(override_text);
+  return options;
+}
+
 }  // namespace acid

@@ -28,4 +28,9 @@ std::string_view without_byte_order_mark(std::string_view text);
 /// "a, b or c".
 std::string one_of(std::span<const std::string> names);
 
+/// The argument as one word of a POSIX shell's command line, quoted only if it must be.
+std::string quoted_for_shell(std::string_view argument);
+/// " --set a=1 --set b=2" for a shell: what follows the recipe on a command line.
+std::string set_options(std::span<const std::string> overrides);
+
 }  // namespace acid

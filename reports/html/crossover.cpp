@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "engine/base/error.hpp"
-#include "reports/html/line_chart.hpp"
 #include "reports/predicted.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
@@ -52,26 +52,21 @@ void add_rows(std::string& csv, const std::string& label, const char* what, cons
 
 }  // namespace
 
-PageFigure draw(const CrossoverChart& chart) {
+PageFigure draw(CrossoverChart chart) {
+  std::erase_if(chart.series, [](const ChartSeries& series) {
+    return series.band.x.empty() && series.seeds.empty();
+  });
+  for (ChartSeries& series : chart.series)
+    if (!series.band.mean.empty()) series.final = fmt::format("{:.3g}", series.band.mean.back());
   const bool in_bytes = chart.key.find("bytes") != std::string::npos;
-  LineChart drawn{.id = "crossover",
-                  .title = chart.title,
-                  .x_label = brief_key(chart.key),
-                  .x_ticks = in_bytes ? LineChart::Ticks::bytes : LineChart::Ticks::number,
-                  .logarithmic = true,
-                  .bands_only = true,
-                  .logarithmic_x = chart.logarithmic_x,
-                  .series = {}};
-  for (const CrossoverChart::Line& line : chart.lines) {
-    if (line.band.x.empty() && line.runs.empty()) continue;
-    ChartSeries& series = drawn.series.emplace_back();
-    series.label = line.label;
-    series.style = line.style;
-    series.seeds = line.runs;
-    series.band = line.band;
-    if (!line.band.mean.empty()) series.final = fmt::format("{:.3g}", line.band.mean.back());
-  }
-  return draw(drawn);
+  return draw(LineChart{.id = "crossover",
+                        .title = chart.title,
+                        .x_label = brief_key(chart.key),
+                        .x_ticks = in_bytes ? LineChart::Ticks::bytes : LineChart::Ticks::number,
+                        .logarithmic = true,
+                        .bands_only = true,
+                        .logarithmic_x = chart.logarithmic_x,
+                        .series = std::move(chart.series)});
 }
 
 std::string crossover_key(const Comparison& comparison) {
@@ -116,20 +111,20 @@ PageFigure crossover_figure(const ReportData& data) {
                        .key = key,
                        .logarithmic_x = places.front().first > 0 &&
                                         places.back().first >= kWideRange * places.front().first,
-                       .lines = {}};
+                       .series = {}};
   std::string csv = csv_line({"algorithm", "what", key, "mean", "low", "high"});
   for (const std::string& label : labels) {
     const TimesOfLabel& own = times.at(label);
-    CrossoverChart::Line& line = chart.lines.emplace_back();
-    line.label = label;
-    line.style = styles.at(label);
-    line.band = predicted ? own.predicted : own.measured;
+    ChartSeries& series = chart.series.emplace_back();
+    series.label = label;
+    series.style = styles.at(label);
+    series.band = predicted ? own.predicted : own.measured;
     if (predicted)
-      for (const auto& [seed, points] : own.by_seed) line.runs.push_back(points);
+      for (const auto& [seed, points] : own.by_seed) series.seeds.push_back(points);
     add_rows(csv, label, "predicted", own.predicted);
     add_rows(csv, label, "measured", own.measured);
   }
-  PageFigure figure = draw(chart);
+  PageFigure figure = draw(std::move(chart));
   figure.csv = std::move(csv);
   return figure;
 }

@@ -3,8 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/curves.hpp"
-#include "reports/html/page_figure.hpp"
+#include "reports/html/line_chart.hpp"
 #include "reports/html/report_data.hpp"
 
 namespace acid {
@@ -14,16 +13,10 @@ struct CrossoverChart {
   std::string title;
   std::string key;  // dotted
   bool logarithmic_x = true;
-  struct Line {
-    std::string label;
-    int style = 0;
-    Band band;                                  // by value of the key
-    std::vector<std::vector<CurvePoint>> runs;  // thin lines beside it
-  };
-  std::vector<Line> lines;
+  std::vector<ChartSeries> series;  // bands by value of the key, and thin lines beside them
 };
 /// Without the figure's CSV.
-PageFigure draw(const CrossoverChart& chart);
+PageFigure draw(CrossoverChart chart);
 
 /// The comparison's only numeric setting that varies; empty if there is none, or if others vary
 /// too.

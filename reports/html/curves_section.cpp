@@ -33,7 +33,9 @@ Band coarser(const Band& band, int cells, int most) {
 
 ChartSeries series_of(const ReportData& data, std::size_t g, std::size_t m, std::size_t a) {
   const GroupCurves& curves = data.curves[g][m];
-  ChartSeries series{curve_label(data.comparison.groups[g]), data.styles[g], {}, {}, {}};
+  ChartSeries series;
+  series.label = curve_label(data.comparison.groups[g]);
+  series.style = data.styles[g];
   const Estimate final = final_value(data, g, data.metrics[m].name);
   series.final = final.n > 0 ? format_number(final.mean, 3) : "an end that is not known";
   series.band = coarser(curves.bands[a], data.detail.cells, data.detail.drawn_cells);
@@ -99,13 +101,12 @@ std::string point_curves(const ReportData& data, const std::vector<CurveChart>& 
 PageFigure draw_curves(const ReportData& data, const CurveChart& curves, std::size_t a) {
   const CurveAxis& axis = data.axes[a];
   const Metric& metric = data.metrics[curves.metric];
-  LineChart chart{fmt::format("{}-{}", curves.id, axis.key),
-                  std::string(metric.curve.words),
-                  std::string(axis.label),
-                  ticks_of(axis),
-                  metric.logarithmic,
-                  {},
-                  {}};
+  LineChart chart{.id = fmt::format("{}-{}", curves.id, axis.key),
+                  .title = std::string(metric.curve.words),
+                  .x_label = std::string(axis.label),
+                  .x_ticks = ticks_of(axis),
+                  .logarithmic = metric.logarithmic,
+                  .series = {}};
   for (const std::size_t g : curves.groups)
     if (!axis.in_epochs || data.gradients_per_epoch[g] > 0)
       chart.series.push_back(series_of(data, g, curves.metric, a));

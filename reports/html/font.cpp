@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/base/error.hpp"
+#include "engine/base/utf8.hpp"
 
 namespace acid {
 
@@ -79,15 +80,9 @@ const FigureFont& figure_font() {
 
 std::vector<char32_t> code_points(std::string_view text) {
   std::vector<char32_t> result;
-  for (std::size_t k = 0; k < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[k]);
-    const std::size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    char32_t c = length == 1 ? lead : lead & (0xFFu >> (length + 1));
-    const bool whole = k + length <= text.size() && (lead < 0x80 || lead >= 0xC2);
-    for (std::size_t b = 1; b < length && whole; ++b)
-      c = c << 6 | (static_cast<unsigned char>(text[k + b]) & 0x3Fu);
-    result.push_back(whole ? c : U'\uFFFD');
-    k += whole ? length : 1;
+  for (std::size_t at = 0; at < text.size();) {
+    const char32_t c = next_character(text, at);
+    result.push_back(c == kMalformed ? U'\uFFFD' : c);
   }
   return result;
 }

@@ -5,28 +5,13 @@
 #include <algorithm>
 
 #include "engine/base/error.hpp"
+#include "engine/base/utf8.hpp"
 #include "reports/numbers.hpp"
 
 namespace acid {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-/// Bytes of the well-formed UTF-8 character at the start; 0 when there is none.
-std::size_t character_length(std::string_view text) {
-  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
-  const unsigned lead = byte(0);
-  const std::size_t length = lead < 0x80   ? 1
-                             : lead < 0xC2 ? 0
-                             : lead < 0xE0 ? 2
-                             : lead < 0xF0 ? 3
-                             : lead < 0xF5 ? 4
-                                           : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (std::size_t k = 1; k < length; ++k)
-    if ((byte(k) & 0xC0) != 0x80) return 0;
-  return length;
-}
 
 std::string_view entity(char c) {
   switch (c) {
@@ -73,12 +58,11 @@ std::string value_attribute(const Markup& cell) {
 std::string well_formed(std::string_view text) {
   std::string result;
   result.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t length = character_length(text);
-    const auto first = static_cast<unsigned char>(text.front());
-    const bool control = first == 0x7F || (first < 0x20 && first != '\n' && first != '\t');
-    result += length == 0 || control ? kReplacement : text.substr(0, length);
-    text.remove_prefix(length == 0 ? 1 : length);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t start = at;
+    const char32_t c = next_character(text, at);
+    const bool control = c == 0x7F || (c < 0x20 && c != '\n' && c != '\t');
+    result += c == kMalformed || control ? kReplacement : text.substr(start, at - start);
   }
   return result;
 }

@@ -60,10 +60,7 @@ std::vector<std::string> keys_of(const nlohmann::json& object) {
 }
 
 std::string run_command(const ExperimentRecord& experiment) {
-  std::string line = "acid run " + shell_word(experiment.recipe_path);
-  for (const std::string& override_text : experiment.overrides)
-    line += " --set " + shell_word(override_text);
-  return line;
+  return "acid run " + quoted_for_shell(experiment.recipe_path) + set_options(experiment.overrides);
 }
 
 /// The four commands that reproduce these results, each with its purpose.
@@ -158,17 +155,6 @@ std::string environment_table(const std::map<std::string, std::map<std::string, 
 }
 
 }  // namespace
-
-std::string shell_word(const std::string& word) {
-  const auto harmless = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_-./=:,+@%").find(c) != std::string_view::npos;
-  };
-  if (!word.empty() && std::all_of(word.begin(), word.end(), harmless)) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 std::vector<std::string> warnings(const ReportData& data) {
   std::vector<std::string> texts = note_texts(data.comparison);

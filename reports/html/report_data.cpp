@@ -244,7 +244,7 @@ ReportData read_report(const Store& store, const AskedRuns& asked, const ReportO
       compare_runs(compared, compare, selections, comparison_plans_of(store, summaries),
                    reads_equal_places(store, compare));
   data.comparison.tagged = tagged_among(store, summaries);
-  data.experiment = experiment_of(store, summaries.front());
+  data.experiment = experiment_of(store, summaries.front().experiment);
   data.claims =
       judge_claims(store, data.comparison, asked, claims_from(data.experiment.comparison));
   for (const ComparedGroup& group : data.comparison.groups)

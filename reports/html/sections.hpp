@@ -60,7 +60,4 @@ std::string figures_by_point(const ReportData& data, std::string_view grid, std:
 /// binaries. Plain sentences.
 std::vector<std::string> warnings(const ReportData& data);
 
-/// A word that a shell takes as one argument, quoted only if it must be.
-std::string shell_word(const std::string& word);
-
 }  // namespace acid

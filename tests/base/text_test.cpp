@@ -61,6 +61,13 @@ TEST_CASE("lists read as English") {
   CHECK(one_of({}).empty());
 }
 
+TEST_CASE("shell words are quoted only where a shell would take them apart") {
+  CHECK(quoted_for_shell("optimizer.learning_rate=0.1") == "optimizer.learning_rate=0.1");
+  CHECK(quoted_for_shell("it's $HOME") == "'it'\\''s $HOME'");
+  CHECK(quoted_for_shell("") == "''");
+  CHECK(set_options(std::vector<std::string>{"a=1", "b=x y"}) == " --set a=1 --set 'b=x y'");
+}
+
 TEST_CASE("fallbacks complete options, and required ones must be there") {
   const std::array fields = {
       Field{.name = "p", .type = FieldType::number, .fallback = "0.5", .help = ""},

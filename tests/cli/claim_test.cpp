@@ -166,7 +166,7 @@ TEST_CASE("claims may stand in a file of their own, which is stored with the rec
   const json kept = folder.told({"claim", "apart"})["claims"];
   CHECK(kept[0]["registered"] == true);
   const Store store(folder.path("acid-store"), Store::Access::read);
-  const ExperimentRecord record = experiment_of(store, list_runs(store).front());
+  const ExperimentRecord record = experiment_of(store, list_runs(store).front().experiment);
   CHECK(record.recipe_text.ends_with(kBytes));
 
   // With other claims it is another recipe.

@@ -72,8 +72,8 @@ TEST_CASE("an unknown kind, a wrong option, an impossible size and a senseless r
     CHECK_FALSE(result.err.empty());
   };
   for (const auto& [option, says] : {std::pair{"degre=3", "did you mean 'degree'?"},
-                                     {"degree=three", "expected an integer"},
-                                     {"degree=-1", "outside"},
+                                     {"degree=three", "must be a whole number"},
+                                     {"degree=-1", "at least"},
                                      {"degree", "has no value"}})
     check({"random-regular", "8", "--option", option}, {says});
   check({"edges", "4", "--option", "edges=[[0,1],[2,3]]"}, {"connected"});

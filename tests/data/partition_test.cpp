@@ -109,6 +109,24 @@ TEST_CASE("A smaller Dirichlet alpha gives more skewed shares") {
   CHECK(previous < 0.15);  // near iid, where it is 0.1
 }
 
+TEST_CASE("A Dirichlet alpha whose shares a double cannot hold gives each class to few workers") {
+  const FloatRows examples = make_examples(8000);
+  const auto mean_skew = [&](double alpha) {
+    double mean = 0;
+    for (std::uint64_t seed = 0; seed < 5; ++seed)
+      mean +=
+          skew(examples, make_shards(examples, kClasses, 16, dirichlet(alpha), Seeds(seed))) / 5;
+    return mean;
+  };
+  const double small = mean_skew(0.01);
+  for (const double alpha : {1e-4, 1e-6, 1e-12}) CHECK(mean_skew(alpha) > 0.9 * small);
+  const auto shards =
+      make_shards(examples, kClasses, 8, {{"kind", "quantity"}, {"alpha", 1e-6}}, Seeds(1));
+  std::size_t most = 0;
+  for (const auto& list : shards.lists) most = std::max(most, list.size());
+  CHECK(most == 8000 - 7);
+}
+
 TEST_CASE("Random partitions depend on the data seed and on nothing else") {
   const FloatRows examples = make_examples(500);
   for (const nlohmann::json& partition : {nlohmann::json{{"kind", "iid"}}, dirichlet(0.3)}) {

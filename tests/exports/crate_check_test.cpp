@@ -29,8 +29,9 @@ void export_checked(const std::string& store_folder, const std::string& to) {
     store.end_attempt(number, ended_as(RunState::finished));
   }
   StagedFolder folder(to);
-  fill_crate(store, {run.id, other.id}, folder, {.author = {}, .license = {}, .acid = kMaker},
-             kCheckedRunJson, [](std::size_t) {});
+  fill_crate(store, {run.id, other.id}, folder,
+             {.author = {}, .license = {}, .acid = kMaker, .parts = {}}, kCheckedRunJson,
+             [](std::size_t) {});
   to.ends_with(".zip") ? folder.commit_zip() : folder.commit_folder();
 }
 

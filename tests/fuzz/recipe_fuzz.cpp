@@ -4,10 +4,10 @@
 #include <cctype>
 #include <fstream>
 
+#include "engine/base/utf8.hpp"
 #include "recipes/parse.hpp"
 #include "recipes/plan.hpp"
 #include "recipes/sweep.hpp"
-#include "recipes/utf8.hpp"
 #include "tests/fuzz/input.hpp"
 
 namespace acid::fuzz {

@@ -1,8 +1,8 @@
 // Text of unknown origin on its way to a terminal, to JSON and into error messages.
 #include <nlohmann/json.hpp>
 
+#include "engine/base/utf8.hpp"
 #include "recipes/diagnostics.hpp"
-#include "recipes/utf8.hpp"
 #include "tests/fuzz/input.hpp"
 
 namespace acid::fuzz {

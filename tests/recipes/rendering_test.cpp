@@ -1,4 +1,4 @@
-#include "recipes/utf8.hpp"
+#include "engine/base/utf8.hpp"
 #include "tests/catch.hpp"
 #include "tests/recipes/recipe.hpp"
 

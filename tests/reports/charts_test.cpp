@@ -23,7 +23,12 @@ using synthetic::has;
 namespace {
 
 LineChart chart_of(std::vector<CurvePoint> points, bool logarithmic) {
-  LineChart chart{"c", "Loss", "gradients", LineChart::Ticks::count, logarithmic, {}};
+  LineChart chart{.id = "c",
+                  .title = "Loss",
+                  .x_label = "gradients",
+                  .x_ticks = LineChart::Ticks::count,
+                  .logarithmic = logarithmic,
+                  .series = {}};
   const double end = points.empty() ? 1 : points.back().x;
   std::vector<double> cells(200, std::numeric_limits<double>::quiet_NaN());
   for (const CurvePoint& point : points)
@@ -185,12 +190,6 @@ TEST_CASE("who holds what is a heat map of workers and classes") {
   CHECK(has(drawn, "worker,class,examples\n0,0,30\n1,0,10\n1,1,20\n"));
   CHECK(has(drawn, "sorted &lt;"));
   CHECK_FALSE(has(draw_holdings("d", "none", {{0, 0}, {0, 0}}).html(), "nan"));
-}
-
-TEST_CASE("shell words are quoted only where a shell would take them apart") {
-  CHECK(shell_word("optimizer.learning_rate=0.1") == "optimizer.learning_rate=0.1");
-  CHECK(shell_word("it's $HOME") == "'it'\\''s $HOME'");
-  CHECK(shell_word("") == "''");
 }
 
 TEST_CASE(

@@ -47,7 +47,7 @@ struct Altered {
       read_series(store, id);
       read_spans(store, id);
       read_events(store, id);
-      experiment_of(store, list_runs(store).at(0));
+      experiment_of(store, list_runs(store).at(0).experiment);
       return "nothing";
     } catch (const StoreError& error) {
       return error.what();

@@ -15,7 +15,7 @@ using namespace test;
 
 std::vector<std::string> paths(const Garbage& garbage) {
   std::vector<std::string> all;
-  for (const Garbage::File& file : garbage.files) all.push_back(file.path);
+  for (const Leftover& file : garbage.files) all.push_back(file.path);
   return all;
 }
 

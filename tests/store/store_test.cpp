@@ -50,7 +50,8 @@ TEST_CASE("an experiment and its runs read back as they were written") {
   Store store(temp.store(), Store::Access::write);
   store.add_experiment(experiment, {run});
 
-  const ExperimentRecord same = experiment_of(store, run_summaries(store, {run.id}).front());
+  const ExperimentRecord same =
+      experiment_of(store, run_summaries(store, {run.id}).front().experiment);
   const auto facts = [](const ExperimentRecord& of) {
     return std::tuple(of.id, of.name, of.recipe_path, of.recipe_text, of.recipe_digest,
                       of.overrides, of.command_line);
@@ -150,8 +151,10 @@ TEST_CASE("runs are shared between experiments by digest") {
   CHECK(resolve_runs(store, {"second"}).ids == std::vector{second_only.id, shared.id});
   CHECK(run_summaries(store, {shared.id}).at(0).state == RunState::finished);
   CHECK(run_summaries(store, {shared.id}).at(0).experiment_name == "second");
-  CHECK(experiment_of(store, run_summaries(store, {shared.id}).front()).name == "second");
-  CHECK(experiment_of(store, run_summaries(store, {first_only.id}).front()).name == "first");
+  CHECK(experiment_of(store, run_summaries(store, {shared.id}).front().experiment).name ==
+        "second");
+  CHECK(experiment_of(store, run_summaries(store, {first_only.id}).front().experiment).name ==
+        "first");
 }
 
 TEST_CASE("asking for an experiment again makes it the newest and keeps its runs' results") {
@@ -281,7 +284,7 @@ TEST_CASE(
   REQUIRE(first.size() == 2);
   for (const RunSummary& run : first) CHECK(run.experiment_name == "first");
   CHECK(first[0].label == "theirs");
-  CHECK(experiment_of(store, first[0]).name == "first");
+  CHECK(experiment_of(store, first[0].experiment).name == "first");
   const auto both = runs_as_asked(store, resolve_runs(store, {"first", "second"}));
   REQUIRE(both.size() == 3);
   CHECK(both[0].experiment_name == "first");  // the first that is named
@@ -305,7 +308,7 @@ TEST_CASE("an experiment named by its id is that one, also where another has the
     const auto seen = runs_as_asked(store, resolve_runs(store, {one.id}));
     REQUIRE(seen.size() == 1);
     CHECK(seen[0].experiment == one.id);
-    CHECK(experiment_of(store, seen[0]).comparison == one.comparison);
+    CHECK(experiment_of(store, seen[0].experiment).comparison == one.comparison);
   }
   CHECK(resolve_runs(store, {run.id}).experiments.empty());
   // Returns what the earlier experiment said about comparing, since its run had ended by then.

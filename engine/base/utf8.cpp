@@ -1,32 +1,30 @@
-#include "recipes/utf8.hpp"
+#include "engine/base/utf8.hpp"
 
 #include <array>
 
 namespace acid {
-namespace {
 
-constexpr char32_t kInvalid = 0xFFFFFFFF;
-
-// Decodes the character at `at` and moves past it; kInvalid moves past one byte.
-char32_t next(std::string_view text, std::size_t& at) {
+char32_t next_character(std::string_view text, std::size_t& at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(at++);
   if (lead < 0x80) return lead;
   const int more = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : 1;
-  if (lead < 0xC2 || lead > 0xF4) return kInvalid;
+  if (lead < 0xC2 || lead > 0xF4) return kMalformed;
   char32_t character = lead & (0x3F >> more);
   std::size_t end = at;
   for (int i = 0; i < more; ++i, ++end) {
-    if (end >= text.size() || (byte(end) & 0xC0) != 0x80) return kInvalid;
+    if (end >= text.size() || (byte(end) & 0xC0) != 0x80) return kMalformed;
     character = (character << 6) | (byte(end) & 0x3F);
   }
   constexpr std::array<char32_t, 4> kSmallest = {0, 0x80, 0x800, 0x10000};
   const bool surrogate = character >= 0xD800 && character <= 0xDFFF;
   if (character < kSmallest[static_cast<std::size_t>(more)] || character > 0x10FFFF || surrogate)
-    return kInvalid;
+    return kMalformed;
   at = end;
   return character;
 }
+
+namespace {
 
 struct Range {
   char32_t first, last;
@@ -48,6 +46,8 @@ constexpr std::array kWide = {
     Range{0xF900, 0xFAFF},   Range{0xFE30, 0xFE6F},   Range{0xFF00, 0xFF60},  Range{0xFFE0, 0xFFE6},
     Range{0x1F300, 0x1F64F}, Range{0x1F900, 0x1F9FF}, Range{0x20000, 0x3FFFD}};
 
+}  // namespace
+
 bool is_harmless(char32_t character) {
   const bool control = character < 0x20 || (character >= 0x7F && character < 0xA0);
   // These would reorder the line on screen and misplace a diagnostic's caret.
@@ -55,15 +55,13 @@ bool is_harmless(char32_t character) {
                         (character >= 0x2066 && character <= 0x2069) || character == 0x200E ||
                         character == 0x200F || character == 0x061C;
   const bool separates = character == 0x2028 || character == 0x2029;
-  return character != kInvalid && !control && !reorders && !separates;
+  return character != kMalformed && !control && !reorders && !separates;
 }
-
-}  // namespace
 
 std::u32string printable(std::string_view text) {
   std::u32string characters;
   for (std::size_t at = 0; at < text.size();) {
-    const char32_t character = next(text, at);
+    const char32_t character = next_character(text, at);
     characters += character == U'\t' ? U' ' : is_harmless(character) ? character : U'?';
   }
   return characters;
@@ -71,7 +69,7 @@ std::u32string printable(std::string_view text) {
 
 bool is_showable(std::string_view text) {
   for (std::size_t at = 0; at < text.size();)
-    if (!is_harmless(next(text, at))) return false;
+    if (!is_harmless(next_character(text, at))) return false;
   return true;
 }
 
@@ -95,7 +93,7 @@ std::string to_utf8(std::u32string_view characters) {
 
 bool is_valid_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();)
-    if (next(text, at) == kInvalid) return false;
+    if (next_character(text, at) == kMalformed) return false;
   return true;
 }
 
