@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -159,7 +160,9 @@ Exit run_command_line(int argc, char** argv) {
       say(fmt::format("acid: error: {}", unexpected_argument(app, extra.front())));
       return Exit::usage;
     }
-    app.exit(wanted);
+    std::ostringstream words;
+    app.exit(wanted, words);
+    print_data(words.str());
     return Exit::ok;
   } catch (const CLI::ParseError& error) {
     return bad_usage(app, error);

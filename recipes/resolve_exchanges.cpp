@@ -74,6 +74,20 @@ std::optional<Problem> choose_exchange(json& options, const Method& method,
   return std::nullopt;
 }
 
+void Resolver::look_at_topology() {
+  if (!draft_.sound({"workers", "topology"})) return;
+  const auto built = ask("topology", "change workers.count or the topology's options",
+                         [&] { return &facts_.topology(workers_, s_["topology"]); });
+  topology_ = built.value_or(nullptr);
+  if (topology_ == nullptr || topology_->kind() != "edges") return;
+  if (const std::int64_t repeated = topology_->repeated_edges(); repeated > 0)
+    out_.warn(
+        place("topology.edges"),
+        {fmt::format("{} of the edges are listed before, also as [j, i]: their weights add up",
+                     repeated),
+         "list each edge once, with its weight as a third number"});
+}
+
 // Computes spectral numbers, bytes and load. All sections must be sound.
 void Resolver::look_at_exchanges(const Method& method) {
   ask("algorithm", "use fewer fragments", [&] {

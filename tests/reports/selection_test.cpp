@@ -111,6 +111,31 @@ TEST_CASE("each setting of a sweep has its own choice, and its own baseline") {
   CHECK_THAT(csv, ContainsSubstring("validation_loss,4,8,,"));
 }
 
+TEST_CASE("an algorithm at several values of a key of its own is told apart by it") {
+  Runs runs;
+  add(runs, "ar-sgd", 0.2);
+  for (const double rate : {1.0, 2.0}) {
+    Runs of_rate;
+    add(of_rate, "ad-psgd", 0.1);
+    for (ComparedRun& one : of_rate) {
+      json settings = one.settings;
+      settings["algorithm"]["communication_rate"] = rate;
+      runs.push_back(run("ad-psgd", one.summary.seed,
+                         {{"validation_loss", one.summary.metrics.at("validation_loss")},
+                          {"eval_loss", one.summary.metrics.at("eval_loss")}},
+                         settings));
+    }
+  }
+  const Comparison comparison = compare_runs(runs, best_over({1, 2}));
+  const auto& choices = comparison.selections.at(0).choices;
+  REQUIRE(choices.size() == 3);
+  CHECK(choices[0].label == "ar-sgd");
+  CHECK(choices[1].label == "ad-psgd (communication_rate 1)");
+  CHECK(choices[2].label == "ad-psgd (communication_rate 2)");
+  CHECK(comparison.groups[2].label == choices[2].label);
+  CHECK_THAT(to_text(comparison, false), ContainsSubstring("\n  ad-psgd (communication_rate 2)  "));
+}
+
 TEST_CASE("the same seeds are refused unless accepted, and then it is said") {
   Runs runs;
   add(runs, "ar-sgd", 0.2);
