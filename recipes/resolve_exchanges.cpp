@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "engine/base/names.hpp"
 #include "engine/base/rng.hpp"
 #include "engine/drivers/virtual/virtual_clock.hpp"
 #include "engine/methods/listed.hpp"
@@ -81,11 +82,9 @@ void Resolver::look_at_topology() {
   topology_ = built.value_or(nullptr);
   if (topology_ == nullptr || topology_->kind() != "edges") return;
   if (const std::int64_t repeated = topology_->repeated_edges(); repeated > 0)
-    out_.warn(
-        place("topology.edges"),
-        {fmt::format("{} of the edges are listed before, also as [j, i]: their weights add up",
-                     repeated),
-         "list each edge once, with its weight as a third number"});
+    out_.warn(place("topology.edges"), {counted(static_cast<std::uint64_t>(repeated), "edge") +
+                                            " listed again, also as [j, i]: their weights add up",
+                                        "list each edge once, with its weight as a third number"});
 }
 
 // Computes spectral numbers, bytes and load. All sections must be sound.

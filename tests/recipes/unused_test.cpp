@@ -69,7 +69,7 @@ TEST_CASE("edges that are listed again are told") {
   CHECK(warnings(edges + "]").empty());
   const auto told = warnings(edges + ", [1, 0], [0, 1]]");
   REQUIRE(told.size() == 1);
-  CHECK_THAT(told[0].message, StartsWith("2 of the edges are listed before"));
+  CHECK_THAT(told[0].message, StartsWith("2 edges listed again"));
   CHECK(told[0].line > 0);
 }
 
