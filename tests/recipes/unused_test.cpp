@@ -69,8 +69,7 @@ TEST_CASE("edges that are listed again are told") {
   CHECK(warnings(edges + "]").empty());
   const auto told = warnings(edges + ", [1, 0], [0, 1]]");
   REQUIRE(told.size() == 1);
-  CHECK_THAT(told[0].message, StartsWith("2 edges listed again"));
-  CHECK(told[0].line > 0);
+  CHECK_THAT(told[0], StartsWith("2 edges listed again"));
 }
 
 TEST_CASE("a key that one of the runs uses is used, and defaults are not reported") {
