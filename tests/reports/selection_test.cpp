@@ -114,18 +114,15 @@ TEST_CASE("each setting of a sweep has its own choice, and its own baseline") {
 TEST_CASE("an algorithm at several values of a key of its own is told apart by it") {
   Runs runs;
   add(runs, "ar-sgd", 0.2);
-  for (const double rate : {1.0, 2.0}) {
-    Runs of_rate;
-    add(of_rate, "ad-psgd", 0.1);
-    for (ComparedRun& one : of_rate) {
-      json settings = one.settings;
-      settings["algorithm"]["communication_rate"] = rate;
-      runs.push_back(run("ad-psgd", one.summary.seed,
-                         {{"validation_loss", one.summary.metrics.at("validation_loss")},
-                          {"eval_loss", one.summary.metrics.at("eval_loss")}},
-                         settings));
-    }
-  }
+  for (const double own : {1.0, 2.0})
+    for (const double rate : {0.05, 0.1, 0.2, 0.4})
+      for (const std::uint64_t seed : {1, 2, 3, 4}) {
+        json settings = settings_of(rate);
+        settings["algorithm"] = {{"communication_rate", own}};
+        const double loss = std::abs(std::log(rate / 0.1));
+        runs.push_back(
+            run("ad-psgd", seed, {{"validation_loss", loss}, {"eval_loss", loss + 0.1}}, settings));
+      }
   const Comparison comparison = compare_runs(runs, best_over({1, 2}));
   const auto& choices = comparison.selections.at(0).choices;
   REQUIRE(choices.size() == 3);
