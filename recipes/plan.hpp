@@ -87,9 +87,10 @@ struct PlannedRun {
   /// For tasks with a data set.
   struct Examples {
     std::int64_t train = 0, validation = 0, test = 0;
+    bool has_accuracy = true;  // evaluations count what is right
   };
   std::optional<Examples> examples;
-  bool has_accuracy = false;  // evaluations count what is right
+  bool has_accuracy() const { return examples && examples->has_accuracy; }
   /// By normalised time, as [evaluation] says; absent if the clock decides.
   struct Samples {
     std::int64_t evaluations = 0;  // after the one at the start

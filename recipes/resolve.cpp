@@ -31,7 +31,6 @@ void Resolver::look_at_task() {
   look_at_validation();
   if (facts->train_size > 0)
     plan_.examples = {*train_size_, facts->train_size - *train_size_, facts->test_size};
-  plan_.has_accuracy = facts->train_size > 0;
   plan_.read.splits = facts->splits;
   for (const DataInfo::Doubt& doubt : facts->doubts) {
     plan_.warnings.push_back(doubt.what);
@@ -42,7 +41,7 @@ void Resolver::look_at_task() {
   if (!task["model"].is_null())
     model_ = ask("task.model", "correct the model, or choose one that fits the data set",
                  [&] { return facts_.model(task); });
-  plan_.has_accuracy = plan_.has_accuracy && (!model_ || model_->has_accuracy);
+  if (plan_.examples && model_) plan_.examples->has_accuracy = model_->has_accuracy;
   if (model_ && !model_->outside.empty()) {
     const std::string what = fmt::format(
         "the loss depends on parameters that are not in the module, and are never trained: {} of "
@@ -273,7 +272,7 @@ void Resolver::look_at_target() {
   const std::string metric = text(target, "metric");
   const Metric* const known = find_metric(metric);
   if (known == nullptr) return;
-  if (known->of_accuracy && !plan_.has_accuracy)
+  if (known->of_accuracy && !plan_.has_accuracy())
     error("budget.target", "the task has no accuracy, so this target can never be reached",
           "aim at eval_loss or consensus_distance");
   else if (known->of == MetricOf::held_out && !s_["task"].contains("validation"))

@@ -258,7 +258,7 @@ std::string search_metric(const PlannedRun& run, const SearchTable& search, Diag
   std::vector<std::string> known = has_data ? names_of(kMetricsIn<&Metric::search>)
                                             : names_of(kMetricsIn<&Metric::search_without_data>);
   std::erase_if(known, [&](const std::string& name) {
-    return find_metric(name)->of_accuracy && !run.has_accuracy;
+    return find_metric(name)->of_accuracy && !run.has_accuracy();
   });
   if (search.metric.empty()) return known.front();
   if (std::ranges::find(known, search.metric) != known.end()) return search.metric;
