@@ -6,6 +6,7 @@
 #include <csignal>
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -137,7 +138,9 @@ Exit run_command_line(int argc, char** argv) {
       say(fmt::format("acid: error: {}", unexpected_argument(app, extra.front())));
       return Exit::usage;
     }
-    app.exit(wanted);
+    std::ostringstream words;
+    app.exit(wanted, words);
+    print_data(words.str());
     return Exit::ok;
   } catch (const CLI::ParseError& error) {
     return bad_usage(app, error);

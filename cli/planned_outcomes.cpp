@@ -95,7 +95,7 @@ std::set<std::string, std::less<>> lacking(const PlannedRun& run) {
   std::set<std::string, std::less<>> names;
   const auto& kept = settings_from(run.settings).record.metrics;
   for (const Metric& outcome : kOutcomes) {
-    const bool has = !outcome.of_accuracy || run.examples;
+    const bool has = !outcome.of_accuracy || run.has_accuracy();
     if (!has || (kept && !kept->contains(recorded_for(outcome.name)))) names.emplace(outcome.name);
   }
   return names;

@@ -29,13 +29,33 @@ void RecipeOptions::add_to(CLI::App& command, bool with_driver) {
             "the original, which need not be there any more");
 }
 
+namespace {
+
+/// RecipeError for a law's formula that is none, or names what a run of its algorithm does not
+/// have.
+void require_formulas(const Plan& plan) {
+  for (const Claim& claim : claims_from(plan.comparison))
+    for (const PlannedRun& run : plan.compared()) {
+      if (claim.kind != Claim::Kind::law || run.label != claim.algorithm ||
+          run.seed != plan.seeds.front())
+        continue;
+      try {
+        said_by_law(claim, run.settings);
+      } catch (const UsageError& error) {
+        Diagnostic diagnostic = plan.formulas.at(claim.name);
+        diagnostic.message = error.what();
+        throw RecipeError({diagnostic});
+      }
+    }
+}
+
+}  // namespace
+
 Plan RecipeOptions::compile(const OverAxis* over) const {
   std::vector<std::string> all = overrides;
   if (!driver.empty()) all.push_back("execution.driver=" + driver);
   Plan plan = load_recipe(path, all, copy_of, over);
-  const std::vector<Claim> claims = claims_from(plan.comparison);
-  for (const PlannedRun& run : plan.compared())
-    if (run.seed == plan.seeds.front()) require_formulas(claims, run.label, run.settings);
+  require_formulas(plan);
   return plan;
 }
 

@@ -32,10 +32,10 @@ struct VerifyOptions {
 
 struct Verified {
   Exit exit = Exit::ok;
-  std::string output;  // with --json: the worker's document
+  std::string output;  // the verdict, with --json a document
 };
 
-// The worker prints progress and verdict itself, on this process's standard output and error.
+// The worker prints progress itself, on this process's standard error.
 Verified verify_part(Supervisor& supervisor, const Session& session, const VerifiedPart& part,
                      bool as_json, const std::string& worker) {
   const std::string& id = part.run;
@@ -54,8 +54,7 @@ Verified verify_part(Supervisor& supervisor, const Session& session, const Verif
   } catch (const Error&) {
     // The worker says what is wrong with the settings.
   }
-  Supervisor::Ending ending =
-      supervisor.run(id, arguments, as_json ? Child::Output::data : Child::Output::passed_on);
+  Supervisor::Ending ending = supervisor.run(id, arguments, Child::Output::data);
   if (supervisor.interrupted()) return {Exit::interrupted, std::move(ending.output)};
   if (WIFEXITED(ending.status))
     return {static_cast<Exit>(WEXITSTATUS(ending.status)), std::move(ending.output)};
@@ -175,7 +174,6 @@ Exit verify(const Session& session, const VerifyOptions& options) {
 VerifiedRuns verify_runs(const Session& session, const std::vector<VerifiedPart>& parts,
                          bool as_json) {
   const std::string worker = worker_program();
-  flush_data();  // the workers write to the same place
   VerifiedRuns all;
   Supervisor supervisor;
   Several several(session, parts);
@@ -184,7 +182,12 @@ VerifiedRuns verify_runs(const Session& session, const std::vector<VerifiedPart>
     const Verified verified = verify_part(supervisor, session, part, as_json, worker);
     all.exit = worse(all.exit, verified.exit);
     several.end(verified.exit);
-    if (as_json) all.documents.push_back(document_of(part.run, verified));
+    if (as_json) {
+      all.documents.push_back(document_of(part.run, verified));
+    } else {
+      print_data(verified.output);
+      flush_data();  // the next verdict may take long
+    }
     all.output = verified.output;
     if (supervisor.interrupted()) break;
   }

@@ -61,7 +61,7 @@ StagedFolder::StagedFolder(const std::string& target) : target_(target) {
   std::error_code error;
   const fs::file_status status = fs::status(target_, error);
   const bool empty_folder = fs::is_directory(status) && fs::is_empty(target_, error) && !error;
-  if (fs::exists(status) && !empty_folder)
+  if (fs::exists(fs::symlink_status(target_, error)) && !empty_folder)
     throw UsageError(
         fmt::format("{} is {}; name another, or remove it", target_,
                     fs::is_directory(status) ? "a folder that holds something" : "there already"));

@@ -141,7 +141,7 @@ void resolve_schedule(json& schedule, const Pace& pace, const json& budget, cons
 EvaluationCost evaluation_cost(const PlannedRun::Examples& examples, std::int64_t labels,
                                const Pace& pace, int models) {
   if (pace.batch_size == 0) return {};
-  const auto& [train, validation, test] = examples;
+  const auto& [train, validation, test, has_accuracy] = examples;
   const double gradients = 1.0 / (3.0 * static_cast<double>(pace.batch_size));
   const std::int64_t read = test + validation + training_sample_size(train, test, labels);
   return {.mean = gradients * static_cast<double>(read * models),

@@ -339,6 +339,13 @@ const FieldTable& claim_keys() { return kClaims; }
 
 json read_claims(const Node* claims, const Plan& plan, Checker& checker) {
   if (claims == nullptr) return nullptr;
+  if (claims->is_text()) {  // in the recipe it would have been replaced by the file's claims
+    checker.diagnostics().error(
+        claims->place, "--set cannot name a file of claims: the recipe does",
+        fmt::format("write claims = \"{}\" into the recipe, above its first table",
+                    claims->text()));
+    return nullptr;
+  }
   if (!checker.is_type(claims, Node::Type::list, "claims", "a list of tables, [[claims]]"))
     return nullptr;
   json read = json::array();

@@ -61,7 +61,7 @@ std::optional<Problem> no_outcome(const PlannedRun& run, const std::string& metr
                                "is the target's",
                                recorded_for(metric)),
                    fmt::format("compare by {}", kWaysToTarget[has_gradients ? 0 : 1].name)};
-  if (of_accuracy(metric) && !run.examples)
+  if (of_accuracy(metric) && !run.has_accuracy())
     return Problem{"the task has no accuracy", "compare by eval_loss"};
   if (metric != kMidConsensus && !has_gradients)
     return Problem{fmt::format("exchanges alone change no loss, and the runs of {} have nothing "

@@ -16,12 +16,6 @@
 #include "recipes/seeds.hpp"
 
 namespace acid {
-namespace {
-
-// After this many different mistakes no more are looked for.
-constexpr std::size_t kEnoughErrors = 100;
-
-}  // namespace
 
 void Compiler::compile(const Node& root, Plan& plan) {
   check_top(root);
@@ -48,6 +42,7 @@ void Compiler::compile(const Node& root, Plan& plan) {
           points.size() * runs_of_cell(search_ ? search_->points.size() : 1) * algorithm_count,
           swept != nullptr ? swept->place : place, out_))
     return;
+  constexpr std::size_t kEnoughErrors = 100;  // after so many no more are looked for
   for (const SweepPoint& point : points) {
     if (out_.error_count() > kEnoughErrors || (!skips_ && refused_.reasons() > kEnoughErrors))
       break;
@@ -81,12 +76,16 @@ void Compiler::check_top(const Node& root) {
 
 void Compiler::read_name(const Node& root, Plan& plan) {
   const Node* name = root.find("name");
-  if (name == nullptr || !checker_.is_type(name, Node::Type::text, "name", "text in quotes"))
-    return;
-  if (name->text().empty())
-    out_.error(name->place, "name is empty", "name the experiment, or remove the key");
-  require_showable(*name, "name");
-  plan.name = name->text();
+  if (!checker_.is_type(name, Node::Type::text, "name", "text in quotes")) return;
+  if (name != nullptr) require_showable(*name, "name");
+  if (name != nullptr) plan.name = name->text();
+  const Place place = name != nullptr ? name->place : Place();
+  if (plan.name.empty())
+    out_.error(place, "name is empty", "name the experiment, or remove the key");
+  for (const char* const begin : {"@", "tag:", "-"})  // these have a meaning on command lines
+    if (plan.name.starts_with(begin))
+      out_.error(place, fmt::format("no command could find an experiment called '{}'", plan.name),
+                 fmt::format("give it a name that does not begin with '{}': name = \"…\"", begin));
 }
 
 // Names and labels are printed on terminals, on pages and in file names.
@@ -109,8 +108,6 @@ void Compiler::read_seeds(const Node& root) {
                fmt::format("seeds must be a list of numbers, or a range in quotes, not {}",
                            describe(*seeds)),
                kRemedy);
-  else if (seeds->is_list() && seeds->children.empty())
-    out_.error(seeds->place, "seeds is empty", kRemedy);
   else
     seeds_ = acid::read_seeds(*seeds, kRemedy, out_);
 }

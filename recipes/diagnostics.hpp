@@ -49,11 +49,12 @@ class Diagnostics {
   /// In file order; those in --set texts and those without a place come last.
   std::vector<Diagnostic> errors() const;
   std::vector<Diagnostic> warnings() const;
+  /// A finding as errors() gives it.
+  Diagnostic locate(const Finding& finding) const;
 
  private:
   void add(std::vector<Finding>& findings, const Place& place, Problem problem);
   std::vector<Diagnostic> in_order(std::vector<Finding> findings) const;
-  Diagnostic locate(const Finding& finding) const;
 
   std::string file_;
   std::string next_file_;  // empty: the text is of one file

@@ -81,7 +81,8 @@ const Facts::Model& Facts::model(const nlohmann::json& task) {
                      [](const LayoutTensor& tensor) { return tensor.segment.shape.size() < 2; }),
                  std::move(tensors),
                  found.files,
-                 found.outside};
+                 found.outside,
+                 found.has_accuracy};
   });
 }
 

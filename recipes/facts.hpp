@@ -38,6 +38,7 @@ class Facts {
     std::vector<std::string> tensors;    // names of its parameters
     std::vector<std::string> files;      // of the user's Python program
     std::vector<std::string> outside{};  // shapes of parameters outside the module, never trained
+    bool has_accuracy = true;            // false: its evaluation counts nothing
   };
   /// The model of a task on its data set.
   const Model& model(const nlohmann::json& task);

@@ -95,6 +95,12 @@ Plan compile_recipe(const std::string& path, const std::string& text,
   }
   if (diagnostics.has_errors()) throw RecipeError(diagnostics.errors());
   plan.warnings = diagnostics.warnings();
+  if (const Node* const claims = root->find("claims"))
+    for (const Node& claim : claims->children)
+      if (const Node* name = claim.find("name"), *formula = claim.find("formula");
+          name && formula && name->is_text())
+        plan.formulas.emplace(name->text(),
+                              diagnostics.locate({.place = formula->place, .problem = {}}));
   return plan;
 }
 

@@ -87,8 +87,10 @@ struct PlannedRun {
   /// For tasks with a data set.
   struct Examples {
     std::int64_t train = 0, validation = 0, test = 0;
+    bool has_accuracy = true;  // evaluations count what is right
   };
   std::optional<Examples> examples;
+  bool has_accuracy() const { return examples && examples->has_accuracy; }
   /// By normalised time, as [evaluation] says; absent if the clock decides.
   struct Samples {
     std::int64_t evaluations = 0;  // after the one at the start
@@ -173,6 +175,9 @@ struct Plan {
   std::vector<PlannedCell> cells = {};  // likewise; several may share their runs
   std::vector<std::uint64_t> seeds = {};
   std::vector<Diagnostic> warnings;
+  /// Where the formulas of laws stand, by the claim's name, without a message: what evaluates them
+  /// says what is wrong.
+  std::map<std::string, Diagnostic> formulas = {};
 
   /// Of a search: the runs of all values in a rung.
   const std::vector<PlannedRun>& tried(std::size_t rung) const {

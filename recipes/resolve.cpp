@@ -41,6 +41,7 @@ void Resolver::look_at_task() {
   if (!task["model"].is_null())
     model_ = ask("task.model", "correct the model, or choose one that fits the data set",
                  [&] { return facts_.model(task); });
+  if (plan_.examples && model_) plan_.examples->has_accuracy = model_->has_accuracy;
   if (model_ && !model_->outside.empty()) {
     const std::string what = fmt::format(
         "the loss depends on parameters that are not in the module, and are never trained: {} of "
@@ -173,13 +174,6 @@ bool Resolver::look_at_process(const json& task) {
   return true;
 }
 
-void Resolver::look_at_topology() {
-  if (!draft_.sound({"workers", "topology"})) return;
-  const auto built = ask("topology", "change workers.count or the topology's options",
-                         [&] { return &facts_.topology(workers_, s_["topology"]); });
-  topology_ = built.value_or(nullptr);
-}
-
 // Checks that all workers named in the recipe exist.
 void Resolver::look_at_workers() {
   if (!draft_.sound({"workers", "execution"})) return;
@@ -272,13 +266,13 @@ void Resolver::look_at_gradients() {
 }
 
 // Checks that samples will have the target's metric.
-void Resolver::look_at_target(bool has_accuracy) {
+void Resolver::look_at_target() {
   const json& target = s_["budget"]["target"];
   if (!target.is_object() || !target.contains("metric")) return;
   const std::string metric = text(target, "metric");
   const Metric* const known = find_metric(metric);
   if (known == nullptr) return;
-  if (known->of_accuracy && !has_accuracy)
+  if (known->of_accuracy && !plan_.has_accuracy())
     error("budget.target", "the task has no accuracy, so this target can never be reached",
           "aim at eval_loss or consensus_distance");
   else if (known->of == MetricOf::held_out && !s_["task"].contains("validation"))
@@ -300,7 +294,7 @@ void Resolver::look_at_cadence() {
   const Pace pace{.workers = workers_,
                   .train_size = *train_size_,
                   .batch_size = batch_size.is_null() ? 0 : batch_size.get<std::int64_t>()};
-  look_at_target(pace.train_size > 0);
+  look_at_target();
   if (!resolve_budget(s_["budget"], pace, report)) return;
   if (draft_.sound({"optimizer"})) look_at_schedule(pace);
   worker_time_ = s_["budget"]["gradients"].get<double>();

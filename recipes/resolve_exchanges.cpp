@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "engine/base/names.hpp"
 #include "engine/base/rng.hpp"
 #include "engine/drivers/virtual/virtual_clock.hpp"
 #include "engine/methods/listed.hpp"
@@ -73,6 +74,18 @@ std::optional<Problem> choose_exchange(json& options, const Method& method,
   if (reduces) options[key] = "all-reduce";
   graph.exchange = reduces ? "all-reduce" : "messages";
   return std::nullopt;
+}
+
+void Resolver::look_at_topology() {
+  if (!draft_.sound({"workers", "topology"})) return;
+  const auto built = ask("topology", "change workers.count or the topology's options",
+                         [&] { return &facts_.topology(workers_, s_["topology"]); });
+  topology_ = built.value_or(nullptr);
+  if (topology_ == nullptr || topology_->kind() != "edges") return;
+  if (const std::int64_t repeated = topology_->repeated_edges(); repeated > 0)
+    out_.warn(place("topology.edges"), {counted(static_cast<std::uint64_t>(repeated), "edge") +
+                                            " listed again, also as [j, i]: their weights add up",
+                                        "list each edge once, with its weight as a third number"});
 }
 
 // Computes spectral numbers, bytes and load. All sections must be sound.

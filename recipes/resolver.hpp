@@ -127,7 +127,7 @@ class Resolver {
   void look_at_tensors(std::string_view path);
   void look_at_cadence();
   double known_seconds() const;
-  void look_at_target(bool has_accuracy);
+  void look_at_target();
   void look_at_record();
   void look_at_exchanges(const Method& method);
   void look_at_sharing(const Method& method);

@@ -255,9 +255,11 @@ std::string search_metric(const PlannedRun& run, const SearchTable& search, Diag
               "add validation = 0.1 to [task], examples that nothing is trained on");
     return {};
   }
-  const std::vector<std::string> known = has_data
-                                             ? names_of(kMetricsIn<&Metric::search>)
-                                             : names_of(kMetricsIn<&Metric::search_without_data>);
+  std::vector<std::string> known = has_data ? names_of(kMetricsIn<&Metric::search>)
+                                            : names_of(kMetricsIn<&Metric::search_without_data>);
+  std::erase_if(known, [&](const std::string& name) {
+    return find_metric(name)->of_accuracy && !run.has_accuracy();
+  });
   if (search.metric.empty()) return known.front();
   if (std::ranges::find(known, search.metric) != known.end()) return search.metric;
   out.error(

@@ -56,6 +56,7 @@ std::vector<std::uint64_t> seeds_of(std::string_view text) {
 std::vector<std::uint64_t> read_seeds(const Node& node, const std::string& remedy, Diagnostics& out,
                                       const std::function<std::string(std::uint64_t)>& refusal) {
   std::vector<std::uint64_t> seeds;
+  if (node.is_list() && node.children.empty()) out.error(node.place, "seeds is empty", remedy);
   std::unordered_set<std::uint64_t> seen;
   const auto take = [&](const Node& from, std::uint64_t seed) {
     const std::string wrong = refusal ? refusal(seed) : "";

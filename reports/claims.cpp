@@ -152,15 +152,6 @@ Tested tested_of(const Claim& claim, Claim::Kind kind, const PairedValues& pairs
   return tested;
 }
 
-/// What formula says of a group; UsageError that names the claim.
-double said_by_law(const Claim& claim, const json& settings) {
-  try {
-    return number_of_settings(claim.formula, settings);
-  } catch (const UsageError& error) {
-    throw UsageError(fmt::format("the formula of the claim '{}': {}", claim.name, error.what()));
-  }
-}
-
 /// The values of `a`, each beside what `second` has or what the law says.
 PairedValues paired_with(const Claim& claim, const ComparedGroup& a,
                          const std::optional<ComparedGroup>& second, const std::string& metric) {
@@ -351,10 +342,12 @@ std::vector<Claim> claims_from(const json& comparison) {
   return claims;
 }
 
-void require_formulas(const std::vector<Claim>& claims, const std::string& label,
-                      const json& settings) {
-  for (const Claim& claim : claims)
-    if (claim.kind == Claim::Kind::law && claim.algorithm == label) said_by_law(claim, settings);
+double said_by_law(const Claim& claim, const json& settings) {
+  try {
+    return number_of_settings(claim.formula, settings);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("the formula of the claim '{}': {}", claim.name, error.what()));
+  }
 }
 
 double smallest_p_of(const Claim& claim, const std::vector<Claim>& family) {

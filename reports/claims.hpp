@@ -38,9 +38,9 @@ std::string_view name_of(Claim::Kind kind);
 /// The claims in ExperimentRecord::comparison. StoreError if acid did not write them like that.
 std::vector<Claim> claims_from(const nlohmann::json& comparison);
 
-/// UsageError if a law's formula is none, or names what this run of its algorithm does not have.
-void require_formulas(const std::vector<Claim>& claims, const std::string& label,
-                      const nlohmann::json& settings);
+/// What a law's formula says of runs with these settings. UsageError, which names the claim, if it
+/// is none, or names what they do not have.
+double said_by_law(const Claim& claim, const nlohmann::json& settings);
 
 enum class ClaimVerdict { holds, does_not_hold, cannot_be_told };
 std::string_view name_of(ClaimVerdict verdict);

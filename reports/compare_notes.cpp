@@ -150,11 +150,11 @@ void note_tests(Comparison& comparison) {
   bool any = false, ranks = false, survivors = false, margins = false;
   int family = 0;
   for (const ComparedDifference& difference : comparison.differences) {
+    survivors = survivors || difference.is_of_survivors();
     if (!difference.value.p) continue;
     any = true;
     ranks = ranks || difference.value.test == PairedTest::signed_rank;
     margins = margins || difference.equivalence;
-    survivors = survivors || difference.diverged + difference.baseline_diverged > 0;
     if (difference.metric == comparison.primary) family = difference.family;
   }
   if (!any) return;

@@ -258,8 +258,7 @@ std::string count_cell(const ComparedGroup& group) {
 
 std::string difference_cell(const ComparedDifference& difference) {
   const std::string text = format_metric(difference.metric, difference.simultaneous);
-  const bool all = difference.diverged + difference.baseline_diverged == 0;
-  return all || difference.simultaneous.n == 0 ? text : text + std::string(kSurvivors);
+  return difference.is_of_survivors() ? text + std::string(kSurvivors) : text;
 }
 
 std::string to_text(const Comparison& comparison, bool colour, const TextLines& lines) {

@@ -65,6 +65,8 @@ struct ComparedDifference {
   /// finished in both, and absent if a run of either missed its target; p is over all seeds.
   PairedDifference value;
   int diverged = 0, baseline_diverged = 0;  // among the seeds that both have
+  /// Whether there is a mean, and not over all seeds.
+  bool is_of_survivors() const { return simultaneous.n > 0 && diverged + baseline_diverged > 0; }
   Estimate simultaneous;  // value.difference; the intervals of a family hold all at once at 95 %:
                           // Student's t at 1 − 0.05/family (Bonferroni)
   int family = 1;         // the number of differences with a p in it

@@ -122,7 +122,6 @@ struct Cell {
 Selection::Choice choice_in(const Cell& cell, const std::vector<std::string>& keys,
                             const std::vector<std::uint64_t>& seeds, const std::string& metric) {
   Selection::Choice choice;
-  choice.label = cell.groups.front()->label;
   choice.keys = keys_of_cell(cell.flat, keys);
   for (std::size_t c = 0; c < cell.groups.size(); ++c) {
     Selection::Candidate candidate = judged(*cell.groups[c], seeds, metric);
@@ -132,6 +131,19 @@ Selection::Choice choice_in(const Cell& cell, const std::vector<std::string>& ke
   }
   choose(choice, metric);
   return choice;
+}
+
+/// The label of each cell, unique at its setting, by its first group.
+std::map<std::string, std::string> labels_of(const std::vector<Cell>& cells) {
+  Comparison first;
+  std::map<std::string, std::string> labels;
+  for (const Cell& cell : cells)
+    if (labels.emplace(cell.groups.front()->group, "").second)
+      first.groups.push_back(*cell.groups.front());
+  form_points(first);
+  distinguish_labels(first);
+  for (const ComparedGroup& group : first.groups) labels[group.group] = group.label;
+  return labels;
 }
 
 /// Whether the resolver computes the setting from others, such as a batch size.
@@ -286,8 +298,10 @@ Selection select(const std::vector<ComparedRun>& runs, const Cells& cells,
     throw UsageError(fmt::format(
         "there is no seed on which all of the values finished or diverged, so none can be chosen{}",
         seeds.empty() ? "" : fmt::format(", among {}", fmt::join(seeds, ", "))));
+  const std::map<std::string, std::string> labels = labels_of(candidates);
   for (const Cell& cell : candidates) {
     Selection::Choice choice = choice_in(cell, keys, selection.seeds, metric);
+    choice.label = labels.at(cell.groups.front()->group);
     for (const std::string& key : settings)
       choice.settings.emplace_back(key, value_at(cell.flat.front(), key));
     selection.choices.push_back(std::move(choice));

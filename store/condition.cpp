@@ -40,6 +40,8 @@ bool begins_value(const std::string& word) {
   return std::ranges::find(kWords, word) != kWords.end();
 }
 
+bool is_pattern_word(const std::string& word) { return word == "like" || word == "glob"; }
+
 std::string sql_text(std::string_view words) {
   std::string out = "'";
   for (const char c : words) out += c == '\'' ? "''" : std::string(1, c);
@@ -105,7 +107,7 @@ class ConditionParser {
     const std::size_t dot = name.find('.');
     return dot != std::string::npos && names_.sections.contains(name.substr(0, dot));
   }
-  /// Whether a value can stand here that is compared with `left_`.
+  /// Whether a value can stand here that is compared with `left_`, or a pattern.
   bool is_compared() const {
     const std::size_t last = condition_.sql.find_last_not_of(" \t\n");
     if (left_ == Left::none || last == std::string::npos) return false;
@@ -113,7 +115,7 @@ class ConditionParser {
     std::size_t begin = last + 1;
     while (begin > 0 && in_word(condition_.sql[begin - 1])) --begin;
     const std::string word = lowered(condition_.sql.substr(begin, last + 1 - begin));
-    return word == "is" || word == "not";
+    return word == "is" || word == "not" || is_pattern_word(word);
   }
   template <class Holds>
   std::string taken(Holds holds) {
@@ -133,6 +135,7 @@ class ConditionParser {
     const std::string piece = text_.substr(begin, at_ - begin);
     const std::string words = piece.substr(1, piece.size() - 2);
     if (piece[0] == '"' && is_compared() && is_value(words)) return value(words_of(words));
+    if (piece[0] == '"' && is_key(words)) return setting(words);
     copy(piece, piece[0] == '\'' ? left_ : Left::none);
   }
 
@@ -149,7 +152,8 @@ class ConditionParser {
     const std::string name = taken(in_word), lower = lowered(name);
     const bool calls = text_.find_first_not_of(' ', at_) != std::string::npos &&
                        text_[text_.find_first_not_of(' ', at_)] == '(';
-    if (left_ != Left::none && (lower == "in" || lower == "is" || lower == "not"))
+    if (left_ != Left::none &&
+        (lower == "in" || lower == "is" || lower == "not" || is_pattern_word(lower)))
       return copy(name, left_);
     if (is_compared() && !begins_value(lower) && !calls && is_value(name)) {
       at_ = begin;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/clock.hpp"
@@ -83,25 +84,30 @@ ConditionNames names_in(const Connection& connection) {
   return names;
 }
 
-/// A key that no run has is misspelt. What is near it among those of the newest run is told.
+/// " (did you mean 'workers.count'?)" where a column or a key of the newest run is near the name.
+std::string nearest_words(const Connection& connection, const std::string& name,
+                          std::vector<std::string> known) {
+  Statement paths(connection,
+                  "SELECT substr(replace(j.fullkey, '\"', ''), 3) FROM (SELECT settings FROM runs"
+                  " ORDER BY number DESC LIMIT 1) r, json_tree(r.settings) j"
+                  " WHERE j.type != 'object' AND j.path NOT LIKE '%[%'");
+  while (paths.step()) known.push_back(paths.text(0));
+  const auto nearest = nearest_name(name, known);
+  return nearest ? fmt::format(" (did you mean '{}'?)", *nearest) : "";
+}
+
+/// A key that no run has is misspelt.
 void require_known(const Connection& connection, const std::string& text,
                    const RunCondition& condition, const ConditionNames& names) {
   for (const std::string& key : condition.keys) {
     Statement known(connection,
                     "SELECT 1 FROM runs WHERE json_type(settings, ?1) IS NOT NULL LIMIT 1");
     known.bind(json_path(key));
-    if (known.step()) continue;
-    std::vector<std::string> keys;
-    Statement paths(connection,
-                    "SELECT substr(replace(j.fullkey, '\"', ''), 3) FROM (SELECT settings FROM runs"
-                    " ORDER BY number DESC LIMIT 1) r, json_tree(r.settings) j"
-                    " WHERE j.type != 'object' AND j.path NOT LIKE '%[%'");
-    while (paths.step()) keys.push_back(paths.text(0));
-    const auto nearest = nearest_name(key, keys);
-    reject_condition(text,
-                     fmt::format("no run here has a setting '{}'{}", key,
-                                 nearest ? fmt::format(" (did you mean '{}'?)", *nearest) : ""),
-                     names.columns);
+    if (!known.step())
+      reject_condition(
+          text,
+          fmt::format("no run here has a setting '{}'{}", key, nearest_words(connection, key, {})),
+          names.columns);
   }
 }
 
@@ -127,13 +133,24 @@ std::string query_of(const RunCondition& condition, const std::vector<std::strin
       runs, kGraphs, kGraph, kGraphSection, asked, condition.sql);
 }
 
+/// SQLite's words; a name that it does not know is followed by what is near it.
+std::string words_of_sqlite(const Connection& connection, const std::vector<std::string>& columns) {
+  constexpr std::string_view kUnknown = "no such column: ";
+  std::string words = sqlite3_errmsg(connection.handle());
+  if (!words.starts_with(kUnknown)) return words;
+  words.erase(std::min(words.find(" - "), words.size()));  // newer SQLite says what it could be
+  std::erase(words, '"');
+  return words + nearest_words(connection, words.substr(kUnknown.size()), columns);
+}
+
 /// Empty when the failure is not due to the expression.
-std::string why_refused(int code, const Connection& connection) {
+std::string why_refused(int code, const Connection& connection,
+                        const std::vector<std::string>& columns) {
   switch (code) {
     case SQLITE_ERROR:
     case SQLITE_AUTH:
     case SQLITE_MISMATCH:
-      return sqlite3_errmsg(connection.handle());
+      return words_of_sqlite(connection, columns);
     case SQLITE_INTERRUPT:
       return fmt::format("it takes longer than {:g} s", kMostSeconds);
     case SQLITE_NOMEM:
@@ -158,8 +175,8 @@ std::unordered_set<std::string> ids_where(const Connection& connection,
     all.sql += fmt::format(" AND ({})", condition.sql);
     all.names_graph = all.names_graph || condition.names_graph;
   }
-  const Guard guard(connection);
   try {
+    const Guard guard(connection);
     // A statement that the guard has not seen must not be taken, and none is left behind.
     Statement statement(connection, query_of(all, names.columns), Statement::After::finalize);
     statement.bind(nlohmann::json(dead).dump(), asked);
@@ -167,7 +184,7 @@ std::unordered_set<std::string> ids_where(const Connection& connection,
     while (statement.step()) ids.insert(statement.text(0));
     return ids;
   } catch (const sqlite::SqliteError& error) {
-    const std::string reason = why_refused(error.code(), connection);
+    const std::string reason = why_refused(error.code(), connection, names.columns);
     if (reason.empty()) throw;
     reject_condition(fmt::format("{}", fmt::join(conditions, " and ")), reason, names.columns);
   }
@@ -197,8 +214,8 @@ double number_of_settings(const std::string& expression, const nlohmann::json& s
   for (const auto& [section, value] : settings.items()) names.sections.insert(section);
   const RunCondition formula = parse_condition(divided_exactly(expression), names);
   require_known(connection, expression, formula, names);
-  const Guard guard(connection, Guard::Functions::arithmetic);
   try {
+    const Guard guard(connection, Guard::Functions::arithmetic);
     Statement statement(
         connection,
         fmt::format(
@@ -208,9 +225,12 @@ double number_of_settings(const std::string& expression, const nlohmann::json& s
         Statement::After::finalize);
     if (!statement.step() || statement.is_null(0))
       reject_condition(expression, "it gives no number", names.columns);
-    return statement.real(0);
+    const double value = statement.real(0);
+    if (!std::isfinite(value))
+      reject_condition(expression, "it gives a number that is too large", names.columns);
+    return value;
   } catch (const sqlite::SqliteError& error) {
-    const std::string reason = why_refused(error.code(), connection);
+    const std::string reason = why_refused(error.code(), connection, names.columns);
     if (reason.empty()) throw;
     reject_condition(expression, reason, names.columns);
   }

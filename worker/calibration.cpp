@@ -116,7 +116,7 @@ GradientTimer::GradientTimer(const ComposedRun& run, int worker, int lane, doubl
       x_(run.objective->dimension(), *run.spec.backend),
       gradient_(run.objective->dimension(), *run.spec.backend),
       buffers_(run.objective->buffer_size()),
-      pace_(slow_factor, steady_clock()) {
+      pace_(slow_factor, steady_clock(), *run.objective) {
   run.objective->start(worker, x_.span(), buffers_);
 }
 

@@ -74,8 +74,7 @@ pid_t spawn(const Command& command, Child::Output output, int pipe_end, int chan
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  if (output != Child::Output::passed_on)
-    posix_spawn_file_actions_adddup2(&files, pipe_end, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&files, pipe_end, STDOUT_FILENO);
   if (output == Child::Output::last_words)
     posix_spawn_file_actions_adddup2(&files, pipe_end, STDERR_FILENO);
   if (channel_end >= 0) posix_spawn_file_actions_adddup2(&files, channel_end, kMoreRuns);

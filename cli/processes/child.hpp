@@ -31,7 +31,6 @@ class Child {
   enum class Output {
     last_words,  // standard output and error together are kept, the last 64 KiB of them
     data,        // standard output is kept, all of it; standard error is this program's
-    passed_on,   // both are this program's
   };
   /// Throws Error naming the program and what to do when it cannot be started.
   explicit Child(const Command& command, Output output = Output::last_words);

@@ -155,6 +155,11 @@ OutputFile::OutputFile(const std::string& path) {
   if (path == "-") return;
   namespace fs = std::filesystem;
   std::error_code ignored;
+  if (fs::is_symlink(path, ignored) && !fs::exists(path, ignored))
+    throw Error(
+        fmt::format("cannot create {}: it is a link to {}, which does not exist; remove the "
+                    "link, or name another file",
+                    path, fs::read_symlink(path, ignored).string()));
   const fs::path followed =
       fs::weakly_canonical(path, ignored);  // a link stays, its target changes
   path_ = followed.empty() ? path : followed.string();

@@ -13,7 +13,6 @@ namespace acid {
 namespace {
 
 constexpr std::int64_t kMostExamples = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t kMostFeatures = 1 << 28;
 
 std::string shape_text(const MappedArray& array) {
   return fmt::format("({})", fmt::join(array.shape(), ", "));

@@ -8,6 +8,9 @@
 
 namespace acid {
 
+/// Of an example of the user's files, at most.
+inline constexpr std::int64_t kMostFeatures = 1 << 28;
+
 /// A data set of four arrays: inputs are vectors (examples × features), grey images (examples ×
 /// height × width) or images with channels; labels are integers from 0, one for each example.
 struct LabelledArrays {

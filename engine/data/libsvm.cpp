@@ -8,6 +8,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
 #include "engine/data/byte_file.hpp"
+#include "engine/data/labelled_arrays.hpp"
 #include "engine/data/sparse_rows.hpp"
 
 namespace acid {
@@ -102,6 +103,11 @@ class LibsvmReader {
     const auto index = parse<std::int32_t>(word.substr(0, colon));
     if (index == 0)
       fail("an index above 0 (they start at 1: save with zero_based=False in scikit-learn)", word);
+    const bool is_too_long = !index && word.find_first_not_of("0123456789") == colon && colon > 0;
+    if (is_too_long || index > kMostFeatures)
+      fail(fmt::format("an index up to {}: every vector of a worker has as many numbers",
+                       kMostFeatures),
+           word);
     if (!index || *index <= previous)
       fail(fmt::format("an index above {} (they start at 1 and increase)", previous), word);
     const auto value = parse<float>(word.substr(colon + 1));

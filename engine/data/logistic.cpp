@@ -273,6 +273,8 @@ class Logistic final : public Objective {
   std::vector<DataOrder> orders_;
 };
 
+constexpr std::int64_t kManyFeatures = 1'000;  // for each value of the training examples
+
 // A LIBSVM file does not state its dimension, so planning reads all of it.
 AnalyticEntry::Info inspect_logistic(const nlohmann::json& options) {
   if (!from_file(options))
@@ -290,6 +292,13 @@ AnalyticEntry::Info inspect_logistic(const nlohmann::json& options) {
   Sample test = sample(*examples.test);
   test.trained = examples.test == examples.train;
   survey(info, sample(*examples.train), test);
+  const std::int64_t columns = examples.train->columns(), entries = examples.train->entries();
+  if (columns / kManyFeatures > entries)
+    info.doubts.push_back(
+        {fmt::format("{}: the largest index is {}, and the training examples have {} values: each "
+                     "vector of a worker takes {:.3g} GB",
+                     path, columns, entries, static_cast<double>(columns) * sizeof(float) / 1e9),
+         "look for the index in the file, and correct it if it is none of a feature"});
   return {info.shape.width + 1, info.train_size, info.test_size,
           info.files,           info.doubts,     info.splits};
 }

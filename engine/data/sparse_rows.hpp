@@ -37,6 +37,7 @@ class SparseRows final : public Split {
   }
 
   std::int64_t columns() const { return columns_; }
+  std::int64_t entries() const { return std::ssize(values_); }
   std::int64_t size() const override { return std::ssize(labels_); }
   int label(std::int64_t example) const override {
     return labels_[static_cast<std::size_t>(example)];

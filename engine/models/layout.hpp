@@ -45,6 +45,7 @@ struct ProcessModel {
   Layout layout;
   std::vector<std::string> files;      // the user's file first, then its own imports
   std::vector<std::string> outside{};  // shapes of untrained parameters on which its loss depends
+  bool has_accuracy = true;            // false: its evaluation counts nothing
 };
 /// The layout in a process's answer: {"parameters": [[name, shape], …], "buffers": …}. Throws Error
 /// when the answer has no such form.

@@ -37,6 +37,7 @@ class Trial {
       if (own_data_) throw;
     }
     model.outside = outside_;
+    model.has_accuracy = has_accuracy_;
     return model;
   }
 
@@ -99,7 +100,8 @@ class Trial {
     const json told = process_.ask(request);
     process_.understand([&] { outside_ = told.value("outside", outside_); });
     request["do"] = "evaluate";
-    process_.ask(request);
+    const json evaluated = process_.ask(request);
+    process_.understand([&] { has_accuracy_ = !evaluated.at("correct").is_null(); });
   }
 
   const json& task_;
@@ -107,6 +109,7 @@ class Trial {
   ModelProcess process_;
   bool own_data_ = false;
   std::vector<std::string> outside_;
+  bool has_accuracy_ = true;  // as far as it is known
   Arena<float> x_, g_, buffers_, inputs_;
   Arena<std::int64_t> labels_;
 };

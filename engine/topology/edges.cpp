@@ -11,7 +11,8 @@ namespace {
 
 constexpr Field kEdgesFields[] = {
     {"edges", FieldType::edges, "",
-     "[[i, j], [i, j, weight], …], or a file of lines \"i j [weight]\" (# starts a comment)"},
+     "[[i, j], [i, j, weight], …], or a file of lines \"i j [weight]\" (# starts a comment); the "
+     "weights of an edge that is listed twice, also as j i, add up"},
 };
 
 /// Removes the next word from a line and returns it; empty at the end or at a comment.

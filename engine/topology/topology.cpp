@@ -66,7 +66,9 @@ Topology::Topology(std::string kind, int workers, std::vector<Edge> edges, std::
         fmt::format("topology '{}': {} workers; there must be at least 1", kind_, workers));
   }
   check_edges(kind_, workers, edges);
+  repeated_edges_ = std::ssize(edges);
   edges = merged(std::move(edges));
+  repeated_edges_ -= std::ssize(edges);
   const auto components = connected_components(workers, edges);
   if (components.size() > 1) {
     throw UsageError(fmt::format(

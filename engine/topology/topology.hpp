@@ -41,6 +41,8 @@ class Topology {
   int workers() const { return workers_; }
   bool is_complete() const { return complete_; }
 
+  /// How many of the edges that it was made of were listed before.
+  std::int64_t repeated_edges() const { return repeated_edges_; }
   /// Number of distinct edges.
   std::int64_t edge_count() const;
   /// Every edge once, ordered by (i, j); for `complete` they are generated.
@@ -83,6 +85,7 @@ class Topology {
   std::vector<double> cumulative_;  // parallel to neighbours_: running weight within a worker
   std::vector<double> degree_;
   bool unit_weights_ = true;
+  std::int64_t repeated_edges_ = 0;
   std::vector<int> cycles_;
   std::shared_ptr<const MixingSchedule> schedule_;
 };

@@ -79,9 +79,9 @@ PageFigure difference_forest(const ReportData& data, const std::string& name) {
                        fmt::format("{} of {} diverged", group.diverged.size(), group.outcomes())};
     differs = differs || difference->value.unequal > 0;
     family = difference->family;
-    survivors = survivors || e.n < difference->value.pairs;
+    survivors = survivors || difference->is_of_survivors();
     return ForestRow{
-        e.n < difference->value.pairs ? group.label + std::string(kSurvivors) : group.label,
+        difference->is_of_survivors() ? group.label + std::string(kSurvivors) : group.label,
         false,
         data.styles[g],
         e.mean,

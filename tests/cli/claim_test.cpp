@@ -188,7 +188,7 @@ TEST_CASE("claims may stand in a file of their own, which is stored with the rec
                                "\"ad-psgd\"\nmetric = \"bytes\"\nwithin = 1\nformula = "
                                "\"2 * workers.cont\"\n");
   check_refused(folder.call({"plan", "law.toml"}),
-                {"the formula of the claim 'x'", "workers.count"});
+                {"law.toml:", "the formula of the claim 'x'", "workers.count", "^~~~"});
 }
 
 TEST_CASE("labels that change their methods make another claim") {

@@ -360,6 +360,10 @@ def check_own_data(lab):
     expect("eval_accuracy" not in run["metrics"], "an accuracy without evaluate()")
     expect(run["metrics"]["eval_loss"] < 1.0, run["metrics"])
     lab.acid("verify", "@latest")
+    primary = 'comparison.primary="eval_accuracy"'
+    expect_in("has no accuracy", lab.acid("plan", "own_arrays.toml", "--set", primary, code=2))
+    target = 'budget.target={ metric = "eval_accuracy", value = 0.9 }'
+    expect_in("never be reached", lab.acid("plan", "own_arrays.toml", "--set", target, code=2))
 
 
 # What dataset() does before it returns, what it returns, and what a plan says about it: the line of

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -156,4 +157,39 @@ TEST_CASE("doctor says what it finds and what would be better, as text and as JS
 
 TEST_CASE("output that cannot be written is an error, not a success") {
   CHECK(output_of(BINARY_ROOT "/acid topology ring 4 >/dev/full 2>&1; echo $?") == "1\n");
+  const acid::test::SmallStudy study;
+  study.done({"run", "small.toml"});
+  for (const char* const command :
+       {"--version", "--help", "plan --help", "help", "list", "plan small.toml", "compare --json",
+        "export small --format csv", "show @latest", "verify @latest", "completion bash"}) {
+    INFO(command);
+    const std::string said = output_of("cd " + study.path() + " && " BINARY_ROOT "/acid " +
+                                       command + " 2>&1 >/dev/full; echo $?");
+    CHECK_THAT(said, ContainsSubstring("cannot write to standard output"));
+    CHECK_THAT(said, ContainsSubstring("No space left on device\n1\n"));
+  }
+  // A reader that has enough is no error.
+  CHECK(output_of("(" BINARY_ROOT "/acid explain 2>&3 | head -c 1 >/dev/null) 3>&1").empty());
+}
+
+TEST_CASE("a file that cannot be made is named, and what is there stays") {
+  const acid::test::SmallStudy study;
+  study.done({"run", "small.toml"});
+  namespace fs = std::filesystem;
+  fs::create_symlink("gone/file", study.path("link"));
+  fs::create_directory(study.path("folder"));
+  study.write("folder/kept", "kept");
+  for (const auto& [file, says] : {std::pair("link", "a link to gone/file, which does not exist"),
+                                   {"folder", "Is a directory"},
+                                   {"nowhere/file", "No such file"}})
+    check_refused(study.call({"export", "small", "-o", file}), {file, says}, 1);
+  check_refused(study.call({"export", "small", "--crate", "link"}), {"link is there already"});
+  CHECK(fs::is_symlink(study.path("link")));
+  CHECK(study.read("folder/kept") == "kept");
+  check_refused(study.call({"new", "link"}), {"a link to gone/file"}, 1);
+  fs::create_symlink("file", study.path("other"));
+  study.write("file", "old");
+  study.done({"export", "small", "-o", "other"});
+  CHECK(fs::is_symlink(study.path("other")));
+  CHECK_THAT(study.read("file"), !ContainsSubstring("old"));
 }

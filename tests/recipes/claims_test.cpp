@@ -65,6 +65,20 @@ TEST_CASE("a claim is completed, and no run depends on it") {
   CHECK(least.comparison["claims"][0]["at"] == "end");
 }
 
+TEST_CASE(
+    "a formula has its place, an override that names a file is told, and no seeds are refused") {
+  const std::string law =
+      "kind = \"law\"\nalgorithm = \"ad-psgd\"\nmetric = \"seconds\"\nwithin = 1\n";
+  const Diagnostic place = compiled(with(law + "formula = \"1 +\"\n")).formulas.at("it");
+  CHECK(place.source_line == "formula = \"1 +\"");
+  CHECK(place.column == 11);
+  CHECK(compiled(with(kBetter)).formulas.empty());
+  const auto errors = errors_of(completed(kRuns), {"claims=claims.toml"});
+  REQUIRE(errors.size() == 1);
+  CHECK_THAT(errors[0].remedy, ContainsSubstring("claims = \"claims.toml\" into the recipe"));
+  CHECK(problem(kBetter + "seeds = []\n") == "seeds is empty");
+}
+
 TEST_CASE("a claim chooses a setting that is a table by worker, also an empty one") {
   std::string runs = kRuns;
   const std::string swept = "workers.count = [4, 16]";

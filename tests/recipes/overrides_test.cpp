@@ -20,6 +20,12 @@ Diagnostic only_error(const std::string& override, const std::string& text = "")
 
 }  // namespace
 
+TEST_CASE("names of experiments that no command could find are refused") {
+  for (const char* const name : {"@latest", "tag:x", "-x"})
+    CHECK_THAT(only_error(std::string("name=") + name).message,
+               ContainsSubstring(std::string("called '") + name));
+}
+
 TEST_CASE("the option --set changes any key, quoted or not, present or not") {
   CHECK(settings({"optimizer.learning_rate=0.1"})["optimizer"]["learning_rate"] == 0.1);
   CHECK(settings({"workers.count = 7"})["workers"]["count"] == 7);

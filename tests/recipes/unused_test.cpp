@@ -64,6 +64,14 @@ TEST_CASE("a key that no run looks at is named at its place") {
   }
 }
 
+TEST_CASE("edges that are listed again are told") {
+  const std::string edges = "[topology]\nkind = \"edges\"\nedges = [[0, 1], [1, 2], [2, 3]";
+  CHECK(warnings(edges + "]").empty());
+  const auto told = warnings(edges + ", [1, 0], [0, 1]]");
+  REQUIRE(told.size() == 1);
+  CHECK_THAT(told[0], StartsWith("2 edges listed again"));
+}
+
 TEST_CASE("a key that one of the runs uses is used, and defaults are not reported") {
   CHECK(warnings("").empty());
   const std::string both =

@@ -157,8 +157,9 @@ TEST_CASE("a law holds where the formula says what was found at every point") {
   claim.margin = {1e-3, false};
   claim.formula = "1 + 1 / workers.count";
   CHECK(verdict(comparison, claim) == ClaimVerdict::cannot_be_told);
-  for (const char* const wrong : {"workers.cout", "1 +", "'four'", "1; 2", "(SELECT 1", "random()",
-                                  "julianday('now')", "count(*)"}) {
+  for (const char* const wrong :
+       {"workers.cout", "1 +", "'four'", "1; 2", "(SELECT 1", "random()", "julianday('now')",
+        "count(*)", "1e999", "-9e307 * 10", "\"a\""}) {
     claim.formula = wrong;
     CHECK_THROWS_WITH(judged(comparison, claim), ContainsSubstring("of the claim 'a claim'"));
   }

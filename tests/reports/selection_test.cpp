@@ -111,6 +111,28 @@ TEST_CASE("each setting of a sweep has its own choice, and its own baseline") {
   CHECK_THAT(csv, ContainsSubstring("validation_loss,4,8,,"));
 }
 
+TEST_CASE("an algorithm at several values of a key of its own is told apart by it") {
+  Runs runs;
+  add(runs, "ar-sgd", 0.2);
+  for (const double own : {1.0, 2.0})
+    for (const double rate : {0.05, 0.1, 0.2, 0.4})
+      for (const std::uint64_t seed : {1, 2, 3, 4}) {
+        json settings = settings_of(rate);
+        settings["algorithm"] = {{"communication_rate", own}};
+        const double loss = std::abs(std::log(rate / 0.1));
+        runs.push_back(
+            run("ad-psgd", seed, {{"validation_loss", loss}, {"eval_loss", loss + 0.1}}, settings));
+      }
+  const Comparison comparison = compare_runs(runs, best_over({1, 2}));
+  const auto& choices = comparison.selections.at(0).choices;
+  REQUIRE(choices.size() == 3);
+  CHECK(choices[0].label == "ar-sgd");
+  CHECK(choices[1].label == "ad-psgd (communication_rate 1)");
+  CHECK(choices[2].label == "ad-psgd (communication_rate 2)");
+  CHECK(comparison.groups[2].label == choices[2].label);
+  CHECK_THAT(to_text(comparison, false), ContainsSubstring("\n  ad-psgd (communication_rate 2)  "));
+}
+
 TEST_CASE("the same seeds are refused unless accepted, and then it is said") {
   Runs runs;
   add(runs, "ar-sgd", 0.2);

@@ -240,6 +240,18 @@ TEST_CASE("methods that diverge alike are not the same, and a sweep says which s
   CHECK(has(to_latex(comparison), "% optimizer.learning_rate = 2.2: wild"));
 }
 
+TEST_CASE("without a difference of survivors no note explains a star") {
+  std::vector<ComparedRun> runs;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed)
+    for (const char* algorithm : {"ar-sgd", "ad-psgd", "a2cid2"}) {
+      runs.push_back(run(algorithm, seed, {{"eval_loss", 1.0 + 0.1 * double(seed)}}));
+      if (algorithm[1] == '2') runs.back().summary.state = RunState::diverged;
+    }
+  const std::string text = to_text(compare_runs(runs), false);
+  CHECK_THAT(text, ContainsSubstring("4 of 4"));
+  CHECK_THAT(text, !ContainsSubstring("*"));
+}
+
 TEST_CASE("totals and ratios of survivors are marked too") {
   std::vector<ComparedRun> runs;
   for (std::uint64_t seed = 1; seed <= 4; ++seed)

@@ -107,6 +107,21 @@ TEST_CASE("a setting of a where expression that no run has is refused, with the 
   CHECK(list_runs(runs.store).size() == 7);
 }
 
+TEST_CASE("a name in double quotes is a name, and beside a name or LIKE it is text") {
+  const Runs runs;
+  CHECK(runs.count("\"seed\" = 1") == 1);
+  CHECK(runs.count("\"algorithm.kind\" = ad-psgd") == 3);
+  CHECK(runs.count("algorithm = \"ad-psgd\"") == 3);
+  CHECK(runs.count("algorithm LIKE \"ad%\" AND algorithm NOT GLOB \"a2*\"") == 3);
+  for (const auto& [wrong, says] :
+       {std::pair("\"x\" = 1", "no such column: x;"),
+        {"\"sed\" = 1", "no such column: sed (did you mean 'seed'?)"},
+        {"algoritm.kind = ring", "no such column: algoritm.kind (did you mean 'algorithm.kind'?)"},
+        {"\"algorithm.kynd\" = 1", "did you mean 'algorithm.kind'?"},
+        {"seed IN (1) AND \"y\" IS NULL", "no such column: y"}})
+    CHECK_THROWS_WITH(runs.count(wrong), ContainsSubstring(says));
+}
+
 TEST_CASE("empty lists, lists, numbers and truth values of settings are compared with") {
   ScratchFolder temp;
   Store store(temp.store(), Store::Access::write);

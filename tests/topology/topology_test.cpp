@@ -12,6 +12,7 @@ using acid::UsageError;
 TEST_CASE("edges listed twice, in either direction, add their weights") {
   const Topology topology("edges", 3, {{1, 0, 1}, {0, 1, 2}, {2, 1, 0.5}});
   CHECK(topology.edge_count() == 2);
+  CHECK(topology.repeated_edges() == 1);
   REQUIRE(topology.neighbours(1).size() == 2);
   CHECK(topology.neighbours(1)[0].worker == 0);
   CHECK(topology.neighbours(1)[0].weight == 3);

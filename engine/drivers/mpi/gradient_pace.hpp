@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/base/clock.hpp"
 #include "engine/drivers/mpi/thread_seconds.hpp"
-#include "engine/run/run.hpp"
+#include "engine/worker/objective.hpp"
 
 namespace acid {
 
@@ -12,8 +13,8 @@ namespace acid {
 /// that has been seen. So it keeps its pace on a busy machine, too. Belongs to the gradient thread.
 class GradientPace {
  public:
-  GradientPace(double factor, const Run& run)
-      : factor_(factor), clock_(run.clock), here_(run.objective.computes_here()) {}
+  GradientPace(double factor, const Clock& clock, const Objective& objective)
+      : factor_(factor), clock_(clock), here_(objective.computes_here()) {}
 
   void begin() {
     begun_ = clock_.seconds();

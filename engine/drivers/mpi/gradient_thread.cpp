@@ -9,7 +9,7 @@ namespace acid {
 
 void GradientThread::train() {
   wait_for_start();
-  GradientPace pace(slow_factor_, run_);
+  GradientPace pace(slow_factor_, run_.clock, run_.objective);
   while (has_gradient()) {
     const double began = run_.clock.seconds();
     pace.begin();
