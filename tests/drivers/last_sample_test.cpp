@@ -135,6 +135,35 @@ TEST_CASE("threads: a sample that comes too late is left to the end") {
 }
 
 // Hidden: `test_drivers "[stress]"`.
+TEST_CASE("no evaluation is lost where consensus distances are sampled more often") {
+  const auto evaluations = [](const char* algorithm, double consensus_every, bool on_threads) {
+    test::Setup setup;
+    setup.algorithm = algorithm;
+    setup.workers = 2;
+    setup.on_threads = on_threads;
+    setup.spec.budget.gradients = 2 * 20;
+    setup.spec.cadence.evaluate_every = 2;
+    setup.spec.cadence.consensus_every = consensus_every;
+    setup.run();
+    return setup.recorder.series("eval_loss").size();
+  };
+  for (const double every : {0.3, 0.5, 0.9, 1.0, 1.3}) {
+    INFO("a consensus distance every " << every);
+    CHECK(evaluations("ar-sgd", every, false) == 11);
+    CHECK(evaluations("d-psgd", every, false) == 11);
+    CHECK(evaluations("ar-sgd", every, true) == 11);
+    CHECK(evaluations("ad-psgd", every, false) >= 11);
+  }
+  test::Setup setup;
+  setup.algorithm = "ar-sgd";
+  setup.workers = 2;
+  setup.spec.budget.gradients = 2 * 20;
+  setup.spec.cadence.evaluate_every = 2;
+  setup.spec.cadence.consensus_every = 0.3;
+  test::run_as_processes(setup);
+  CHECK(setup.recorder.series("eval_loss").size() == 11);
+}
+
 TEST_CASE("threads: the last sample of 300 runs is the state after the last event", "[.][stress]") {
   check_ends(300);
 }

@@ -230,7 +230,7 @@ TEST_CASE("text takes the terminal's width, and a file's tables are whole") {
           {{"eval_loss", 0.3 + 0.01 * static_cast<double>(seed)}, {"consensus_distance", 0.1}}));
       if (algorithm[1] == 'd') runs.back().summary.label = label;
     }
-  const Comparison comparison = compare_runs(runs);
+  const Comparison comparison = compare_runs(runs, {.baseline_must_be_there = true});
   const std::string narrow = to_text(comparison, false);
   CHECK(has(narrow, "…"));
   const std::string wide = to_text(comparison, false, {.columns = 140});
