@@ -66,6 +66,12 @@ std::vector<LayoutTensor> tensors_told(const nlohmann::json& told) {
 
 }  // namespace
 
+std::vector<Segment> segments_of(const std::vector<LayoutTensor>& tensors) {
+  std::vector<Segment> segments;
+  for (const LayoutTensor& tensor : tensors) segments.push_back(tensor.segment);
+  return segments;
+}
+
 Layout layout_told(const nlohmann::json& answer) {
   return {tensors_told(answer.at("parameters")), tensors_told(answer.at("buffers"))};
 }

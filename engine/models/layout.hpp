@@ -28,6 +28,7 @@ struct LayoutTensor {
   std::int64_t fan_in = 1;
   double deviation = 0;
 };
+std::vector<Segment> segments_of(const std::vector<LayoutTensor>& tensors);
 
 /// The tensors of a model, in forward order. Plan, checkpoints and safetensors use them without
 /// LibTorch, and the LibTorch model binds its parameters to them.

@@ -165,12 +165,6 @@ class ProcessObjective final : public Objective {
   }
 
  private:
-  static std::vector<Segment> segments_of(const std::vector<LayoutTensor>& tensors) {
-    std::vector<Segment> segments;
-    for (const LayoutTensor& tensor : tensors) segments.push_back(tensor.segment);
-    return segments;
-  }
-
   std::int64_t size_of(EvaluationSet set) const {
     if (set == EvaluationSet::training) return std::ssize(sample_);
     return set == EvaluationSet::test ? test_size_ : std::ssize(held_.validation);

@@ -34,12 +34,6 @@ std::int64_t chunk_rows(const DataShape& shape) {
                                   kEvaluationChunk);
 }
 
-std::vector<Segment> segments_of(const std::vector<LayoutTensor>& tensors) {
-  std::vector<Segment> segments;
-  for (const LayoutTensor& tensor : tensors) segments.push_back(tensor.segment);
-  return segments;
-}
-
 std::shared_ptr<const Split> training_of(const Dataset& dataset, const Shards& shards,
                                          const Seeds& seeds) {
   if (dataset.feature_shift == 0) return dataset.train;

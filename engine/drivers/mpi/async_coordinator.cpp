@@ -84,8 +84,17 @@ void AsyncCoordinator::deliver(const Mail& mail) {
     }
     case MailKind::stopped_committing:
       return closed(mail.from, reader);
-    case MailKind::held:
-      return hear_held(mail.from, reader);
+    case MailKind::held: {
+      // Others commit the gradients that a held worker gives back.
+      Own& one = own(mail.from);
+      std::int64_t committed = 0;
+      reader(one.held, committed);
+      if (!one.held) return;
+      ++one.returned;
+      permits_->take_back(mail.from, committed);
+      one.last_sent_grant = committed;
+      return;
+    }
     case MailKind::stop: {
       bool by_person = false;
       reader(by_person);
@@ -108,17 +117,6 @@ void AsyncCoordinator::hear_progress(int from, MailReader& reader) {
   run_.recorder.progress(position());
   if (diverged) diverged_.store(true);
   if (diverged || gradients_.load() >= spec_.budget.gradients) end(false);
-}
-
-// Others commit the gradients that a held worker gives back.
-void AsyncCoordinator::hear_held(int worker, MailReader& reader) {
-  Own& one = own(worker);
-  std::int64_t committed = 0;
-  reader(one.held, committed);
-  if (!one.held) return;
-  ++one.returned;
-  permits_->take_back(worker, committed);
-  one.last_sent_grant = committed;
 }
 
 // Nothing is expected of a lost worker; without its state a checkpoint is not saved.

@@ -58,7 +58,6 @@ class AsyncCoordinator final : public Coordinator {
   };
   void hear_progress(int from, MailReader& reader);
   void note_progress(int worker, const WorkerProgress& progress);
-  void hear_held(int worker, MailReader& reader);
   void ask_cut();
   void promise(int from, std::int64_t count);
   void note_loss(const Mail& mail, const WorkerProgress& progress);

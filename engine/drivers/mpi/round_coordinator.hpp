@@ -62,6 +62,7 @@ class RoundCoordinator final : public Coordinator {
   bool must_end(const Position& here) const REQUIRES_LOCK(mutex_);
   std::int64_t rounds_ahead() const REQUIRES_LOCK(mutex_);
   bool may_order_sample() const REQUIRES_LOCK(mutex_);
+  bool by_clock() const { return spec_.cadence.every_seconds < kNever; }  // samples are
 
   const Run& run_;
   const RunSpec& spec_;
@@ -71,7 +72,6 @@ class RoundCoordinator final : public Coordinator {
   const double started_seconds_;
   const std::int64_t first_round_;
   const double first_seconds_;  // when this attempt began
-  const bool by_clock_;         // samples are
 
   Mutex mutex_;
   SampleTimes sample_times_ GUARDED_BY(mutex_);
