@@ -184,16 +184,12 @@ PairedValues paired_by_seed(const ComparedGroup& a, const ComparedGroup& b,
   PairedValues values;
   if (is_on_clock(metric) && clocks_differ(a, b)) return values;
   for (const std::uint64_t seed : a.seeds()) {
-    const auto mine = outcome_of(a, seed, metric), theirs = outcome_of(b, seed, metric);
+    auto mine = outcome_of(a, seed, metric), theirs = outcome_of(b, seed, metric);
     if (!mine || !theirs) continue;
-    if (is_to_target(metric) &&
-        (ended_before(a, seed, metric, *theirs) || ended_before(b, seed, metric, *mine)) &&
-        *mine != *theirs) {
+    if (is_to_target(metric) && *mine != *theirs &&
+        (ended_before(a, seed, metric, *theirs) || ended_before(b, seed, metric, *mine))) {
       ++values.unordered;
-      values.a.push_back(INFINITY);
-      values.b.push_back(INFINITY);
-      values.floors.push_back(0);
-      continue;
+      mine = theirs = INFINITY;
     }
     values.a.push_back(*mine);
     values.b.push_back(*theirs);

@@ -23,17 +23,12 @@ namespace acid {
 namespace {
 
 /// Values that no test can distinguish, in words.
-std::string same_words(const Comparison& comparison, const ComparedDifference& difference) {
-  if (!is_to_target(difference.metric)) return "the same, to rounding";
-  std::size_t all = 0, there = 0;
-  for (const std::string& digest : {difference.group, difference.baseline}) {
-    const ComparedGroup& group = group_of(comparison, digest);
-    all += group.outcomes();
-    there += reached(group);
-  }
-  if (there == 0) return "none, since neither reached it";
-  return there == all ? "the same, to rounding"
-                      : "the same, to rounding, where both reached it, and both missed it alike";
+std::string same_words(const ComparedDifference& difference) {
+  if (!is_to_target(difference.metric) || difference.both_missed == 0)
+    return "the same, to rounding";
+  return difference.both_missed == difference.value.pairs
+             ? "none, since neither reached it"
+             : "the same, to rounding, where both reached it, and both missed it alike";
 }
 
 /// "A²CiD² 0.755 [0.66, 0.85], better, p = 0.012".
@@ -41,8 +36,7 @@ std::string told_of(const Comparison& comparison, const ComparedDifference& diff
   const std::string& label = group_of(comparison, difference.group).label;
   const Estimate& e = difference.simultaneous;
   const Judgement judgement = judge(difference);
-  if (judgement == Judgement::equal)
-    return fmt::format("{} {}", label, same_words(comparison, difference));
+  if (judgement == Judgement::equal) return fmt::format("{} {}", label, same_words(difference));
   const std::string open =
       "not told apart" +
       (difference.p_holm ? fmt::format(", p = {}", format_p(difference.p_holm)) : "");

@@ -85,6 +85,7 @@ void note_hidden(Comparison& comparison) {
   }
 }
 
+/// Notes seeds of which a run ended before the other reached the target.
 void note_unordered(Comparison& comparison) {
   for (const ComparedDifference& one : comparison.differences) {
     if (one.unordered == 0) continue;

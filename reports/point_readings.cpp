@@ -125,7 +125,10 @@ void add_target(const Store& store, ComparedRun& compared, const Target& target)
     return between(coordinate(from.position, axis), coordinate(reached->first.position, axis),
                    share);
   };
-  const std::array<std::string_view, 1> name{target.metric};
+  constexpr std::string_view kExchanges = "exchanges";
+  const std::array<std::string_view, 2> names{kExchanges, target.metric};
+  const double time = there(PositionAxis::normalised_time);
+  const auto around = samples_around(store, run.id, PositionAxis::normalised_time, time, names);
   const auto add = [&](const char* metric, PositionAxis axis) {
     const double place = there(axis);
     const double apart =
@@ -139,7 +142,6 @@ void add_target(const Store& store, ComparedRun& compared, const Target& target)
       reading.bend = apart;  // as wrong as it can be
       return;
     }
-    const auto around = samples_around(store, run.id, axis, place, name);
     if (const auto found = around.find(target.metric); found != around.end())
       if (const auto read = read_between(found->second, axis, place, place, INFINITY))
         reading.bend = read->reading.bend * apart / step;
@@ -148,16 +150,14 @@ void add_target(const Store& store, ComparedRun& compared, const Target& target)
   add("time_to_target", PositionAxis::normalised_time);
   add("seconds_to_target", PositionAxis::seconds);
   add("bytes_to_target", PositionAxis::bytes);
-  constexpr std::array<std::string_view, 1> kExchanges{"exchanges"};
-  const double time = there(PositionAxis::normalised_time);
-  for (const auto& [name, around] :
-       samples_around(store, run.id, PositionAxis::normalised_time, time, kExchanges))
-    if (const auto exchanges = read_between(around, PositionAxis::normalised_time, time,
-                                            run.progress.normalised_time, INFINITY);
-        exchanges && exchanges->value) {
-      run.metrics["exchanges_to_target"] = *exchanges->value;
-      compared.readings["exchanges_to_target"] = exchanges->reading;
-    }
+  const auto counted = around.find(std::string(kExchanges));
+  if (counted == around.end()) return;
+  if (const auto exchanges = read_between(counted->second, PositionAxis::normalised_time, time,
+                                          run.progress.normalised_time, INFINITY);
+      exchanges && exchanges->value) {
+    run.metrics["exchanges_to_target"] = *exchanges->value;
+    compared.readings["exchanges_to_target"] = exchanges->reading;
+  }
 }
 
 /// Reads the first values of outcomes and of the target's metric, the scale of rounding.

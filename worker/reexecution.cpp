@@ -181,7 +181,7 @@ Outcome Reexecution::execute_again() {
       end_known ? recording_.run.result->position.gradients : spec.budget.gradients;
   spec.budget.seconds = spec.budget.bytes = kNever;
   run_.options.threads.slow_factors.clear();
-  if (spec.cadence.every_seconds < kNever) spec.cadence.at_gradients = samples_of(recording_);
+  if (spec.cadence.by_clock()) spec.cadence.at_gradients = samples_of(recording_);
   return run_threads(run, run_.options.threads);
 }
 

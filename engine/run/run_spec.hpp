@@ -61,6 +61,7 @@ struct Cadence {
   /// Finite: samples go by the wall clock, each evaluates, and the two above are kNever. Under mpi
   /// it is the clock of rank 0, which stops the normalised clocks to place a sample.
   double every_seconds = kNever;
+  bool by_clock() const { return every_seconds < kNever; }
   /// For repeating a run: its samples by the clock, in gradients, ascending. Replaces
   /// every_seconds.
   std::optional<std::vector<std::int64_t>> at_gradients = {};

@@ -75,23 +75,23 @@ double SampleTimes::next_of_consensus() const {
 }
 
 double SampleTimes::next() const {
-  if (by_clock()) return kNever;
+  if (cadence_->by_clock()) return kNever;
   return std::min(next_of_consensus(), Multiples{cadence_->evaluate_every}(evaluation_count_));
 }
 
 double SampleTimes::next_seconds() const {
-  return by_clock() ? Multiples{cadence_->every_seconds}(evaluation_count_) : kNever;
+  return cadence_->by_clock() ? Multiples{cadence_->every_seconds}(evaluation_count_) : kNever;
 }
 
 bool SampleTimes::due(const Position& here) const {
   if (const auto& places = cadence_->at_gradients)
     return std::binary_search(places->begin(), places->end(), here.gradients);
-  if (by_clock()) return here.seconds >= next_seconds();
+  if (cadence_->by_clock()) return here.seconds >= next_seconds();
   return here.normalised_time >= next() - rounding(here.normalised_time);
 }
 
 bool SampleTimes::evaluates(double time) const {
-  if (by_clock()) return true;
+  if (cadence_->by_clock()) return true;
   const double now = std::max(time, next());
   return Multiples{cadence_->evaluate_every}(evaluation_count_) <= now + rounding(now);
 }
@@ -119,7 +119,8 @@ SkippedSamples SampleTimes::move_both(double now, int workers, const Skipped& sk
 }
 
 SkippedSamples SampleTimes::pass(const Position& here, int workers) {
-  if (by_clock()) return pass_by_clock(cadence_->every_seconds, evaluation_count_, here.seconds, 1);
+  if (cadence_->by_clock())
+    return pass_by_clock(cadence_->every_seconds, evaluation_count_, here.seconds, 1);
   const double now = std::max(next(), here.normalised_time);
   return move_both(now, workers, [](const Passed& passed) {
     return std::max<std::int64_t>(0, passed.places - 1);
@@ -127,7 +128,8 @@ SkippedSamples SampleTimes::pass(const Position& here, int workers) {
 }
 
 SkippedSamples SampleTimes::end(const Position& here, int workers) {
-  if (by_clock()) return pass_by_clock(cadence_->every_seconds, evaluation_count_, here.seconds, 0);
+  if (cadence_->by_clock())
+    return pass_by_clock(cadence_->every_seconds, evaluation_count_, here.seconds, 0);
   return move_both(here.normalised_time, workers,
                    [](const Passed& passed) { return passed.places - (passed.now ? 1 : 0); });
 }

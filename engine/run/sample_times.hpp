@@ -47,7 +47,6 @@ class SampleTimes {
   template <class Skipped>
   SkippedSamples move_both(double now, int workers, const Skipped& skipped);
   double next_of_consensus() const;
-  bool by_clock() const { return cadence_->every_seconds < kNever; }
 
   const Cadence* cadence_;
   std::int64_t consensus_count_ = 0, evaluation_count_ = 0;  // moments passed of each

@@ -115,8 +115,8 @@ TEST_CASE("a calibration under MPI measures each host's gradients, messages and 
   const auto seconds_of = [&](int k) {
     return machine["network"]["all_reduces"][k]["seconds"].get<double>();
   };
-  for (int tries = 0; tries < 3; ++tries) {  // other work of the machine may slow one of them
-    bench.done({"predict", "r.toml", "--calibrate", "here", "--seconds", "1"});
+  for (int tries = 0; tries < 5; ++tries) {  // other work of the machine may slow one of them
+    bench.done({"predict", "r.toml", "--calibrate", "here", "--force", "--seconds", "1"});
     machine = bench.told({"machines", "show", "here"});
     if (seconds_of(2) > seconds_of(0)) break;
   }

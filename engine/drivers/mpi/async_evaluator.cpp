@@ -55,7 +55,7 @@ void AsyncEvaluator::begin() {
 }
 
 double AsyncEvaluator::look() {
-  const bool soon = by_clock() || shell_.next_cut() != kNever;
+  const bool soon = spec_.cadence.by_clock() || shell_.next_cut() != kNever;
   const double patience = soon ? kLookSoonSeconds : kLookSeconds;
   if (coordinator_.ending()) return patience;
   const Position here = coordinator_.position();
@@ -63,7 +63,7 @@ double AsyncEvaluator::look() {
     coordinator_.request_end(false);
     return patience;
   }
-  const bool sample = by_clock() && shell_.sampler.sample_times().due(here);
+  const bool sample = spec_.cadence.by_clock() && shell_.sampler.sample_times().due(here);
   if (!cut_requested_ &&
       (sample || (coordinator_.lost() == 0 && shell_.cut_is_due(here.gradients, here)))) {
     cut_requested_ = true;
@@ -95,7 +95,7 @@ MeanModel AsyncEvaluator::mean(Gathered& gathered, const Look& look) {
 }
 
 void AsyncEvaluator::sampled() {
-  if (by_clock()) cut_requested_ = false;
+  if (spec_.cadence.by_clock()) cut_requested_ = false;
 }
 
 void AsyncEvaluator::save(const Gathered& gathered, const Position& here) {

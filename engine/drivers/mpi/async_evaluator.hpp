@@ -38,7 +38,6 @@ class AsyncEvaluator final : public Evaluator {
   void count_edges(const Gathered& gathered, Outcome& outcome) const;
   Position position(const Gathered& gathered) const override;
   std::int64_t exchanges(const Gathered& gathered) const override { return gathered.exchanges(); }
-  bool by_clock() const { return spec_.cadence.every_seconds < kNever; }
 
   AsyncCoordinator coordinator_;
   double started_seconds_ = 0;

@@ -16,8 +16,7 @@ Collector::Collector(const Run& run, Post& post)
     : recorder_(run.recorder),
       post_(post),
       objective_(run.objective),
-      settings_(worker_settings(run.spec, run.objective)),
-      window_(run.spec, settings_),
+      window_(run.spec, worker_settings(run.spec, run.objective)),
       keeps_events_(run.spec.keep_events),
       seen_(static_cast<std::size_t>(run.spec.workers)),
       queues_(seen_.size()),
@@ -193,8 +192,8 @@ Gathered Collector::take_mark() {
     gathered.reports.push_back(std::move(mark.report));
     gathered.numbers.push_back(std::move(mark.numbers));
     if (mark.at_start) {
-      mark.vectors = {std::vector<float>(settings_.dimension),
-                      std::vector<float>(settings_.buffer_size)};
+      mark.vectors = {std::vector<float>(objective_.dimension()),
+                      std::vector<float>(objective_.buffer_size())};
       objective_.start(static_cast<int>(w), mark.vectors[0], mark.vectors[1]);
     }
     if (mark.kind != MarkKind::measured)

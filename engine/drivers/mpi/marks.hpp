@@ -51,8 +51,7 @@ class Marks {
   }
   /// The worker has reached that mark, at normalised time `t`.
   void pass(MarkKind kind, double t) {
-    const bool by_clock = spec_.cadence.every_seconds < kNever;
-    if (kind == MarkKind::measured && !by_clock)
+    if (kind == MarkKind::measured && !spec_.cadence.by_clock())
       sample_times_.pass({.gradients = 0, .normalised_time = t, .seconds = 0, .bytes = 0},
                          spec_.workers);
     else if (kind == MarkKind::checkpoint || kind == MarkKind::measured)

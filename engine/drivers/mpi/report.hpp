@@ -238,7 +238,6 @@ class Collector {
   Recorder& recorder_;
   Post& post_;
   const Objective& objective_;
-  const WorkerSettings settings_;
   const Window window_;
   Mutex mutex_;
   Condition changed_;

@@ -105,7 +105,7 @@ bool RoundCoordinator::decide() {
   Position here = position(round, run_.clock.seconds());
   here.bytes += extra_bytes_;
   // A sample by the clock does not wait for the evaluation of the one before.
-  const bool sample = sample_times_.due(here) && !(by_clock() && !ordered_.empty());
+  const bool sample = sample_times_.due(here) && !(spec_.cadence.by_clock() && !ordered_.empty());
   if (directive_.end >= 0 || cutting_ || round >= whole_ + (sample ? 1 : rounds_ahead()))
     return false;
   const bool over = must_end(here);
@@ -145,7 +145,7 @@ void RoundCoordinator::sampled(bool enough, const SampleTimes& times) {
   {
     MutexLock lock(mutex_);
     ordered_.pop_front();
-    if (by_clock()) sample_times_ = times;
+    if (spec_.cadence.by_clock()) sample_times_ = times;
     if (enough) enough_ = true;
   }
   post_.wake();

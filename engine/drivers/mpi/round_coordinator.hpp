@@ -62,7 +62,6 @@ class RoundCoordinator final : public Coordinator {
   bool must_end(const Position& here) const REQUIRES_LOCK(mutex_);
   std::int64_t rounds_ahead() const REQUIRES_LOCK(mutex_);
   bool may_order_sample() const REQUIRES_LOCK(mutex_);
-  bool by_clock() const { return spec_.cadence.every_seconds < kNever; }  // samples are
 
   const Run& run_;
   const RunSpec& spec_;

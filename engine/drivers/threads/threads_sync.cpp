@@ -34,8 +34,7 @@ Outcome ThreadsSync::execute() {
                     [this](Outcome& outcome) {
                       workers_.tell_times(outcome);
                       // By normalised time no sample is late: it is where the next leg begins.
-                      if (spec_.cadence.every_seconds < kNever)
-                        outcome.skipped = shell_.sampler.skipped();
+                      if (spec_.cadence.by_clock()) outcome.skipped = shell_.sampler.skipped();
                     });
 }
 
