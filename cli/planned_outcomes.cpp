@@ -53,11 +53,10 @@ std::optional<PlannedEnd> end_in_bytes(const PlannedRun& run, const Method& meth
     return PlannedEnd::exactly(run.bytes * gradients * run.workers /
                                static_cast<double>(run.budget_gradients));
   if (method.round_at) return std::nullopt;  // the number depends on which workers are slow
-  const double exchanges = run.agreement.exchanges_per_gradient * gradients;
-  if (exchanges < 1) return run.bytes == 0 ? std::optional(PlannedEnd{}) : std::nullopt;
-  if (exchanges == std::round(exchanges) && !method.varies())
-    return PlannedEnd{run.bytes, run.bytes, exchanges};
-  const double one = run.bytes / exchanges * (method.has_server() ? run.workers : 1);
+  const double exchanges = exchanges_in(method, gradients);
+  if (exchanges == 0) return run.bytes == 0 ? std::optional(PlannedEnd{}) : std::nullopt;
+  if (!method.has_server()) return PlannedEnd{run.bytes, run.bytes, exchanges};
+  const double one = run.bytes / exchanges * run.workers;
   return PlannedEnd{run.bytes - one, run.bytes + one, exchanges};
 }
 

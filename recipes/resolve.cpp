@@ -32,24 +32,20 @@ void Resolver::look_at_task() {
   if (facts->train_size > 0)
     plan_.examples = {*train_size_, facts->train_size - *train_size_, facts->test_size};
   plan_.read.splits = facts->splits;
-  for (const DataInfo::Doubt& doubt : facts->doubts) {
-    plan_.warnings.push_back(doubt.what);
-    out_.warn(place("task.dataset"), {doubt.what, doubt.remedy});
-  }
+  for (const DataInfo::Doubt& doubt : facts->doubts)
+    warn("task.dataset", {doubt.what, doubt.remedy});
   model_ = Facts::Model{facts->parameters, 0, true, {}, {}};
   if (!task["model"].is_null() && !look_at_process(task)) return;
   if (!task["model"].is_null())
     model_ = ask("task.model", "correct the model, or choose one that fits the data set",
                  [&] { return facts_.model(task); });
   if (plan_.examples && model_) plan_.examples->has_accuracy = model_->has_accuracy;
-  if (model_ && !model_->outside.empty()) {
-    const std::string what = fmt::format(
-        "the loss depends on parameters that are not in the module, and are never trained: {} of "
-        "shape {}",
-        model_->outside.size(), fmt::join(model_->outside, ", "));
-    plan_.warnings.push_back(what);
-    out_.warn(place("task.model"), {what, "put them into the module that model() gives"});
-  }
+  if (model_ && !model_->outside.empty())
+    warn("task.model",
+         {fmt::format("the loss depends on parameters that are not in the module, and are never "
+                      "trained: {} of shape {}",
+                      model_->outside.size(), fmt::join(model_->outside, ", ")),
+          "put them into the module that model() gives"});
   look_at_augmentation(*facts);
   look_at_partition(*facts);
   const json& batch = task["batch_size"];

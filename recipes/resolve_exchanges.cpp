@@ -119,18 +119,15 @@ void Resolver::look_at_exchanges(const Method& method) {
     plan_.chi1 = nominal.chi1;
     plan_.chi2 = nominal.chi2;
   }
-  plan_.bytes = bytes_per_gradient(method, *topology_, bytes,
-                                   simulated ? model.network.all_reduce : AllReduceKind::ring) *
-                worker_time_;
+  plan_.bytes = bytes_sent(method, *topology_, worker_time_, bytes,
+                           simulated ? model.network.all_reduce : AllReduceKind::ring);
   look_at_codec(method);
   look_at_agreement(method);
   if (method.reduces_gradients && simulated) look_at_buckets(bytes);
   if (simulated)
     if (const auto doubt = exchange_doubt(
-            settings_, *topology_, static_cast<std::size_t>(model_->parameters), plan_.graph)) {
-      plan_.warnings.push_back(doubt->message);
-      out_.warn(place("algorithm"), *doubt);
-    }
+            settings_, *topology_, static_cast<std::size_t>(model_->parameters), plan_.graph))
+      warn("algorithm", *doubt);
   if (!meets(entry_->peers) || !simulated || method.saturates) return;
   const PackedMessage message = method.packed_message(travelling);
   const Load load = gossip_load(*topology_, rate, static_cast<double>(message.bytes()), model);
@@ -139,13 +136,24 @@ void Resolver::look_at_exchanges(const Method& method) {
   const auto doubt = load_doubt(load, rate, settings_.execution.max_load, consensus_only_);
   if (!doubt) return;
   if (doubt->refuses) return error("algorithm", doubt->problem.message, doubt->problem.remedy);
-  plan_.warnings.push_back(doubt->problem.message);
-  out_.warn(place("algorithm"), doubt->problem);
+  warn("algorithm", doubt->problem);
 }
 
 void Resolver::look_at_agreement(const Method& method) {
   if (workers_ < 2 || method.has_meetings()) return;
   plan_.agreement.exchanges_per_gradient = exchanges_per_gradient(method);
+  if (topology_->kind() == "edges" && !topology_->has_unit_weights())
+    warn("topology.edges",
+         {fmt::format("weights of edges have no effect: they say how often pairs of workers meet, "
+                      "and {} exchanges in rounds",
+                      entry_->name),
+          "leave out the weights"});
+  if (worker_time_ > 0 && plan_.bytes == 0)
+    warn("algorithm",
+         {fmt::format("workers never exchange: the first message of {} comes after the {:.0f} "
+                      "gradients of each worker that the budget has",
+                      entry_->name, std::ceil(worker_time_ / workers_)),
+          "raise the budget, or let workers exchange more often"});
   if (method.peers == Peers::neighbours && topology_->schedule()) {
     plan_.graph.schedule = facts_.schedule(workers_, settings_.topology);
     if (const std::string sum = adds_up(*entry_); !sum.empty())
@@ -168,13 +176,12 @@ void Resolver::look_at_agreement(const Method& method) {
 // Warns of a sparse codec for models: unlike with gradients, what it leaves out stays out.
 void Resolver::look_at_codec(const Method& method) {
   if (!method.codec || !method.codec->leaves_out() || !says_models(*entry_)) return;
-  plan_.warnings.push_back(fmt::format(
-      "{} sends x itself, of which this codec leaves out a part: workers stay apart, and "
-      "with error feedback or in pairs they may diverge",
-      entry_->name));
-  out_.warn(place("algorithm"), {plan_.warnings.back(),
-                                 "use codec = \"bf16\", or a method that sends differences, which "
-                                 "fade: acid methods lists them"});
+  warn("algorithm",
+       {fmt::format("{} sends x itself, of which this codec leaves out a part: workers stay apart, "
+                    "and with error feedback or in pairs they may diverge",
+                    entry_->name),
+        "use codec = \"bf16\", or a method that sends differences, which fade: acid methods lists "
+        "them"});
 }
 
 // Warns of an all-reduce that cannot overlap the gradient although other methods' exchanges do.
@@ -183,13 +190,12 @@ void Resolver::look_at_buckets(double vector_bytes) {
   if (model.cost.buckets > 0 || vector_bytes > model.cost.first_bucket_bytes) return;
   const double load = all_reduce_load(workers_, vector_bytes, model);
   if (load <= kNoticeable) return;
-  plan_.warnings.push_back(fmt::format(
-      "an all-reduce takes {:.3g} gradients, none of it beside the backward pass: a gradient's "
-      "{:.0f} bytes are one bucket, as in PyTorch, whose first one has {:.0f}",
-      load, vector_bytes, model.cost.first_bucket_bytes));
-  out_.warn(place("execution.virtual.network"),
-            {plan_.warnings.back(),
-             "say execution.virtual.cost.buckets = 1 if that is meant, or more of them"});
+  warn("execution.virtual.network",
+       {fmt::format("an all-reduce takes {:.3g} gradients, none of it beside the backward pass: a "
+                    "gradient's {:.0f} bytes are one bucket, as in PyTorch, whose first one has "
+                    "{:.0f}",
+                    load, vector_bytes, model.cost.first_bucket_bytes),
+        "say execution.virtual.cost.buckets = 1 if that is meant, or more of them"});
 }
 
 std::optional<Spectral> Resolver::realised(std::uint64_t seed) {

@@ -75,10 +75,8 @@ class Resolver {
                                      "alone"});
     look_at_exchanges(method);
     look_at_sharing(method);
-    if (const auto doubt = tail_doubt(settings_.execution, worker_time_)) {
-      plan_.warnings.push_back(doubt->message);
-      out_.warn(place("execution.virtual.compute"), *doubt);
-    }
+    if (const auto doubt = tail_doubt(settings_.execution, worker_time_))
+      warn("execution.virtual.compute", *doubt);
     unused_.look_at(tree_, {.settings = settings_,
                             .entry = *entry_,
                             .method = method,
@@ -94,6 +92,11 @@ class Resolver {
   Place place(std::string_view path) const { return place_of(tree_, path); }
   void error(std::string_view path, std::string message, std::string remedy) {
     out_.error(place(path), std::move(message), std::move(remedy));
+  }
+  // Warns in the plan of the run as well.
+  void warn(std::string_view path, const Problem& doubt) {
+    plan_.warnings.push_back(doubt.message);
+    out_.warn(place(path), doubt);
   }
   // Reports what a catalog entry throws about its options at their place.
   template <class Call>

@@ -184,6 +184,22 @@ void note_tests(Comparison& comparison) {
          "only where a metric has a better direction"});
 }
 
+/// Notes workers that trained alone although their method is one that exchanges.
+void note_alone(GroupNotes notes, const std::vector<ComparedRun>& runs) {
+  const ComparedGroup& group = notes.group();
+  std::int64_t gradients = 0, bytes = 0;
+  for (const ComparedRun& run : runs)
+    if (run.summary.group == group.runs_group && run.summary.workers > 1) {
+      gradients = std::max(gradients, run.summary.progress.gradients / run.summary.workers);
+      bytes = std::max(bytes, run.summary.progress.bytes);
+    }
+  if (gradients > 0 && bytes == 0 &&
+      number_at(group.settings, "/algorithm/communication_rate", 1) > 0)
+    notes.add(
+        NoteKind::never_exchanged,
+        fmt::format("{}: workers never exchanged in their {} gradients", notes.name(), gradients));
+}
+
 /// A method that ran at another rate is another method.
 void note_rate(GroupNotes notes, const std::vector<ComparedRun>& runs) {
   const ComparedGroup& group = notes.group();
@@ -242,6 +258,7 @@ void add_notes(Comparison& comparison, const std::vector<ComparedRun>& runs,
       note_outcomes(notes, runs);
       note_readings(notes, runs, options);
       note_rate(notes, runs);
+      note_alone(notes, runs);
     }
   note_targets(comparison);
   note_points(comparison);

@@ -19,7 +19,7 @@ constexpr double kChance = 0.9, kEqualShare = 1e-9;
 // All of these take about a second.
 constexpr double kMostGradients = 2e6, kMostOfParts = 5e6;
 constexpr double kQuick = 2e7;
-constexpr double kMostIterations = 200, kFewestIterations = 50;
+constexpr double kMostIterations = 200, kFewestIterations = 50, kLongestPeriod = 1000;
 
 double budget_of(const RunSpec& spec) {
   return spec.budget.normalised_time < kNever
@@ -27,12 +27,14 @@ double budget_of(const RunSpec& spec) {
              : static_cast<double>(spec.budget.gradients) / spec.workers;
 }
 
-/// Iterations after which a method of rounds does the same again.
-double period_of(const Method& method) {
+/// Iterations after which a method of rounds does the same again, or at least exchanges as often if
+/// these are too many.
+double period_of(const Method& method, const Topology& graph, std::size_t dimension) {
   std::size_t legs = std::max<std::size_t>(1, method.round.legs().size());
   for (const Method::Pace& pace : method.paces) legs = std::max(legs, pace.round.legs().size());
-  return static_cast<double>(legs * std::max<std::size_t>(1, method.turns.size()) *
-                             method.fragments);
+  const auto once = static_cast<double>(legs);
+  const double all = once * static_cast<double>(exchange_period(method, graph, dimension));
+  return all <= kLongestPeriod ? all : once;
 }
 
 /// Half of the interval in which one further run lies.
@@ -195,7 +197,7 @@ Prediction Predictor::predict(const PlannedRun& run) {
   Prediction prediction;
   prediction.budget = budget_of(spec);
   // Both halves are whole periods.
-  const double periods = 2 * period_of(spec.method);
+  const double periods = 2 * period_of(spec.method, graph, dimension);
   const double wanted = std::ceil(effort_.iterations.value_or(kNever) / periods);
   prediction.iterations = std::min(prediction.budget, std::max(1.0, wanted) * periods);
   prediction.closed_form = closed_form_seconds(spec, options, dimension);

@@ -83,6 +83,8 @@ bool is_about(double given, double value) {  // to six digits
   return std::abs(given - value) <= 1e-6 * std::abs(value);
 }
 
+constexpr std::int64_t kLookedAt = 1 << 14;  // exchanges, if their messages differ
+
 // The shortest period of the sequence; its length when it has none.
 std::size_t period_of(const std::vector<double>& sequence) {
   for (std::size_t period = 1; period <= sequence.size() / 2; ++period)
@@ -197,58 +199,104 @@ std::int64_t vectors_sent(const MixingMatrix& weights, const WorkerGroups& group
 
 namespace {
 
-// Of one exchange: the mean over telling_exchanges().
-double mean_vectors_sent(const Method& method, const MixingSchedule& schedule,
-                         AllReduceKind all_reduce) {
+// The vectors that all workers together send in each exchange of a graph that changes, until it
+// repeats; the mean of some if exchanges are drawn.
+std::vector<double> vectors_by_exchange(const Method& method, const MixingSchedule& schedule,
+                                        AllReduceKind all_reduce) {
   const auto workers = static_cast<int>(schedule.matrix(0, 0).self.size());
-  const std::int64_t exchanges = telling_exchanges(schedule, workers);
-  std::int64_t vectors = 0;
-  for (std::int64_t e = 0; e < exchanges; ++e) {
-    const MixingMatrix weights = schedule.matrix(e, 0);
-    vectors += vectors_sent(weights, reduced_groups(method, weights), all_reduce);
+  std::vector<double> vectors(static_cast<std::size_t>(telling_exchanges(schedule, workers)));
+  for (std::size_t e = 0; e < vectors.size(); ++e) {
+    const MixingMatrix weights = schedule.matrix(static_cast<std::int64_t>(e), 0);
+    vectors[e] =
+        static_cast<double>(vectors_sent(weights, reduced_groups(method, weights), all_reduce));
   }
-  return static_cast<double>(vectors) / static_cast<double>(exchanges);
+  if (schedule.period() > 0) return vectors;
+  return {std::accumulate(vectors.begin(), vectors.end(), 0.0) /
+          static_cast<double>(vectors.size())};
+}
+
+// The sum of the first `count` elements of a sequence that repeats `period`.
+double sum_of_first(std::int64_t count, const std::vector<double>& period) {
+  const auto size = static_cast<std::int64_t>(period.size());
+  double sum = 0;
+  if (count >= size)
+    sum = static_cast<double>(count / size) * std::accumulate(period.begin(), period.end(), 0.0);
+  return std::accumulate(period.begin(), period.begin() + count % size, sum);
+}
+
+// Bytes of `exchanges` messages of each worker to its server, and of the replies; the visits of
+// hubs to the server above included.
+double bytes_to_servers(const Method& method, int workers, double exchanges, double vector_bytes) {
+  const auto dimension = static_cast<std::size_t>(vector_bytes / sizeof(float));
+  double bytes =
+      workers * exchanges * static_cast<double>(method.bytes_per_exchange(dimension).both());
+  if (!method.hubs) return bytes;
+  std::vector<double> heard(static_cast<std::size_t>(method.servers(workers)));
+  for (int w = 0; w < workers; ++w)
+    heard[static_cast<std::size_t>(method.server_of(w, workers))] += exchanges;
+  for (const double messages : heard)
+    bytes += std::floor(messages / static_cast<double>(method.hubs->every)) *
+             static_cast<double>(method.bytes_per_visit(dimension).both());
+  return bytes;
 }
 
 }  // namespace
 
-double bytes_per_message(const Method& method, const Topology& topology, double vector_bytes,
-                         AllReduceKind all_reduce) {
-  constexpr std::int64_t kLookedAt = 1 << 14;  // exchanges to average, if they differ
-  const double n = topology.workers();
-  if (method.has_server()) {
-    const auto dimension = static_cast<std::size_t>(vector_bytes / sizeof(float));
-    const auto bytes = static_cast<double>(method.bytes_per_exchange(dimension).both());
-    if (!method.hubs) return n * bytes;
-    return n * (bytes + static_cast<double>(method.bytes_per_visit(dimension).both()) /
-                            static_cast<double>(method.hubs->every));
-  }
-  double copies = 2 * static_cast<double>(topology.edge_count());
+std::int64_t exchange_period(const Method& method, const Topology& topology,
+                             std::size_t dimension) {
+  auto period = static_cast<std::int64_t>(
+      std::lcm(std::max<std::size_t>(1, method.turns.size()), method.fragments));
+  if (method.hubs) period = std::lcm(period, method.hubs->every);
+  if (method.peers == Peers::neighbours && topology.schedule())
+    period = std::lcm(period, std::max<std::int64_t>(1, topology.schedule()->period()));
+  if (!method.rules.floats->varies()) return period;
+  const PackedMessage form = method.packed_message(dimension);
+  std::vector<double> bytes;
+  for (std::int64_t e = 0; e < kLookedAt; ++e) bytes.push_back(static_cast<double>(form.bytes(e)));
+  return std::lcm(period, static_cast<std::int64_t>(period_of(bytes)));
+}
+
+double exchanges_in(const Method& method, double gradients) {
+  const auto said = [](const Round& round, double legs) {
+    return static_cast<double>(round.said_before(static_cast<std::int64_t>(legs)));
+  };
+  if (method.paces.empty()) return said(method.round, gradients);
+  double speeds = 0, exchanges = 0;
+  for (const Method::Pace& one : method.paces) speeds += one.speed;
+  const auto workers = static_cast<double>(method.paces.size());
+  for (const auto& [speed, round] : method.paces)
+    exchanges += said(round, gradients * workers * speed / speeds);
+  return exchanges / workers;
+}
+
+double bytes_sent(const Method& method, const Topology& topology, double gradients,
+                  double vector_bytes, AllReduceKind all_reduce) {
+  const int n = topology.workers();
+  if (n < 2 && !method.has_server()) return 0;
+  if (method.has_meetings()) return gradients * method.rate * bytes_of(method, vector_bytes);
+  const double each = gradients / n;
+  if (method.has_server())
+    return bytes_to_servers(method, n, exchanges_in(method, each), vector_bytes);
+  const auto exchanges = static_cast<std::int64_t>(exchanges_in(method, std::ceil(each)));
+  std::vector<double> copies{2 * static_cast<double>(topology.edge_count())};
   if (method.peers == Peers::one || (method.peers == Peers::neighbours && topology.schedule()))
-    copies = mean_vectors_sent(method, *mixing_of(method, topology), all_reduce);
+    copies = vectors_by_exchange(method, *mixing_of(method, topology), all_reduce);
   else if (method.reduces_groups)  // all are one group
-    copies = all_reduce_vectors(all_reduce, topology.workers());
+    copies = {all_reduce_vectors(all_reduce, n)};
   const double to_all =
-      method.gathers() ? n * (n - 1) : all_reduce_vectors(all_reduce, topology.workers());
+      method.gathers() ? static_cast<double>(n) * (n - 1) : all_reduce_vectors(all_reduce, n);
   if (!method.varies())
-    return (method.peers == Peers::all ? to_all : copies) * bytes_of(method, vector_bytes);
+    return sum_of_first(exchanges, method.peers == Peers::all ? std::vector{to_all} : copies) *
+           bytes_of(method, vector_bytes);
   const PackedMessage form =
       method.packed_message(static_cast<std::size_t>(vector_bytes / sizeof(float)));
   std::vector<double> bytes;
   for (std::int64_t e = 0; e < kLookedAt; ++e)
-    bytes.push_back((method.hears_all_in(e) ? to_all : copies) *
-                    static_cast<double>(form.bytes(e)));
-  bytes.resize(period_of(bytes));
-  return std::accumulate(bytes.begin(), bytes.end(), 0.0) / static_cast<double>(bytes.size());
-}
-
-double bytes_per_gradient(const Method& method, const Topology& topology, double vector_bytes,
-                          AllReduceKind all_reduce) {
-  const double n = topology.workers();
-  if (n < 2 && !method.has_server()) return 0;
-  if (method.has_meetings()) return method.rate * bytes_of(method, vector_bytes);
-  return bytes_per_message(method, topology, vector_bytes, all_reduce) *
-         exchanges_per_gradient(method) / n;
+    bytes.push_back(
+        (method.hears_all_in(e) ? to_all : copies[static_cast<std::size_t>(e) % copies.size()]) *
+        static_cast<double>(form.bytes(e)));
+  if (exchanges > kLookedAt) bytes.resize(period_of(bytes));
+  return sum_of_first(exchanges, bytes);
 }
 
 double exchanges_per_gradient(const Method& method) {

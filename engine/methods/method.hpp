@@ -180,8 +180,13 @@ std::optional<Decay> consensus_decay(const Method& method, double chi1, double c
 /// method, its codec or the graph.
 std::optional<double> left_by_exchange(const AlgorithmEntry& entry, const Method& method,
                                        const MixingNumbers& numbers);
-/// Exchanges per worker and gradient of a method of rounds.
+/// Exchanges per worker and gradient of a method of rounds, in the long run.
 double exchanges_per_gradient(const Method& method);
+/// Messages that a worker says in so many gradients of its own, in the mean of the workers.
+double exchanges_in(const Method& method, double gradients);
+/// After how many exchanges of a method of rounds messages have the same sizes and receivers again,
+/// if these are not drawn.
+std::int64_t exchange_period(const Method& method, const Topology& topology, std::size_t dimension);
 
 /// The entry's method, with the options' codec if they have a "codec".
 Method method_of(const AlgorithmEntry& entry, const nlohmann::json& options,
@@ -226,15 +231,11 @@ WorkerGroups reduced_groups(const Method& method, const MixingMatrix& weights);
 std::int64_t vectors_sent(const MixingMatrix& weights, const WorkerGroups& groups,
                           AllReduceKind all_reduce);
 
-/// Bytes that all workers of a synchronous method together send each time they say a message, for
-/// vectors of `vector_bytes`: the mean over all exchanges if these differ, the expected number if
-/// the number of messages is random. A message of M bytes costs M · Σ degrees, or M ·
-/// all_reduce_vectors; with a server the replies count, too.
-double bytes_per_message(const Method& method, const Topology& topology, double vector_bytes,
-                         AllReduceKind all_reduce = AllReduceKind::ring);
-
-/// Bytes sent per gradient, summed over workers ÷ gradients. A meeting costs a message each way.
-double bytes_per_gradient(const Method& method, const Topology& topology, double vector_bytes,
-                          AllReduceKind all_reduce = AllReduceKind::ring);
+/// Bytes that all workers together send in a run of so many gradients, with vectors of
+/// `vector_bytes`: the expected number if exchanges are drawn. A meeting costs a message each way,
+/// a message of M bytes to neighbours M · Σ degrees, one to all M · all_reduce_vectors; with a
+/// server the replies count, too.
+double bytes_sent(const Method& method, const Topology& topology, double gradients,
+                  double vector_bytes, AllReduceKind all_reduce = AllReduceKind::ring);
 
 }  // namespace acid

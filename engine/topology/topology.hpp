@@ -43,6 +43,8 @@ class Topology {
 
   /// How many of the edges that it was made of were listed before.
   std::int64_t repeated_edges() const { return repeated_edges_; }
+  /// Whether all weights of the edges that it was made of are 1.
+  bool has_unit_weights() const { return unit_weights_; }
   /// Number of distinct edges.
   std::int64_t edge_count() const;
   /// Every edge once, ordered by (i, j); for `complete` they are generated.

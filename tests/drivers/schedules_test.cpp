@@ -94,6 +94,33 @@ TEST_CASE("rounds: bytes are those of the messages that the exchanges had") {
   CHECK(bytes({{"kind", "matchings"}}, 9) == drawn);
 }
 
+TEST_CASE("rounds: a plan's bytes are those that a run sends, also where it ends within a period") {
+  struct Case {
+    const char* algorithm;
+    json options;
+    const char* graph = "ring";
+  };
+  for (const Case& one : {Case{"local-sgd", {{"steps", 10}}}, Case{"diloco", {{"steps", 7}}},
+                          Case{"des-loc", {{"steps", 3}, {"steps_m", 6}, {"steps_v", 12}}},
+                          Case{"gossip-pga", {{"period", 4}}},
+                          Case{"streaming-diloco", {{"steps", 5}, {"fragments", 4}}},
+                          Case{"d-psgd", json::object(), "alternating-ring"},
+                          Case{"d-psgd", json::object(), "one-peer-exponential"}})
+    for (const int gradients : {1, 6, 7, 11, 31}) {
+      INFO(one.algorithm << " on " << one.graph << ", " << gradients);
+      Setup setup;
+      setup.algorithm = one.algorithm;
+      setup.options = one.options;
+      setup.topology = {{"kind", one.graph}};
+      setup.task = {{"dimension", 8}};
+      setup.spec.budget.gradients = gradients * setup.workers;
+      const Outcome outcome = setup.run();
+      CHECK(bytes_sent(setup.spec.method, make_topology(setup.workers, setup.topology),
+                       static_cast<double>(setup.spec.budget.gradients),
+                       8 * sizeof(float)) == Approx(static_cast<double>(outcome.position.bytes)));
+    }
+}
+
 TEST_CASE("rounds: a worker waits for those it hears, and its link for what arrives") {
   OnePeer setup;
   setup.spec.budget.gradients = 6 * kWorkers;

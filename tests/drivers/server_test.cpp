@@ -106,7 +106,7 @@ TEST_CASE("a message and its reply are counted as sent, the message packed") {
     const Outcome outcome = setup.run();
     CHECK(outcome.position.bytes == 4 * kWorkers * (7 * 4 + (packed ? 16 : 7 * 4)));
     const Topology ring = make_topology(kWorkers, {{"kind", "ring"}});
-    CHECK(bytes_per_gradient(setup.spec.method, ring, 7 * 4.0) * 20 * kWorkers ==
+    CHECK(bytes_sent(setup.spec.method, ring, 20.0 * kWorkers, 7 * 4.0) ==
           Approx(static_cast<double>(outcome.position.bytes)));
   }
 }
@@ -130,8 +130,8 @@ TEST_CASE("by speed a slow worker takes fewer steps, and all come to the server 
       if (dylu == 1 && w < 3) CHECK(replies == Approx(200.5).margin(1));
     }
     const Topology ring = make_topology(4, {{"kind", "ring"}});
-    CHECK(bytes_per_gradient(setup.spec.method, ring, 7 * 4.0) *
-              static_cast<double>(outcome.position.gradients) ==
+    const auto gradients = static_cast<double>(outcome.position.gradients);
+    CHECK(bytes_sent(setup.spec.method, ring, gradients, 7 * 4.0) ==
           Approx(static_cast<double>(outcome.position.bytes)).epsilon(0.02));
   }
 }
@@ -222,7 +222,7 @@ TEST_CASE("a hub hears its own workers and, after as many of them as it says, th
   CHECK(outcome.position.bytes == 2 * bytes * (60 + visits));
   CHECK(outcome.staleness == std::vector<std::int64_t>{2, 58});
   const Topology ring = make_topology(4, {{"kind", "ring"}});
-  CHECK(bytes_per_gradient(setup.spec.method, ring, static_cast<double>(bytes)) * 60 ==
+  CHECK(bytes_sent(setup.spec.method, ring, 60, static_cast<double>(bytes)) ==
         Approx(static_cast<double>(outcome.position.bytes)));
 }
 

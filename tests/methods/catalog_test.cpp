@@ -96,7 +96,7 @@ TEST_CASE("ad-psgd keeps no momentum copy") {
 TEST_CASE("bytes per gradient follow each pattern's cost") {
   const Topology ring = make_topology(8, {{"kind", "ring"}});
   const auto bytes = [&](std::string_view name, const nlohmann::json& options) {
-    return bytes_per_gradient(preset(name, options, nullptr), ring, 1000);
+    return bytes_sent(preset(name, options, nullptr), ring, 8, 1000) / 8;
   };
   CHECK(bytes("ar-sgd", nlohmann::json::object()) == Approx(2 * 7.0 / 8 * 1000));
   CHECK(bytes("d-psgd", nlohmann::json::object()) == Approx(2000));

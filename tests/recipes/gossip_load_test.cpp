@@ -161,6 +161,37 @@ const std::string kStar =
 
 }  // namespace
 
+TEST_CASE("a budget in which workers never exchange is a warning") {
+  const auto warnings = [](const std::string& algorithm) {
+    return compiled("[budget]\ngradients = 40\n[[algorithms]]\n" + algorithm + "\n")
+        .runs[0]
+        .warnings;
+  };
+  REQUIRE(warnings("kind = \"local-sgd\"\nsteps = 11").size() == 1);
+  CHECK_THAT(
+      warnings("kind = \"local-sgd\"\nsteps = 11")[0],
+      ContainsSubstring(
+          "workers never exchange: the first message of local-sgd comes after the 10 gradients"));
+  CHECK(warnings("kind = \"local-sgd\"\nsteps = 10").empty());
+  CHECK(warnings("kind = \"async-diloco\"\nsteps = 64").size() == 1);
+  CHECK(warnings("kind = \"des-loc\"\nsteps = 16").size() == 1);
+}
+
+TEST_CASE("weights of edges that a method's rounds do not use are a warning") {
+  const auto warnings = [](const std::string& algorithm) {
+    return compiled(
+               "[topology]\nkind = \"edges\"\nedges = [[0, 1, 2.5], [1, 2], [2, 3]]\n"
+               "[[algorithms]]\nkind = \"" +
+               algorithm + "\"\n")
+        .runs[0]
+        .warnings;
+  };
+  REQUIRE(warnings("d-psgd").size() == 1);
+  CHECK_THAT(warnings("d-psgd")[0],
+             ContainsSubstring("weights of edges") && ContainsSubstring("d-psgd"));
+  CHECK(warnings("ad-psgd").empty());
+}
+
 TEST_CASE("a load above 1 is a warning with the pace that the throttle leaves") {
   const Plan plan = compiled(kStar);
   REQUIRE(plan.warnings.size() == 1);
