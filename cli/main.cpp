@@ -126,9 +126,9 @@ Exit run_command_line(int argc, char** argv) {
   app.footer(
       "'acid COMMAND --help' explains a command. A first run: acid run "
       "recipes/quickstart.toml");
-  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  if (words.size() >= 2 && words[0] == "completion" && words[1] == "--") {  // from a shell
-    print_data(completions(app, {words.begin() + 2, words.end()}, session.store_folder));
+  const std::vector<std::string> given(argv + std::min(argc, 1), argv + argc);
+  if (given.size() >= 2 && given[0] == "completion" && given[1] == "--") {  // from a shell
+    print_data(completions(app, {given.begin() + 2, given.end()}, session.store_folder));
     return Exit::ok;
   }
   try {
