@@ -264,7 +264,9 @@ class HostsCalibration {
   }
 
   // Fits the simulated all-reduce of this kind: its share of the bandwidth by the two largest
-  // sizes, and what each bucket takes on top by the run's own.
+  // sizes, and what each bucket takes on top by the run's own. B buckets that are said at once keep
+  // the link busy for b seconds, until their last sum takes the latency once, or first come and go
+  // with it before the others' sums follow.
   void add_all_reduce(const std::vector<std::size_t>& floats, const std::vector<double>& seconds) {
     json& network = result_["network"];
     const bool alone = crew_.hosts().size() == 1;
@@ -277,7 +279,9 @@ class HostsCalibration {
       share = std::clamp(per_byte * (bytes_of(floats[2]) - bytes_of(floats[1])) / more, 1e-3, 1.0);
     const auto buckets = static_cast<double>(Buckets(floats[3]).size());
     const auto left = [&] {
-      return (seconds[3] - per_byte / share * bytes_of(floats[3])) / buckets - 2 * latency;
+      const double busy = per_byte / share * bytes_of(floats[3]);
+      return std::min(2 * (seconds[3] - busy - latency),
+                      seconds[3] - busy * (buckets + 1) / (2 * buckets) - 2 * latency);
     };
     if (left() < 0) share = 1;
     network["all_reduce"] = "direct";

@@ -54,6 +54,7 @@ std::optional<double> closed_form_seconds(const RunSpec& spec, const VirtualOpti
   const Leg& leg = method.round.leg(0);
   if (method.reduces_gradients && !method.gathers() &&
       leg == Leg{Phase::gradient, Phase::say, Phase::hear, Phase::step}) {
+    if (network.all_reduce == AllReduceKind::direct && B > 1) return std::nullopt;
     const double c = network.all_reduce_seconds(spec.workers, bytes / B);
     return std::max(F + G + c, F + G / B + B * c) + U;
   }

@@ -300,6 +300,23 @@ TEST_CASE("CORRECTNESS 29: equal workers and buckets take the closed forms' time
     }
 }
 
+TEST_CASE("buckets of a direct all-reduce travel side by side, their bytes one after the other") {
+  constexpr double kWay = 0.1, kBytes = 0.2;  // latency of a way, and what a bucket's bytes take
+  MessageCosts costs{.bucket_seconds = Row(2, 2 * (kWay + kBytes))};
+  costs.way_seconds = kWay;
+  const auto ends = [&](const Row& said) { return costs.all_reduced(said); };
+  CHECK(ends({0, 9})[0] == Approx(2 * (kWay + kBytes)));
+  CHECK(ends({0, 9})[1] == Approx(9 + 2 * (kWay + kBytes)));
+  // The sum of the first leaves when the second's parts have: the link is never idle.
+  CHECK(ends({0, 0})[1] == Approx(4 * kBytes + kWay));
+  CHECK(ends({0, 0.25})[1] == Approx(4 * kBytes + kWay + 0.05));
+  // Over a long way both sums come back together.
+  costs.bucket_seconds = Row(2, 2 * (1 + kBytes));
+  costs.way_seconds = 1;
+  CHECK(ends({0, 0})[0] == Approx(2 * (1 + kBytes)));
+  CHECK(ends({0, 0})[1] == Approx(2 + 3 * kBytes));
+}
+
 TEST_CASE("CORRECTNESS 29: jitter costs an all-reduce its maximum, neighbours much less") {
   ComputeModel compute;  // 3 · (1 + an exponential of mean 0.3)
   compute.kind = ComputeKind::shifted_exponential;

@@ -197,16 +197,30 @@ double RoundClock::advance(const Leg& leg, const std::vector<RoundWork>& work,
   return *std::max_element(ready_.begin(), ready_.end());
 }
 
-RoundClock::Buckets RoundClock::exchange(const Buckets& said, const MessageCosts& costs) {
-  if (!costs.neighbours.empty()) return exchange_with_neighbours(said, costs, link_free_, shares_);
-  Buckets ends = said;
-  double end = 0;
-  for (std::size_t b = 0; b < shares_.size(); ++b) {
-    for (const auto& own : said) end = std::max(end, own[b]);
-    end += costs.bucket_seconds[b];
-    for (auto& own : ends) own[b] = end;
+std::vector<double> MessageCosts::all_reduced(const std::vector<double>& said) const {
+  std::vector<double> ends(said.size());
+  double free = 0;  // when the link is
+  if (!way_seconds) {
+    for (std::size_t b = 0; b < said.size(); ++b)
+      ends[b] = free = std::max(free, said[b]) + bucket_seconds[b];
+    return ends;
+  }
+  std::vector<double> added(said.size());  // when all parts of a bucket have come
+  for (std::size_t sent = 0, answered = 0; answered < said.size();) {
+    const bool sends = sent < said.size() && (answered == sent || said[sent] <= added[answered]);
+    const std::size_t b = sends ? sent++ : answered++;
+    free = std::max(free, sends ? said[b] : added[b]) + bucket_seconds[b] / 2 - *way_seconds;
+    (sends ? added : ends)[b] = free + *way_seconds;
   }
   return ends;
+}
+
+RoundClock::Buckets RoundClock::exchange(const Buckets& said, const MessageCosts& costs) {
+  if (!costs.neighbours.empty()) return exchange_with_neighbours(said, costs, link_free_, shares_);
+  std::vector<double> by_all(shares_.size());
+  for (std::size_t b = 0; b < by_all.size(); ++b)
+    for (const auto& own : said) by_all[b] = std::max(by_all[b], own[b]);
+  return Buckets(said.size(), costs.all_reduced(by_all));
 }
 
 RoundClock::Buckets RoundClock::exchange_with_neighbours(const Buckets& said,

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/language/round.hpp"
@@ -75,6 +76,12 @@ struct MessageCosts {
   // Where they hear all: the seconds of an all-reduce of each bucket, and of the whole message.
   std::vector<double> bucket_seconds = {};
   double whole_seconds = 0;
+  /// The latency of each of the two ways of a direct all-reduce, whose buckets travel side by side:
+  /// only their bytes follow each other, parts and sums in the order in which they are there. The
+  /// other kinds reduce one bucket after the other.
+  std::optional<double> way_seconds = {};
+  /// When all-reduces of buckets end that the last worker says at these moments.
+  std::vector<double> all_reduced(const std::vector<double>& said) const;
   bool of_gradients = false;  // the message is the gradient
   bool is_whole = false;      // the message is one bucket, also where it could overlap
   bool is_empty = false;      // nothing is sent, and no worker waits
@@ -92,8 +99,8 @@ struct MessageCosts {
 ///             of bucket b begins as soon as i and those it hears have said it and i's link is
 ///             free, and ends at endᵢ,b, c_b later; where messages share cards, when the last of
 ///             them has come. The all-reduce of a group begins and ends so for all its members at
-///             once. All: end_b = max(maxᵢ saidᵢ,b, end_b−1) + c_b, the same for all workers.
-///             Legs may end meanwhile.
+///             once. All: end_b = max(maxᵢ saidᵢ,b, end_b−1) + c_b, the same for all workers; by
+///             a direct all-reduce, MessageCosts::all_reduced(). Legs may end meanwhile.
 ///   hear      nowᵢ ← max(nowᵢ, endᵢ,B) + hᵢ, the worker's own time for what it hears.
 ///   step      nowᵢ ← nowᵢ + Uᵢ, the optimiser's time. Right after hearing
 ///             from neighbours what was said before the gradient, bucket by bucket: doneᵢ,b =

@@ -64,6 +64,11 @@ MessageCosts RoundCosts::of_all(double bytes) const {
   costs.bucket_seconds = by_bucket(network_, workers_, bytes);
   costs.whole_seconds = costs.bucket_seconds.back();
   costs.bucket_seconds.pop_back();
+  if (network_.all_reduce == AllReduceKind::direct && bytes > 0) {
+    costs.way_seconds = network_.all_reduce_seconds(workers_, 0) / 2;
+    costs.whole_seconds =
+        costs.all_reduced(std::vector<double>(costs.bucket_seconds.size())).back();
+  }
   return costs;
 }
 
