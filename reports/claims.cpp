@@ -77,13 +77,13 @@ std::optional<std::string> metric_at(const Comparison& comparison, const Claim& 
 }
 
 /// The advantage of `a` over `b` beyond a margin, by seed; a run that diverged is infinitely worse.
+/// Here and below, what is within rounding of a bound is on neither side of it.
 std::vector<double> advantages_of(const PairedValues& pairs, int direction, const Margin& margin) {
   std::vector<double> list;
   for (std::size_t k = 0; k < pairs.a.size(); ++k) {
     const double a = pairs.a[k], b = pairs.b[k];
-    double difference = a == b ? 0 : direction * (a - b);
-    if (std::abs(difference) <= pairs.floors[k]) difference = 0;
-    list.push_back(difference - (std::isinf(b) ? 0 : margin.of(b)));
+    const double difference = a == b ? 0 : direction * (a - b);
+    list.push_back(beyond_floor(difference - (std::isinf(b) ? 0 : margin.of(b)), pairs.floors[k]));
   }
   return list;
 }
@@ -105,8 +105,9 @@ Tested advantages_tested(const Claim& claim, Claim::Kind kind, const PairedValue
     std::vector<double> above, below;
     for (std::size_t k = 0; k < pairs.a.size(); ++k) {
       const double ratio = std::log(pairs.a[k]) - std::log(pairs.b[k]);
-      above.push_back(ratio - std::log(claim.low));
-      below.push_back(std::log(claim.high) - ratio);
+      const double share = pairs.floors[k] / std::max(pairs.a[k], pairs.b[k]);
+      above.push_back(beyond_floor(ratio - std::log(claim.low), share));
+      below.push_back(beyond_floor(std::log(claim.high) - ratio, share));
     }
     tested.advantages = {above, below};
     if (const auto ratio = paired_ratio(pairs.a, pairs.b))
@@ -129,8 +130,8 @@ Tested advantages_tested(const Claim& claim, Claim::Kind kind, const PairedValue
     for (std::size_t k = 0; k < pairs.a.size(); ++k) {
       const double difference = pairs.a[k] == pairs.b[k] ? 0 : pairs.a[k] - pairs.b[k];
       const double margin = claim.margin.of(pairs.b[k]);
-      above.push_back(margin + difference);
-      below.push_back(margin - difference);
+      above.push_back(beyond_floor(margin + difference, pairs.floors[k]));
+      below.push_back(beyond_floor(margin - difference, pairs.floors[k]));
     }
     tested.advantages = {above, below};
   }

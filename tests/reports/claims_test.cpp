@@ -124,6 +124,20 @@ TEST_CASE("equivalent and ratio hold within their bounds alone") {
   CHECK(verdict(loss_apart_by(0.5), claim) == ClaimVerdict::does_not_hold);
 }
 
+TEST_CASE("rounding decides on neither side of a bound") {
+  for (const double off : {1e-7, -1e-7}) {
+    Claim claim = claim_of(Claim::Kind::better);
+    claim.margin = {0.5, false};
+    CHECK(verdict(loss_apart_by(-0.5 + off, 0), claim) == ClaimVerdict::cannot_be_told);
+    claim.kind = Claim::Kind::equivalent;
+    CHECK(verdict(loss_apart_by(0.5 + off, 0), claim) == ClaimVerdict::cannot_be_told);
+    claim.kind = Claim::Kind::ratio;
+    claim.low = 1.25;
+    claim.high = 2;
+    CHECK(verdict(loss_apart_by(0.5 + off, 0), claim) == ClaimVerdict::cannot_be_told);
+  }
+}
+
 TEST_CASE("a claim is not told if runs of one of its settings are not there") {
   const auto by_workers = [](const std::string& algorithm, std::uint64_t seed, int workers) {
     const bool is_better = (algorithm == "ad-psgd") == (workers == 4);
