@@ -291,6 +291,11 @@ std::string_view name_of(PairedTest test) {
   return test == PairedTest::sign_flip ? "sign-flip" : "signed-rank";
 }
 
+PairedTest test_of(std::span<const double> differences) {
+  return differences.size() <= kMostSignFlips && all_finite(differences) ? PairedTest::sign_flip
+                                                                         : PairedTest::signed_rank;
+}
+
 PairedDifference paired_difference(std::span<const double> a, std::span<const double> b,
                                    std::span<const double> floors) {
   ACID_ASSERT(a.size() == b.size(), "{} values against {}", a.size(), b.size());
@@ -312,9 +317,9 @@ PairedDifference paired_difference(std::span<const double> a, std::span<const do
   result.pairs = static_cast<int>(a.size());
   result.unequal = result.pairs - static_cast<int>(std::ranges::count(differences, 0.0));
   if (any_nan(differences)) return result;
-  const bool ranked = a.size() > kMostSignFlips || !all_finite(differences);
+  result.test = test_of(differences);
+  const bool ranked = result.test == PairedTest::signed_rank;
   const std::vector<int> ranks = doubled_signed_ranks(differences);
-  result.test = ranked ? PairedTest::signed_rank : PairedTest::sign_flip;
   result.sign = sign_of(ranked ? std::accumulate(ranks.begin(), ranks.end(), 0.0)
                                : std::accumulate(differences.begin(), differences.end(), 0.0));
   if (a.size() >= 2) result.p = ranked ? signed_rank_p(ranks) : sign_flip_p(differences);
@@ -323,7 +328,7 @@ PairedDifference paired_difference(std::span<const double> a, std::span<const do
 
 std::optional<double> above_p(std::span<const double> values) {
   if (values.size() < 2 || any_nan(values)) return std::nullopt;
-  if (values.size() <= kMostSignFlips && all_finite(values)) return sign_flip_above(values);
+  if (test_of(values) == PairedTest::sign_flip) return sign_flip_above(values);
   return signed_rank_p(doubled_signed_ranks({values.begin(), values.end()}), true);
 }
 

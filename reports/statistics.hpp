@@ -53,6 +53,10 @@ double beyond_floor(double value, double floor);
 enum class PairedTest { sign_flip, signed_rank };
 /// "sign-flip", "signed-rank".
 std::string_view name_of(PairedTest test);
+/// The test of these differences: of their ranks where one is infinite or NaN and beyond
+/// kMostSignFlips.
+PairedTest test_of(std::span<const double> differences);
+inline constexpr int kMostSignFlips = 40;
 
 /// Differences a − b of values paired by seed. An infinite value stands for one that is beyond all
 /// others (a run that diverged, a target not reached), so two equal infinities are no difference;
@@ -72,7 +76,6 @@ struct PairedDifference {
   int rounded = 0;             // pairs that differ and whose difference is below their floor
   int sign = 0;
 };
-inline constexpr int kMostSignFlips = 40;
 /// `floors`: empty, all zero, or as many as values.
 PairedDifference paired_difference(std::span<const double> a, std::span<const double> b,
                                    std::span<const double> floors = {});
