@@ -143,7 +143,8 @@ std::optional<int> seeds_to_show(const ComparedDifference& difference) {
 std::optional<int> seeds_to_show_equivalent(const ComparedDifference& difference) {
   const auto& equivalence = difference.equivalence;
   const bool shown = is_equivalent(difference);
-  if (shown || !equivalence || !equivalence->p || !has_known_spread(difference))
+  if (shown || !equivalence || !equivalence->p || !has_known_spread(difference) ||
+      equivalence->size <= std::max(difference.hidden, difference.rounding))
     return std::nullopt;
   const Estimate& e = difference.value.difference;
   return if_more(seeds_to_show_within(equivalence->size, e.mean, *e.sd,

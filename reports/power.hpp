@@ -61,7 +61,8 @@ std::optional<double> effect_shown(int pairs, std::size_t comparisons, double po
 std::optional<int> seeds_to_show_within(double margin, double difference, double sd,
                                         std::size_t comparisons, double power = kPower);
 /// The same for a difference that has a margin and was not shown to be within it; a margin that is
-/// a share is taken at its mean. Absent if it was shown, and as in seeds_to_show().
+/// a share is taken at its mean. Absent if it was shown, if no number of seeds can show it because
+/// lines between samples or rounding are wrong by as much, and as in seeds_to_show().
 std::optional<int> seeds_to_show_equivalent(const ComparedDifference& difference);
 
 }  // namespace acid
