@@ -132,7 +132,8 @@ Exit execute_apart(const Plan& plan, const Session& session, const RunOptions& o
   const std::vector<std::string> ids = ids_of(plan.runs);
   const auto finished = [&] { return finished_in(session.store_folder, ids); };
   if (finished().size() == ids.size()) {
-    say(fmt::format("{} have ended in {}", counted(ids.size(), "run"), session.store_folder));
+    say(fmt::format("{} {} ended in {}", counted(ids.size(), "run"),
+                    ids.size() == 1 ? "has" : "have", session.store_folder));
     return Exit::ok;
   }
   PartStore part(executor.store_folder, plan.recipe_digest.substr(0, 12), executor.share);

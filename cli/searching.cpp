@@ -10,6 +10,7 @@
 #include "cli/terminal/session.hpp"
 #include "engine/base/names.hpp"
 #include "reports/compare.hpp"
+#include "reports/point_readings.hpp"
 
 namespace acid {
 namespace {
@@ -63,6 +64,7 @@ std::optional<std::vector<ComparedRun>> outcomes_of(const ExecutorOptions& execu
   for (std::size_t k = 0; k < ids.size(); ++k) {
     runs[k].summary = summaries[k];
     runs[k].settings = settings[k];
+    if (summaries[k].state == RunState::finished) read_starts(store, runs[k]);
   }
   exit = Exit::ok;
   return runs;

@@ -83,9 +83,11 @@ void Resolver::look_at_topology() {
   topology_ = built.value_or(nullptr);
   if (topology_ == nullptr || topology_->kind() != "edges") return;
   if (const std::int64_t repeated = topology_->repeated_edges(); repeated > 0)
-    out_.warn(place("topology.edges"), {counted(static_cast<std::uint64_t>(repeated), "edge") +
-                                            " listed again, also as [j, i]: their weights add up",
-                                        "list each edge once, with its weight as a third number"});
+    out_.warn(place("topology.edges"),
+              {fmt::format("{} listed again, also as [j, i]: {} weights add up",
+                           counted(static_cast<std::uint64_t>(repeated), "edge"),
+                           repeated == 1 ? "its" : "their"),
+               "list each edge once, with its weight as a third number"});
 }
 
 // Computes spectral numbers, bytes and load. All sections must be sound.

@@ -1,15 +1,12 @@
 #include "reports/claims.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 #include <tuple>
 
-#include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "reports/compare.hpp"
 #include "reports/compare_formats.hpp"
@@ -24,9 +21,6 @@ namespace acid {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::array<std::string_view, 5> kKindNames{"better", "equivalent", "ratio", "crossover",
-                                                     "law"};
 
 /// One test at one point: the advantage of every seed beyond what is claimed, above 0 where the
 /// claim is true.
@@ -77,13 +71,13 @@ std::optional<std::string> metric_at(const Comparison& comparison, const Claim& 
 }
 
 /// The advantage of `a` over `b` beyond a margin, by seed; a run that diverged is infinitely worse.
+/// Here and below, what is within rounding of a bound is on neither side of it.
 std::vector<double> advantages_of(const PairedValues& pairs, int direction, const Margin& margin) {
   std::vector<double> list;
   for (std::size_t k = 0; k < pairs.a.size(); ++k) {
     const double a = pairs.a[k], b = pairs.b[k];
-    double difference = a == b ? 0 : direction * (a - b);
-    if (std::abs(difference) <= pairs.floors[k]) difference = 0;
-    list.push_back(difference - (std::isinf(b) ? 0 : margin.of(b)));
+    const double difference = a == b ? 0 : direction * (a - b);
+    list.push_back(beyond_floor(difference - (std::isinf(b) ? 0 : margin.of(b)), pairs.floors[k]));
   }
   return list;
 }
@@ -105,8 +99,9 @@ Tested advantages_tested(const Claim& claim, Claim::Kind kind, const PairedValue
     std::vector<double> above, below;
     for (std::size_t k = 0; k < pairs.a.size(); ++k) {
       const double ratio = std::log(pairs.a[k]) - std::log(pairs.b[k]);
-      above.push_back(ratio - std::log(claim.low));
-      below.push_back(std::log(claim.high) - ratio);
+      const double share = pairs.floors[k] / std::max(pairs.a[k], pairs.b[k]);
+      above.push_back(beyond_floor(ratio - std::log(claim.low), share));
+      below.push_back(beyond_floor(std::log(claim.high) - ratio, share));
     }
     tested.advantages = {above, below};
     if (const auto ratio = paired_ratio(pairs.a, pairs.b))
@@ -129,8 +124,8 @@ Tested advantages_tested(const Claim& claim, Claim::Kind kind, const PairedValue
     for (std::size_t k = 0; k < pairs.a.size(); ++k) {
       const double difference = pairs.a[k] == pairs.b[k] ? 0 : pairs.a[k] - pairs.b[k];
       const double margin = claim.margin.of(pairs.b[k]);
-      above.push_back(margin + difference);
-      below.push_back(margin - difference);
+      above.push_back(beyond_floor(margin + difference, pairs.floors[k]));
+      below.push_back(beyond_floor(margin - difference, pairs.floors[k]));
     }
     tested.advantages = {above, below};
   }
@@ -212,9 +207,44 @@ std::vector<Tested> tests_of(const Comparison& comparison, const Claim& claim) {
   return tests;
 }
 
-/// The mean and spread of the advantage that decides: that of the largest p.
+/// The mean of an advantage in its standard deviations; far from 0 if it has no spread.
+double effect_of(const std::vector<double>& advantage) {
+  constexpr double kCertain = 100;
+  const Estimate e = estimate(advantage);
+  return e.mean == 0 ? 0 : *e.sd > 0 ? e.mean / *e.sd : std::copysign(kCertain, e.mean);
+}
+
+/// What more seeds can show if all is as it was seen.
+struct Prospect {
+  std::vector<std::vector<double>> effects;  // by setting and side
+  double against = 0;     // the largest effect of what speaks against the claim and is told
+  std::size_t sides = 0;  // in all settings
+  bool can_hold = true;   // no doubt, and an advantage everywhere
+
+  double power(int seeds, double level) const {
+    return can_hold ? power_at_each(seeds, effects, level)
+                    : one_sided_power_of(seeds, against, level / static_cast<double>(sides));
+  }
+};
+
+Prospect prospect_of(const std::vector<Tested>& tests) {
+  Prospect prospect;
+  for (const Tested& one : tests) {
+    std::vector<double>& effects = prospect.effects.emplace_back();
+    for (const std::vector<double>& advantage : one.advantages) {
+      const double effect = effects.emplace_back(effect_of(advantage));
+      ++prospect.sides;
+      prospect.can_hold = prospect.can_hold && effect > 0 && one.doubt.empty();
+      if (one.doubt.empty()) prospect.against = std::max(prospect.against, -effect);
+    }
+  }
+  return prospect;
+}
+
+/// Why it cannot be told, and how many seeds would probably tell. `advantage`: that of the largest
+/// p.
 void add_needs(JudgedClaim& judged, const std::vector<double>& advantage,
-               const std::vector<Claim>& family) {
+               const std::vector<Tested>& tests, const std::vector<Claim>& family) {
   const Estimate e = estimate(advantage);
   const double smallest = smallest_p_of(judged.claim, family);
   judged.why = smallest > judged.claim.level
@@ -223,13 +253,21 @@ void add_needs(JudgedClaim& judged, const std::vector<double>& advantage,
                          "is {}",
                          e.n, format_p(smallest))
                    : fmt::format("{} seeds do not show it, nor the contrary", e.n);
-  if (!e.sd || !std::isfinite(e.mean) || !(*e.sd > 0) || e.mean == 0) return;
-  const double effect = std::abs(e.mean) / *e.sd;
+  if (!judged.doubt.empty()) judged.why += "; besides, " + judged.doubt;
+  const bool all_finite = std::ranges::all_of(tests, [](const Tested& one) {
+    return std::ranges::all_of(one.advantages, [](const std::vector<double>& list) {
+      return std::isfinite(estimate(list).mean);
+    });
+  });
+  if (!all_finite || !(*e.sd > 0) || e.mean == 0) return;
+  const Prospect prospect = prospect_of(tests);
+  if (!prospect.can_hold && prospect.against == 0) return;
+  const double level = judged.claim.level / static_cast<double>(family.size());
   for (int seeds = e.n + 1; seeds <= kMostPlannedSeeds; seeds += 1 + seeds / 50)
-    if (power_of_claim(seeds, effect, judged.claim.level, family.size()) >= kPower) {
+    if (prospect.power(seeds, level) >= kPower) {
       judged.seeds_to_show = seeds;
       judged.why += fmt::format("; if it is what was seen, {} seeds show {} with 80 % power", seeds,
-                                e.mean > 0 ? "it" : "that it is not so");
+                                prospect.can_hold ? "it" : "that it is not so");
       return;
     }
 }
@@ -251,6 +289,8 @@ void test(JudgedClaim& judged, const std::vector<Tested>& tests, const std::vect
     if (!one.missing.empty()) {
       judged.why = one.at.empty() ? one.missing : one.at + ": " + one.missing;
       judged.at = one.at;
+      judged.estimate = {};
+      judged.pairs = 0;
       return;
     }
     if (!one.doubt.empty() && judged.doubt.empty())
@@ -270,13 +310,15 @@ void test(JudgedClaim& judged, const std::vector<Tested>& tests, const std::vect
         continue;
       largest = *p;
       judged.estimate = one.estimate;
+      judged.pairs = static_cast<int>(advantage.size());
+      judged.test = test_of(advantage);
       judged.at = one.at;
       decides = &advantage;
     }
   }
   judged.p = largest;
   judged.counter_p = std::min(1.0, least * static_cast<double>(counters));
-  add_needs(judged, *decides, family);
+  add_needs(judged, *decides, tests, family);
 }
 
 void adjust(std::vector<JudgedClaim>& claims, std::optional<double> JudgedClaim::*from,
@@ -290,56 +332,9 @@ void adjust(std::vector<JudgedClaim>& claims, std::optional<double> JudgedClaim:
 
 }  // namespace
 
-std::string_view name_of(Claim::Kind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
-
 std::string_view name_of(ClaimVerdict verdict) {
   constexpr std::array<std::string_view, 3> kNames{"holds", "does not hold", "cannot be told"};
   return kNames[static_cast<std::size_t>(verdict)];
-}
-
-std::vector<Claim> claims_from(const json& comparison) {
-  std::vector<Claim> claims;
-  if (!comparison.is_object() || !comparison.contains("claims")) return claims;
-  try {
-    for (const json& one : comparison.at("claims")) {
-      Claim claim;
-      claim.name = one.at("name");
-      const auto kind = std::ranges::find(kKindNames, one.at("kind").get<std::string>());
-      if (kind == kKindNames.end()) throw std::invalid_argument("a kind");
-      claim.kind = static_cast<Claim::Kind>(kind - kKindNames.begin());
-      claim.algorithm = one.at("algorithm");
-      claim.than = one.value("than", "");
-      claim.metric = one.at("metric");
-      const std::string at = one.at("at");
-      for (const PositionAxis axis :
-           {PositionAxis::gradients, PositionAxis::seconds, PositionAxis::bytes})
-        if (at == name_of(axis)) claim.equal = axis;
-      for (const char* const key : {"by", "margin", "within"})
-        if (const json margin = one.value(key, json()); margin.is_object())
-          claim.margin = {margin.at("value"), margin.at("relative")};
-      if (claim.kind == Claim::Kind::law) claim.formula = one.at("formula");
-      if (claim.kind == Claim::Kind::ratio) {
-        claim.low = one.at("bounds").at(0);
-        claim.high = one.at("bounds").at(1);
-      }
-      if (claim.kind == Claim::Kind::crossover) {
-        claim.key = one.at("key");
-        claim.first = one.at("between").at(0);
-        claim.second = one.at("between").at(1);
-      }
-      for (const auto& [key, value] : one.at("where").items()) claim.where.emplace_back(key, value);
-      claim.level = one.at("level");
-      claim.points = one.value("points", std::size_t{0});
-      claim.seeds = one.at("seeds").get<std::vector<std::uint64_t>>();
-      claim.digest = sha256_hex(one.dump());
-      claims.push_back(std::move(claim));
-    }
-  } catch (const std::exception&) {
-    throw StoreError(
-        "what an experiment's [[claims]] say is not as acid wrote it: somebody altered the "
-        "database, or another version wrote it; 'acid run RECIPE' stores it again");
-  }
-  return claims;
 }
 
 double said_by_law(const Claim& claim, const json& settings) {
@@ -361,8 +356,11 @@ double smallest_p_of(const Claim& claim, const std::vector<Claim>& family) {
   return std::min(1.0, smallest);
 }
 
-double power_of_claim(int seeds, double effect, double level, std::size_t claims) {
-  return one_sided_power_of(seeds, effect, level / static_cast<double>(claims));
+double power_of_claim(const Claim& claim, int seeds, double effect, std::size_t claims) {
+  const std::vector<double> sides(claim.is_range() ? 2 : 1, effect);
+  const std::size_t least = claim.kind == Claim::Kind::crossover ? 2 : 1;
+  const std::vector<std::vector<double>> effects(std::max(least, claim.points), sides);
+  return power_at_each(seeds, effects, claim.level / static_cast<double>(claims));
 }
 
 std::vector<JudgedClaim> judge_claims(const Comparison& comparison,

@@ -30,6 +30,8 @@ struct Claim {
   std::size_t points = 0;            // settings that it is about, at least
   std::string digest;                // SHA-256 of all this: an altered claim has another one
 
+  /// Whether it has two sides, which are tested each.
+  bool is_range() const { return kind != Kind::better && kind != Kind::crossover; }
   /// "A²CiD² is better than AD-PSGD in evaluation loss at equal gradients by 0.01 at least".
   std::string words() const;
 };
@@ -52,8 +54,10 @@ struct JudgedClaim {
   ClaimVerdict verdict = ClaimVerdict::cannot_be_told;
   /// Of the point that decides: the first minus the other, or minus what the law says, in the
   /// metric's unit; of a ratio the geometric mean. The interval is Student's t at 95 %, without
-  /// correction.
+  /// correction. Over the seeds with a finite value of both; p are over all pairs.
   Estimate estimate;
+  int pairs = 0;  // 0: nothing was tested
+  PairedTest test = PairedTest::sign_flip;
   std::string at;  // its settings, of equal p that of the least advantage; empty: there is one
   /// That the claim is not true: the largest over its points of exact one-sided tests, paired by
   /// seed, so that a claim over several points holds only if it holds at each. counter_p: that it
@@ -110,9 +114,10 @@ std::set<std::string> late_claims(const Store& store, const std::vector<Claim>& 
 /// The smallest p that the claim can get in its family, by Holm: every claim has the smallest p
 /// that its seeds can give.
 double smallest_p_of(const Claim& claim, const std::vector<Claim>& family);
-/// The chance that a claim holds with so many seeds, if the mean of what it tests (the advantage
-/// beyond the margin) is `effect` of its standard deviations.
-double power_of_claim(int seeds, double effect, double level, std::size_t claims);
+/// The chance that a claim holds with so many seeds, in a family of `claims`, if the mean of what
+/// it tests (the advantage beyond the margin) is `effect` of its standard deviations at each of its
+/// settings, and on both sides of a range: power_at_each() of reports/power.hpp.
+double power_of_claim(const Claim& claim, int seeds, double effect, std::size_t claims);
 /// What `acid plan` says of claims: what each has to show, with how many seeds, and what they can
 /// show. Lines of at most `columns`.
 /// `late`: digests, of late_claims().
@@ -120,7 +125,8 @@ std::string planned_words(const std::vector<Claim>& claims, const std::set<std::
                           int columns);
 nlohmann::json planned_json(const std::vector<Claim>& claims, const std::set<std::string>& late);
 
-/// "-0.031 [-0.042, -0.02], p = 0.0078": what was found; empty if there is nothing.
+/// "-0.031 [-0.042, -0.02], p = 0.0078": what was found; empty if there is nothing. Says where the
+/// estimate is over fewer seeds than the p, and where the p is of ranks.
 std::string found(const JudgedClaim& judged);
 /// Says that the claim is younger than its first run; empty if it is not.
 std::string registered_words(const JudgedClaim& judged);

@@ -1,8 +1,13 @@
-// What a store knows of claims: whether they were written before the runs that decide.
+// What a store knows of claims: what they say, and whether they were written before the runs that
+// decide.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <stdexcept>
 
+#include "engine/base/digest.hpp"
+#include "engine/base/error.hpp"
 #include "reports/claims.hpp"
 #include "reports/compare.hpp"
 #include "store/queries.hpp"
@@ -10,7 +15,12 @@
 namespace acid {
 namespace {
 
-bool has_claim(const nlohmann::json& comparison, const std::string& digest) {
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 5> kKindNames{"better", "equivalent", "ratio", "crossover",
+                                                     "law"};
+
+bool has_claim(const json& comparison, const std::string& digest) {
   const std::vector<Claim> claims = claims_from(comparison);
   return std::ranges::find(claims, digest, &Claim::digest) != claims.end();
 }
@@ -45,6 +55,53 @@ std::vector<std::string> planned_by(const Store& store, const std::vector<RunSum
 
 }  // namespace
 
+std::string_view name_of(Claim::Kind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
+
+std::vector<Claim> claims_from(const json& comparison) {
+  std::vector<Claim> claims;
+  if (!comparison.is_object() || !comparison.contains("claims")) return claims;
+  try {
+    for (const json& one : comparison.at("claims")) {
+      Claim claim;
+      claim.name = one.at("name");
+      const auto kind = std::ranges::find(kKindNames, one.at("kind").get<std::string>());
+      if (kind == kKindNames.end()) throw std::invalid_argument("a kind");
+      claim.kind = static_cast<Claim::Kind>(kind - kKindNames.begin());
+      claim.algorithm = one.at("algorithm");
+      claim.than = one.value("than", "");
+      claim.metric = one.at("metric");
+      const std::string at = one.at("at");
+      for (const PositionAxis axis :
+           {PositionAxis::gradients, PositionAxis::seconds, PositionAxis::bytes})
+        if (at == name_of(axis)) claim.equal = axis;
+      for (const char* const key : {"by", "margin", "within"})
+        if (const json margin = one.value(key, json()); margin.is_object())
+          claim.margin = {margin.at("value"), margin.at("relative")};
+      if (claim.kind == Claim::Kind::law) claim.formula = one.at("formula");
+      if (claim.kind == Claim::Kind::ratio) {
+        claim.low = one.at("bounds").at(0);
+        claim.high = one.at("bounds").at(1);
+      }
+      if (claim.kind == Claim::Kind::crossover) {
+        claim.key = one.at("key");
+        claim.first = one.at("between").at(0);
+        claim.second = one.at("between").at(1);
+      }
+      for (const auto& [key, value] : one.at("where").items()) claim.where.emplace_back(key, value);
+      claim.level = one.at("level");
+      claim.points = one.value("points", std::size_t{0});
+      claim.seeds = one.at("seeds").get<std::vector<std::uint64_t>>();
+      claim.digest = sha256_hex(one.dump());
+      claims.push_back(std::move(claim));
+    }
+  } catch (const std::exception&) {
+    throw StoreError(
+        "what an experiment's [[claims]] say is not as acid wrote it: somebody altered the "
+        "database, or another version wrote it; 'acid run RECIPE' stores it again");
+  }
+  return claims;
+}
+
 std::set<std::string> late_claims(const Store& store, const std::vector<Claim>& claims,
                                   const std::vector<RunSummary>& runs) {
   const std::vector<std::string> planned = planned_by(store, runs, claims);
@@ -70,9 +127,9 @@ std::vector<JudgedClaim> Claimed::judge(const Store& store) const {
   return judge_claims(store, compare(store, runs), runs, claims);
 }
 
-nlohmann::json Claimed::to_json(const std::vector<JudgedClaim>& judged) const {
-  nlohmann::json list = acid::to_json(judged);
-  for (nlohmann::json& row : list) row["experiment"] = name;
+json Claimed::to_json(const std::vector<JudgedClaim>& judged) const {
+  json list = acid::to_json(judged);
+  for (json& row : list) row["experiment"] = name;
   return list;
 }
 
@@ -111,7 +168,7 @@ Verdicts verdicts_on(const Store& store, const std::vector<Claimed>& claimed, in
   for (const Claimed& one : claimed) {
     const std::vector<JudgedClaim> judged = one.judge(store);
     for (const JudgedClaim& claim : judged) all.all_hold &= claim.verdict == ClaimVerdict::holds;
-    for (nlohmann::json& row : one.to_json(judged)) all.rows.push_back(std::move(row));
+    for (json& row : one.to_json(judged)) all.rows.push_back(std::move(row));
     if (claimed.size() > 1) all.text += one.name + "\n";
     all.text += to_text(judged, columns);
   }

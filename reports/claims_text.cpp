@@ -26,16 +26,20 @@ std::string number_of(const Claim& claim, double value) {
 /// absent if the seeds can show none.
 std::optional<double> effect_shown(const Claim& claim, std::size_t claims) {
   constexpr double kLargestEffect = 100;
-  if (power_of_claim(static_cast<int>(claim.seeds.size()), kLargestEffect, claim.level, claims) <
-      kPower)
-    return std::nullopt;
   const int seeds = static_cast<int>(claim.seeds.size());
+  if (power_of_claim(claim, seeds, kLargestEffect, claims) < kPower) return std::nullopt;
   double low = 0, high = kLargestEffect;
   while (high - low > 1e-4 * high) {
     const double middle = (low + high) / 2;
-    (power_of_claim(seeds, middle, claim.level, claims) >= kPower ? high : low) = middle;
+    (power_of_claim(claim, seeds, middle, claims) >= kPower ? high : low) = middle;
   }
   return high;
+}
+
+/// Where an advantage has to be: " on both sides at each of 4 settings".
+std::string everywhere_words(const Claim& claim) {
+  return (claim.is_range() ? " on both sides" : "") +
+         (claim.points > 1 ? fmt::format(" at each of {} settings", claim.points) : std::string());
 }
 
 /// Why the seeds of a claim cannot show it by themselves.
@@ -49,8 +53,7 @@ std::string few_seeds_words(const Claim& claim, double smallest_p) {
 
 json number_or_null(const std::optional<double>& value) { return value ? json(*value) : json(); }
 
-/// What is known before the runs. power: the chance that the claim holds if the advantage beyond it
-/// is one standard deviation.
+/// What is known before the runs. power: power_of_claim() at one standard deviation.
 json json_of(const Claim& claim, std::size_t claims) {
   const int seeds = static_cast<int>(claim.seeds.size());
   return {{"name", claim.name},
@@ -59,7 +62,7 @@ json json_of(const Claim& claim, std::size_t claims) {
           {"digest", claim.digest},
           {"level", claim.level},
           {"seeds", seeds},
-          {"power", power_of_claim(seeds, 1, claim.level, claims)}};
+          {"power", power_of_claim(claim, seeds, 1, claims)}};
 }
 
 std::string margin_text(const Claim& claim) {
@@ -98,15 +101,21 @@ std::string Claim::words() const {
 }
 
 std::string found(const JudgedClaim& judged) {
-  if (judged.estimate.n == 0) return {};
   const Claim& claim = judged.claim;
-  std::string text = number_of(claim, judged.estimate.mean);
+  const int left = judged.estimate.n;
+  if (judged.pairs == 0) return {};
+  std::string text = left > 0 ? number_of(claim, judged.estimate.mean) : "no mean";
   if (judged.estimate.ci_low)
     text += fmt::format(" [{}, {}]", number_of(claim, *judged.estimate.ci_low),
                         number_of(claim, *judged.estimate.ci_high));
+  if (left < judged.pairs)
+    text +=
+        fmt::format(" over {} of {} seeds (with the others a run diverged or missed its target)",
+                    left, judged.pairs);
   const bool contrary = judged.verdict == ClaimVerdict::does_not_hold;
   if (const auto p = contrary ? judged.counter_p_holm : judged.p_holm)
-    text += fmt::format(", {}p = {}", contrary ? "of the contrary " : "", format_p(p));
+    text += fmt::format(", {}p = {}{}", contrary ? "of the contrary " : "", format_p(p),
+                        judged.test == PairedTest::signed_rank ? " by ranks" : "");
   return judged.at.empty() ? text : fmt::format("{} at {}", text, judged.at);
 }
 
@@ -142,9 +151,10 @@ std::string planned_words(const std::vector<Claim>& claims, const std::set<std::
     const auto effect = effect_shown(claim, claims.size());
     const std::string power =
         effect ? fmt::format(
-                     "{} seeds hold an advantage beyond it of {} standard deviations with {:.0f} % "
-                     "power",
-                     claim.seeds.size(), format_number(*effect, 3), 100 * kPower)
+                     "{} seeds hold an advantage beyond it of {} standard deviations{} with {:.0f} "
+                     "% power",
+                     claim.seeds.size(), format_number(*effect, 3), everywhere_words(claim),
+                     100 * kPower)
                : few_seeds_words(claim, smallest_p_of(claim, claims));
     text += indent +
             wrapped(fmt::format("{}: {}. {}.{}", claim.name, claim.words(), power,
@@ -180,6 +190,8 @@ json to_json(const std::vector<JudgedClaim>& claims) {
                 {"ci_low", number_or_null(judged.estimate.ci_low)},
                 {"ci_high", number_or_null(judged.estimate.ci_high)},
                 {"n", judged.estimate.n},
+                {"pairs", judged.pairs},
+                {"test", judged.pairs > 0 ? json(name_of(judged.test)) : json()},
                 {"at", judged.at},
                 {"p", number_or_null(judged.p)},
                 {"p_holm", number_or_null(judged.p_holm)},

@@ -179,6 +179,11 @@ bool clocks_differ(const ComparedGroup& a, const ComparedGroup& b) {
   return is_simulated(a) != is_simulated(b);
 }
 
+double floor_between(const ComparedGroup& a, const ComparedGroup& b, const std::string& metric,
+                     double of_a, double of_b) {
+  return rounding_floor(a.rounding, b.rounding, metric, of_a, of_b, a.target ? a.target->value : 0);
+}
+
 PairedValues paired_by_seed(const ComparedGroup& a, const ComparedGroup& b,
                             const std::string& metric) {
   PairedValues values;
@@ -193,8 +198,7 @@ PairedValues paired_by_seed(const ComparedGroup& a, const ComparedGroup& b,
     }
     values.a.push_back(*mine);
     values.b.push_back(*theirs);
-    values.floors.push_back(rounding_floor(a.rounding, b.rounding, metric, *mine, *theirs,
-                                           a.target ? a.target->value : 0));
+    values.floors.push_back(floor_between(a, b, metric, *mine, *theirs));
   }
   for (const ComparedGroup* group : {&a, &b})
     if (const auto bend = group->bends.find(metric); bend != group->bends.end())

@@ -108,10 +108,13 @@ bool clocks_differ(const ComparedGroup& a, const ComparedGroup& b);
 /// a metric that is read on the clock (is_on_clock()) where clocks differ.
 struct PairedValues {
   std::vector<double> a, b;
-  std::vector<double> floors;  // rounding_floor(); 0 where one is infinite
+  std::vector<double> floors;  // floor_between(); 0 where one is infinite
   double hidden = 0;           // see ComparedDifference
   int unordered = 0;           // likewise; these count as equal
 };
+/// rounding_floor() of two of the groups' outcomes.
+double floor_between(const ComparedGroup& a, const ComparedGroup& b, const std::string& metric,
+                     double of_a, double of_b);
 /// paired_difference() of the pairs.
 PairedDifference tested(const PairedValues& pairs);
 PairedValues paired_by_seed(const ComparedGroup& a, const ComparedGroup& b,

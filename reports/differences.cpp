@@ -52,7 +52,10 @@ std::optional<Chance> improvement(const ComparedGroup& group, const ComparedGrou
   if (better == 0) return std::nullopt;
   const std::vector<double> own = outcomes_of(group, metric);
   const std::vector<double> other = outcomes_of(baseline, metric);
-  return better > 0 ? chance_above(own, other) : chance_above(other, own);
+  const auto floor = [&](double x, double y) {
+    return floor_between(group, baseline, metric, x, y);
+  };
+  return better > 0 ? chance_above(own, other, floor) : chance_above(other, own, floor);
 }
 
 /// A total that the budget or the graph fixes is not random, so that no test makes sense.
@@ -82,7 +85,8 @@ void test_equivalence(const Comparison& comparison, const PairedValues& pairs,
   auto& equivalence = difference.equivalence.emplace(
       ComparedDifference::Equivalence{margin->second, 0, {}, {}, {}});
   if (!sizes.empty()) equivalence.size = estimate(sizes).mean;
-  if (sizes.size() == pairs.b.size()) equivalence.p = equivalence_p(pairs.a, pairs.b, sizes);
+  if (sizes.size() == pairs.b.size())
+    equivalence.p = equivalence_p(pairs.a, pairs.b, sizes, pairs.floors);
   if (equivalence.p && equivalence.size <= pairs.hidden) equivalence.p = 1;
 }
 

@@ -160,20 +160,6 @@ void add_target(const Store& store, ComparedRun& compared, const Target& target)
   }
 }
 
-/// Reads the first values of outcomes and of the target's metric, the scale of rounding.
-void read_starts(const Store& store, ComparedRun& run, const std::optional<Target>& target) {
-  std::vector<std::string_view> metrics;
-  for (const Metric& outcome : kOutcomes) metrics.push_back(outcome.name);
-  if (target) metrics.emplace_back(target->metric);
-  for (const auto& [metric, around] :
-       samples_around(store, run.summary.id, PositionAxis::normalised_time, 0, metrics)) {
-    if (around.until.empty() || !std::isfinite(around.until.front().value)) continue;
-    run.rounding.starts[metric] = std::abs(around.until.front().value);
-    if (target && target->metric == metric)
-      run.rounding.starts[kTargetStart] = run.rounding.starts[metric];
-  }
-}
-
 void add_mid(const Store& store, ComparedRun& run) {
   if (const auto mean = mean_between(store, run.summary.id, "consensus_distance", run.mid->axis,
                                      run.mid->from, run.mid->to))
@@ -195,6 +181,20 @@ void settle_targets(Comparison& comparison) {
     if (all.size() == 1)
       for (const std::size_t g : groups) comparison.groups[g].target = all.front();
     for (const std::size_t p : points) comparison.points[p].targets_differ = all.size() > 1;
+  }
+}
+
+void read_starts(const Store& store, ComparedRun& run, const std::optional<Target>& target) {
+  std::vector<std::string_view> metrics;
+  for (const Metric& outcome : kOutcomes) metrics.push_back(outcome.name);
+  for (const Metric& chosen_by : kMetricsIn<&Metric::search>) metrics.push_back(chosen_by.name);
+  if (target) metrics.emplace_back(target->metric);
+  for (const auto& [metric, around] :
+       samples_around(store, run.summary.id, PositionAxis::normalised_time, 0, metrics)) {
+    if (around.until.empty() || !std::isfinite(around.until.front().value)) continue;
+    run.rounding.starts[metric] = std::abs(around.until.front().value);
+    if (target && target->metric == metric)
+      run.rounding.starts[kTargetStart] = run.rounding.starts[metric];
   }
 }
 

@@ -18,6 +18,9 @@ void settle_targets(Comparison& comparison);
 /// (read_compared_run()). `selections`: as in compare_runs().
 void read_in_points(const Store& store, std::vector<ComparedRun>& runs,
                     const CompareOptions& options, const std::vector<Selection>& selections);
+/// Reads the first values of outcomes, of what a search may choose by, and of the target's metric:
+/// the scale of rounding.
+void read_starts(const Store& store, ComparedRun& run, const std::optional<Target>& target = {});
 /// Keeps for each point the part of its runs over which their consensus distance was averaged.
 void gather_mid_spans(Comparison& comparison, const std::vector<ComparedRun>& runs);
 

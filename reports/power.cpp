@@ -98,6 +98,16 @@ double one_sided_power_of(int pairs, double effect, double level) {
   return exact_power(pairs, effect, level, smallest_p(pairs) / 2);
 }
 
+double power_at_each(int pairs, const std::vector<std::vector<double>>& settings, double level) {
+  double power = 1;
+  for (const std::vector<double>& sides : settings) {
+    double missed = 0;
+    for (const double effect : sides) missed += 1 - one_sided_power_of(pairs, effect, level);
+    power *= std::max(0.0, 1 - missed);
+  }
+  return power;
+}
+
 std::optional<int> seeds_to_show(double effect, std::size_t comparisons, double power) {
   if (!std::isfinite(effect) || effect == 0) return std::nullopt;
   return first_with([&](int pairs) { return power_of(pairs, effect, comparisons) >= power; });
@@ -133,7 +143,8 @@ std::optional<int> seeds_to_show(const ComparedDifference& difference) {
 std::optional<int> seeds_to_show_equivalent(const ComparedDifference& difference) {
   const auto& equivalence = difference.equivalence;
   const bool shown = is_equivalent(difference);
-  if (shown || !equivalence || !equivalence->p || !has_known_spread(difference))
+  if (shown || !equivalence || !equivalence->p || !has_known_spread(difference) ||
+      equivalence->size <= std::max(difference.hidden, difference.rounding))
     return std::nullopt;
   const Estimate& e = difference.value.difference;
   return if_more(seeds_to_show_within(equivalence->size, e.mean, *e.sd,
@@ -162,13 +173,8 @@ std::optional<int> seeds_to_show_within(double margin, double difference, double
   if (!std::isfinite(difference) || !(sd > 0) || !(std::abs(difference) < margin))
     return std::nullopt;
   const double level = kLargestP / static_cast<double>(comparisons);
-  return first_with([&](int pairs) {
-    double missed = 0;
-    for (const double side : {-1.0, 1.0})
-      missed +=
-          1 - exact_power(pairs, (margin + side * difference) / sd, level, smallest_p(pairs) / 2);
-    return 1 - missed >= power;
-  });
+  const std::vector<double> sides{(margin - difference) / sd, (margin + difference) / sd};
+  return first_with([&](int pairs) { return power_at_each(pairs, {sides}, level) >= power; });
 }
 
 }  // namespace acid

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace acid {
 
@@ -35,6 +36,10 @@ std::size_t family_size(const Comparison& comparison);
 double power_of(int pairs, double effect, std::size_t comparisons);
 /// The same for a one-sided exact test at a level.
 double one_sided_power_of(int pairs, double effect, double level);
+/// The chance that such tests, each at the level, show the effects on all sides at all settings.
+/// Settings count as independent. At one it is 1 − (the chances that a side's test fails): a lower
+/// bound, and close to it for the two sides of a range, which hardly ever fail together.
+double power_at_each(int pairs, const std::vector<std::vector<double>>& settings, double level);
 inline constexpr double kPower = 0.8;
 inline constexpr int kMostPlannedSeeds = 10'000;
 /// Fewest pairs that have this power; absent where more than kMostPlannedSeeds would be needed, and
@@ -56,7 +61,8 @@ std::optional<double> effect_shown(int pairs, std::size_t comparisons, double po
 std::optional<int> seeds_to_show_within(double margin, double difference, double sd,
                                         std::size_t comparisons, double power = kPower);
 /// The same for a difference that has a margin and was not shown to be within it; a margin that is
-/// a share is taken at its mean. Absent if it was shown, and as in seeds_to_show().
+/// a share is taken at its mean. Absent if it was shown, if no number of seeds can show it because
+/// lines between samples or rounding are wrong by as much, and as in seeds_to_show().
 std::optional<int> seeds_to_show_equivalent(const ComparedDifference& difference);
 
 }  // namespace acid

@@ -32,8 +32,11 @@ inline constexpr const char* kTargetStart = "target";
 ///   ΔL = 2·ε·√(L·S) + ε²·S,
 ///
 /// since its slope there is about √(L·S) and its curvature about S: near an optimum the second term
-/// is all there is. Other metrics have S = L. When a target was reached moves by ΔL of the target,
-/// divided by the slope of the curve there. Evaluations compute in 64 bits and add nothing.
+/// is all there is. Where gradients take errors back, less is left of them. How fast they do in the
+/// flattest direction is not known of a task, and errors in vectors that a method keeps are not
+/// taken back, so that nothing is taken off for it. Other metrics have S = L. When a target was
+/// reached moves by ΔL of the target, divided by the slope of the curve there. Evaluations compute
+/// in 64 bits and add nothing.
 struct RunRounding {
   double steps = 0, exchanges = 0;         // of a worker
   double round = 0;                        // of the gradients, that one round of all workers is

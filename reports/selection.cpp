@@ -38,7 +38,7 @@ std::vector<std::uint64_t> common_seeds(const std::vector<const ComparedGroup*>&
 
 Selection::Candidate judged(const ComparedGroup& group, const std::vector<std::uint64_t>& seeds,
                             const std::string& metric) {
-  Selection::Candidate candidate{.group = group.group, .values = {}};
+  Selection::Candidate candidate{.group = group.group, .values = {}, .rounding = group.rounding};
   double sum = 0;
   for (const std::uint64_t seed : seeds) {
     if (std::ranges::find(group.diverged, seed) != group.diverged.end()) {
@@ -76,7 +76,36 @@ bool better(const Selection::Candidate& a, const Selection::Candidate& b, int di
   if (a.diverged != b.diverged) return a.diverged < b.diverged;
   const double left = direction * a.mean, right = direction * b.mean;
   if (std::isnan(left) || std::isnan(right)) return !std::isnan(left) && std::isnan(right);
-  return left != right ? left > right : smaller(a, b);
+  return left > right;
+}
+
+/// Whether nothing but rounding tells them apart, which another machine may do otherwise.
+bool tie(const Selection::Candidate& a, const Selection::Candidate& b, const std::string& metric) {
+  if (a.rung != b.rung || a.diverged != b.diverged) return false;
+  if (a.mean == b.mean || (std::isnan(a.mean) && std::isnan(b.mean))) return true;
+  return std::abs(a.mean - b.mean) <=
+         rounding_floor(a.rounding, b.rounding, metric, a.mean, b.mean, 0);
+}
+
+/// The first choice among the candidates at these places, which are in the grid's order. Ties are
+/// with the best alone: one that ties with a tie may be worse.
+std::size_t first_choice(const std::vector<Selection::Candidate>& candidates,
+                         std::vector<std::size_t> places, const std::string& metric) {
+  const auto at = [&](std::size_t place) -> const Selection::Candidate& {
+    return candidates[place];
+  };
+  const auto is_better = [&](const Selection::Candidate& a, const Selection::Candidate& b) {
+    return better(a, b, better_direction(metric));
+  };
+  const Selection::Candidate& best = at(*std::ranges::min_element(places, is_better, at));
+  std::erase_if(places, [&](std::size_t place) { return !tie(at(place), best, metric); });
+  return *std::ranges::min_element(places, smaller, at);
+}
+
+std::vector<std::size_t> places_of(const std::vector<Selection::Candidate>& candidates) {
+  std::vector<std::size_t> places(candidates.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  return places;
 }
 
 /// Keys in which the winner has the smallest or largest of several numbers.
@@ -107,10 +136,7 @@ std::vector<std::string> keys_of_cell(const std::vector<FlatSettings>& cell,
 }
 
 void choose(Selection::Choice& choice, const std::string& metric) {
-  const int direction = better_direction(metric);
-  choice.chosen = 0;
-  for (std::size_t c = 1; c < choice.candidates.size(); ++c)
-    if (better(choice.candidates[c], choice.winner(), direction)) choice.chosen = c;
+  choice.chosen = first_choice(choice.candidates, places_of(choice.candidates), metric);
   choice.edges = edges_of(choice);
 }
 
@@ -322,6 +348,7 @@ void judge_again(Selection& selection, const std::vector<ComparedRun>& runs, con
       known.n = now.n;
       known.diverged = now.diverged;
       known.mean = now.mean;
+      known.rounding = now.rounding;
       ++known.rung;
       known.runs += now.runs;
       known.gradients += now.gradients;
@@ -331,18 +358,16 @@ void judge_again(Selection& selection, const std::vector<ComparedRun>& runs, con
 }
 
 Cells best_of(const Selection& selection, std::size_t count, const Cells& cells) {
-  const int direction = better_direction(selection.metric);
   Cells best;
   for (std::size_t c = 0; c < cells.size(); ++c) {
     const std::vector<Selection::Candidate>& candidates = selection.choices[c].candidates;
-    std::vector<std::size_t> ranked(candidates.size());
-    std::iota(ranked.begin(), ranked.end(), std::size_t{0});
-    std::ranges::stable_sort(ranked, [&](std::size_t a, std::size_t b) {
-      return better(candidates[a], candidates[b], direction);
-    });
     best.emplace_back(candidates.size());
-    for (std::size_t k = 0; k < std::min(count, ranked.size()); ++k)
-      best.back()[ranked[k]] = cells[c][ranked[k]];
+    std::vector<std::size_t> left = places_of(candidates);
+    for (std::size_t k = 0; k < count && !left.empty(); ++k) {
+      const std::size_t next = first_choice(candidates, left, selection.metric);
+      best.back()[next] = cells[c][next];
+      std::erase(left, next);
+    }
   }
   return best;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reports/notes.hpp"
+#include "reports/rounding.hpp"
 #include "reports/text_table.hpp"
 
 namespace acid {
@@ -17,8 +18,8 @@ struct CompareOptions;
 
 /// What a search tried for each algorithm at each setting, and what it chose: the value with the
 /// fewest diverged runs, of those that came furthest, among those the one with the best mean of the
-/// metric over the seeds that all of them have, among those the smallest number, else the first of
-/// the grid.
+/// metric over the seeds that all of them have, among those whose mean is that to rounding
+/// (reports/rounding.hpp) the smallest number, else the first of the grid.
 struct Selection {
   struct Candidate {
     std::string group;                   // digest
@@ -29,6 +30,7 @@ struct Selection {
     int rung = 1;                // that rung
     int runs = 0;                // in all rungs
     std::int64_t gradients = 0;  // that these runs were given; 0: unknown
+    RunRounding rounding = {};   // of the runs that its mean is of; not stored
   };
   /// One algorithm at one setting.
   struct Choice {

@@ -170,21 +170,6 @@ std::pair<double, double> percentile_interval(std::vector<double> found) {
 
 constexpr std::size_t kResamplings = 2000;
 
-/// How many pairs (of 2: a tie counts 1) the values of `a` win, of ascending values taken so many
-/// times each.
-double doubled_wins(std::span<const double> a, std::span<const int> times_a,
-                    std::span<const double> b, std::span<const int> times_b) {
-  double wins = 0, below = 0;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    while (next < b.size() && b[next] < a[i]) below += times_b[next++];
-    double tied = 0;
-    for (std::size_t j = next; j < b.size() && b[j] == a[i]; ++j) tied += times_b[j];
-    wins += times_a[i] * (2 * below + tied);
-  }
-  return wins;
-}
-
 std::vector<double> ascending_copy(std::span<const double> values) {
   std::vector<double> ascending(values.begin(), values.end());
   std::sort(ascending.begin(), ascending.end());
@@ -202,8 +187,45 @@ bool all_finite(std::span<const double> values) {
 
 /// a − b, zero if they differ by no more than the floor.
 double difference_of(double a, double b, double floor) {
-  if (a == b) return 0;
-  return std::abs(a - b) <= floor ? 0 : a - b;
+  return a == b ? 0 : beyond_floor(a - b, floor);
+}
+
+double floor_at(std::span<const double> floors, std::size_t k) {
+  return floors.empty() ? 0 : floors[k];
+}
+
+/// How many of other values are below one, and how many are not above it: the rest tie with it.
+struct Place {
+  std::size_t below = 0, not_above = 0;
+};
+
+std::vector<Place> places_among(std::span<const double> ascending, std::span<const double> values,
+                                const Floor& floor) {
+  std::vector<Place> places;
+  for (const double value : values) {
+    const auto beyond = [&](double other) {
+      return difference_of(value, other, floor ? floor(value, other) : 0);
+    };
+    const auto tied =
+        std::ranges::partition_point(ascending, [&](double other) { return beyond(other) > 0; });
+    const auto above = std::partition_point(tied, ascending.end(),
+                                            [&](double other) { return beyond(other) >= 0; });
+    places.push_back({static_cast<std::size_t>(tied - ascending.begin()),
+                      static_cast<std::size_t>(above - ascending.begin())});
+  }
+  return places;
+}
+
+/// How many pairs (of 2: a tie counts 1) values at these places win, each taken so many times, as
+/// are the others.
+double doubled_wins(std::span<const Place> places, std::span<const int> times,
+                    std::span<const int> others) {
+  std::vector<double> before(others.size() + 1, 0.0);
+  std::partial_sum(others.begin(), others.end(), before.begin() + 1);
+  double wins = 0;
+  for (std::size_t k = 0; k < places.size(); ++k)
+    wins += times[k] * (before[places[k].below] + before[places[k].not_above]);
+  return wins;
 }
 
 }  // namespace
@@ -224,18 +246,21 @@ Robust robust(std::span<const double> values) {
   return result;
 }
 
-std::optional<Chance> chance_above(std::span<const double> a, std::span<const double> b) {
+double beyond_floor(double value, double floor) { return std::abs(value) <= floor ? 0 : value; }
+
+std::optional<Chance> chance_above(std::span<const double> a, std::span<const double> b,
+                                   const Floor& floor) {
   if (a.empty() || b.empty() || any_nan(a) || any_nan(b)) return std::nullopt;
-  const std::vector<double> own = ascending_copy(a), other = ascending_copy(b);
+  const std::vector<Place> own = places_among(ascending_copy(b), ascending_copy(a), floor);
   const double pairs = 2 * static_cast<double>(a.size()) * static_cast<double>(b.size());
-  const std::vector<int> each_own(own.size(), 1), each_other(other.size(), 1);
-  Chance chance{doubled_wins(own, each_own, other, each_other) / pairs, {}, {}};
+  const std::vector<int> each_own(a.size(), 1), each_other(b.size(), 1);
+  Chance chance{doubled_wins(own, each_own, each_other) / pairs, {}, {}};
   if (std::min(a.size(), b.size()) < kFewestForBootstrap) return chance;
   Resampling resampling;
   std::vector<double> found(kResamplings);
   for (double& share : found) {
-    const std::vector<int> times = resampling.draw(own.size());
-    share = doubled_wins(own, times, other, resampling.draw(other.size())) / pairs;
+    const std::vector<int> times = resampling.draw(a.size());
+    share = doubled_wins(own, times, resampling.draw(b.size())) / pairs;
   }
   std::tie(chance.low, chance.high) = percentile_interval(std::move(found));
   return chance;
@@ -266,6 +291,11 @@ std::string_view name_of(PairedTest test) {
   return test == PairedTest::sign_flip ? "sign-flip" : "signed-rank";
 }
 
+PairedTest test_of(std::span<const double> differences) {
+  return differences.size() <= kMostSignFlips && all_finite(differences) ? PairedTest::sign_flip
+                                                                         : PairedTest::signed_rank;
+}
+
 PairedDifference paired_difference(std::span<const double> a, std::span<const double> b,
                                    std::span<const double> floors) {
   ACID_ASSERT(a.size() == b.size(), "{} values against {}", a.size(), b.size());
@@ -274,7 +304,7 @@ PairedDifference paired_difference(std::span<const double> a, std::span<const do
   std::vector<double> differences(a.size()), measured;
   double largest = 0;
   for (std::size_t k = 0; k < a.size(); ++k) {
-    differences[k] = difference_of(a[k], b[k], floors.empty() ? 0 : floors[k]);
+    differences[k] = difference_of(a[k], b[k], floor_at(floors, k));
     result.rounded += differences[k] == 0 && a[k] != b[k] ? 1 : 0;
     if (std::isinf(a[k]) || std::isinf(b[k])) continue;
     measured.push_back(a[k] - b[k]);
@@ -287,9 +317,9 @@ PairedDifference paired_difference(std::span<const double> a, std::span<const do
   result.pairs = static_cast<int>(a.size());
   result.unequal = result.pairs - static_cast<int>(std::ranges::count(differences, 0.0));
   if (any_nan(differences)) return result;
-  const bool ranked = a.size() > kMostSignFlips || !all_finite(differences);
+  result.test = test_of(differences);
+  const bool ranked = result.test == PairedTest::signed_rank;
   const std::vector<int> ranks = doubled_signed_ranks(differences);
-  result.test = ranked ? PairedTest::signed_rank : PairedTest::sign_flip;
   result.sign = sign_of(ranked ? std::accumulate(ranks.begin(), ranks.end(), 0.0)
                                : std::accumulate(differences.begin(), differences.end(), 0.0));
   if (a.size() >= 2) result.p = ranked ? signed_rank_p(ranks) : sign_flip_p(differences);
@@ -298,19 +328,21 @@ PairedDifference paired_difference(std::span<const double> a, std::span<const do
 
 std::optional<double> above_p(std::span<const double> values) {
   if (values.size() < 2 || any_nan(values)) return std::nullopt;
-  if (values.size() <= kMostSignFlips && all_finite(values)) return sign_flip_above(values);
+  if (test_of(values) == PairedTest::sign_flip) return sign_flip_above(values);
   return signed_rank_p(doubled_signed_ranks({values.begin(), values.end()}), true);
 }
 
 std::optional<double> equivalence_p(std::span<const double> a, std::span<const double> b,
-                                    std::span<const double> margins) {
+                                    std::span<const double> margins,
+                                    std::span<const double> floors) {
   ACID_ASSERT(a.size() == b.size() && a.size() == margins.size(), "{} values against {}", a.size(),
               b.size());
+  ACID_ASSERT(floors.empty() || floors.size() == a.size(), "{} floors", floors.size());
   if (a.size() < 2 || !all_finite(a) || !all_finite(b)) return std::nullopt;
   std::vector<double> above(a.size()), below(a.size());
   for (std::size_t k = 0; k < a.size(); ++k) {
-    above[k] = margins[k] + (a[k] - b[k]);
-    below[k] = margins[k] - (a[k] - b[k]);
+    above[k] = beyond_floor(margins[k] + (a[k] - b[k]), floor_at(floors, k));
+    below[k] = beyond_floor(margins[k] - (a[k] - b[k]), floor_at(floors, k));
   }
   return std::max(*above_p(above), *above_p(below));
 }

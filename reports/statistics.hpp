@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -30,21 +31,32 @@ struct Robust {
 inline constexpr int kFewestForBootstrap = 8;
 Robust robust(std::span<const double> values);
 
+/// The rounding of two values' difference, which grows more slowly than the values; empty: none.
+using Floor = std::function<double(double, double)>;
+
 /// Chance that a value of `a` is above one of `b`, ties counting half: Mann–Whitney's U over the
-/// number of pairs. Its interval is the 95 % percentile bootstrap that draws from `a` and from `b`
-/// apart, absent if one of them has fewer than kFewestForBootstrap values; its width is 0 if the
-/// two do not overlap.
+/// number of pairs. Values that differ by no more than their floor tie. Its interval is the 95 %
+/// percentile bootstrap that draws from `a` and from `b` apart, absent if one of them has fewer
+/// than kFewestForBootstrap values; its width is 0 if the two do not overlap.
 struct Chance {
   double value = 0;
   std::optional<double> low, high;
 };
 /// Absent without a pair and if a value is not a number.
-std::optional<Chance> chance_above(std::span<const double> a, std::span<const double> b);
+std::optional<Chance> chance_above(std::span<const double> a, std::span<const double> b,
+                                   const Floor& floor = {});
+
+/// The value, or 0 if its size is no more than the floor.
+double beyond_floor(double value, double floor);
 
 /// The exact test of a p.
 enum class PairedTest { sign_flip, signed_rank };
 /// "sign-flip", "signed-rank".
 std::string_view name_of(PairedTest test);
+/// The test of these differences: of their ranks where one is infinite or NaN and beyond
+/// kMostSignFlips.
+PairedTest test_of(std::span<const double> differences);
+inline constexpr int kMostSignFlips = 40;
 
 /// Differences a − b of values paired by seed. An infinite value stands for one that is beyond all
 /// others (a run that diverged, a target not reached), so two equal infinities are no difference;
@@ -64,7 +76,6 @@ struct PairedDifference {
   int rounded = 0;             // pairs that differ and whose difference is below their floor
   int sign = 0;
 };
-inline constexpr int kMostSignFlips = 40;
 /// `floors`: empty, all zero, or as many as values.
 PairedDifference paired_difference(std::span<const double> a, std::span<const double> b,
                                    std::span<const double> floors = {});
@@ -76,10 +87,12 @@ std::optional<double> above_p(std::span<const double> values);
 
 /// Exact p of two one-sided tests that a and b, paired by seed, differ by less than a margin each:
 /// the larger of the p that the mean of a − b + margin and of margin − (a − b) are above 0. The
-/// tests are those of paired_difference(), and the smallest p of n pairs is 1/2ⁿ. Absent for fewer
-/// than 2 pairs and when a value is not finite. As many margins as values, above 0.
+/// tests are those of paired_difference(), and the smallest p of n pairs is 1/2ⁿ. A pair that is no
+/// further from its margin than its floor speaks for neither side. Absent for fewer than 2 pairs
+/// and when a value is not finite. As many margins as values, above 0; floors as there.
 std::optional<double> equivalence_p(std::span<const double> a, std::span<const double> b,
-                                    std::span<const double> margins);
+                                    std::span<const double> margins,
+                                    std::span<const double> floors = {});
 
 /// Geometric mean of the ratios a/b paired by seed, with the t interval of the log-ratios: how many
 /// times larger a is. Pairs with an infinite value (see PairedDifference) are left out; absent

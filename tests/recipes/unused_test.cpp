@@ -69,7 +69,9 @@ TEST_CASE("edges that are listed again are told") {
   CHECK(warnings(edges + "]").empty());
   const auto told = warnings(edges + ", [1, 0], [0, 1]]");
   REQUIRE(told.size() == 1);
-  CHECK_THAT(told[0], StartsWith("2 edges listed again"));
+  CHECK_THAT(told[0], StartsWith("2 edges listed again, also as [j, i]: their weights add up"));
+  CHECK_THAT(warnings(edges + ", [1, 0]]").at(0),
+             StartsWith("1 edge listed again, also as [j, i]: its weights add up"));
 }
 
 TEST_CASE("a key that one of the runs uses is used, and defaults are not reported") {

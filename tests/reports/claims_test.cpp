@@ -48,13 +48,14 @@ Comparison compared(const ValueOf& value, const std::vector<int>& workers = {4},
 }
 
 /// AD-PSGD's loss is 2 plus this and some noise, AR-SGD's 2.
-Comparison loss_apart_by(double difference, double noise = 0.01, std::uint64_t seeds = 8) {
+Comparison loss_apart_by(double difference, double noise = 0.01, std::uint64_t seeds = 8,
+                         const std::vector<int>& workers = {4}) {
   return compared(
       [&](const std::string& algorithm, std::uint64_t seed, int) {
         const double odd = static_cast<double>((seed * 7) % 5) - 2;
         return algorithm == "ar-sgd" ? 2.0 : 2 + difference + noise * odd;
       },
-      {4}, seeds);
+      workers, seeds);
 }
 
 JudgedClaim judged(const Comparison& comparison, const Claim& claim) {
@@ -122,6 +123,20 @@ TEST_CASE("equivalent and ratio hold within their bounds alone") {
   claim.low = 0.9;
   claim.high = 1.1;
   CHECK(verdict(loss_apart_by(0.5), claim) == ClaimVerdict::does_not_hold);
+}
+
+TEST_CASE("rounding decides on neither side of a bound") {
+  for (const double off : {1e-7, -1e-7}) {
+    Claim claim = claim_of(Claim::Kind::better);
+    claim.margin = {0.5, false};
+    CHECK(verdict(loss_apart_by(-0.5 + off, 0), claim) == ClaimVerdict::cannot_be_told);
+    claim.kind = Claim::Kind::equivalent;
+    CHECK(verdict(loss_apart_by(0.5 + off, 0), claim) == ClaimVerdict::cannot_be_told);
+    claim.kind = Claim::Kind::ratio;
+    claim.low = 1.25;
+    claim.high = 2;
+    CHECK(verdict(loss_apart_by(0.5 + off, 0), claim) == ClaimVerdict::cannot_be_told);
+  }
 }
 
 TEST_CASE("a claim is not told if runs of one of its settings are not there") {
@@ -215,7 +230,18 @@ TEST_CASE("a run that diverged is worse than all others, and never helps a claim
     if (seed == 3) runs.back().summary.state = RunState::diverged;
   }
   const Comparison comparison = compare_runs(runs);
-  CHECK(verdict(comparison, claim_of(Claim::Kind::better)) == ClaimVerdict::cannot_be_told);
+  const JudgedClaim open = judged(comparison, claim_of(Claim::Kind::better));
+  CHECK(open.verdict == ClaimVerdict::cannot_be_told);
+  CHECK_FALSE(open.seeds_to_show);
+  CHECK(
+      has(found(open), " over 7 of 8 seeds (with the others a run diverged or missed its target)"));
+  CHECK(has(found(open), " by ranks"));
+  CHECK(to_json(std::vector{open})[0]["n"] == 7);
+  CHECK(to_json(std::vector{open})[0]["pairs"] == 8);
+  CHECK(to_json(std::vector{open})[0]["test"] == "signed-rank");
+  const JudgedClaim whole = judged(loss_apart_by(-0.5), claim_of(Claim::Kind::better));
+  CHECK_FALSE((has(found(whole), " over ") || has(found(whole), "ranks")));
+  CHECK(to_json(std::vector{whole})[0]["test"] == "sign-flip");
   Claim turned = claim_of(Claim::Kind::better);
   std::swap(turned.algorithm, turned.than);
   CHECK(verdict(comparison, turned) != ClaimVerdict::holds);
@@ -280,19 +306,75 @@ TEST_CASE("of claims about algorithms that do not differ at most 5 % hold", "[re
 TEST_CASE("claims have the power that the plan says", "[release]") {
   Stream stream(6, 36);
   constexpr int kStudies = 1000, kSeeds = 10;
-  for (const double effect : {0.6, 1.2}) {
+  struct Case {
+    Claim::Kind kind;
+    std::vector<int> workers;
+    double effect;
+  };
+  for (const Case& one :
+       {Case{Claim::Kind::better, {4}, 0.6}, Case{Claim::Kind::better, {4}, 1.2},
+        Case{Claim::Kind::better, {4, 16}, 0.9}, Case{Claim::Kind::equivalent, {4, 16}, 1.2}}) {
+    Claim claim = claim_of(one.kind, kSeeds);
+    claim.points = one.workers.size();
+    claim.margin = {claim.is_range() ? one.effect : 0, false};
+    const double apart = claim.is_range() ? 0 : -one.effect;
     int held = 0;
     for (int study = 0; study < kStudies; ++study) {
-      const Comparison comparison = compared(
-          [&](const std::string& algorithm, std::uint64_t, int) {
-            return algorithm == "ar-sgd" ? 10.0 : 10 - effect + stream.normal();
-          },
-          {4}, kSeeds);
-      held += verdict(comparison, claim_of(Claim::Kind::better, kSeeds)) == ClaimVerdict::holds;
+      const Comparison comparison =
+          compared([&](const std::string& algorithm, std::uint64_t,
+                       int) { return algorithm == "ar-sgd" ? 10.0 : 10 + apart + stream.normal(); },
+                   one.workers, kSeeds);
+      held += verdict(comparison, claim) == ClaimVerdict::holds;
     }
     CHECK(static_cast<double>(held) / kStudies ==
-          Approx(power_of_claim(kSeeds, effect, 0.05, 1)).margin(0.05));
+          Approx(power_of_claim(claim, kSeeds, one.effect, 1)).margin(0.05));
   }
+}
+
+TEST_CASE("the power of a claim is that of all its tests together") {
+  Claim claim = claim_of(Claim::Kind::better);
+  const double one = power_of_claim(claim, 8, 1, 1);
+  claim.points = 3;
+  CHECK(power_of_claim(claim, 8, 1, 1) == Approx(one * one * one));
+  CHECK(has(planned_words({claim}, {}, 400), " standard deviations at each of 3 settings with 80"));
+  claim.kind = Claim::Kind::equivalent;
+  claim.points = 1;
+  CHECK(power_of_claim(claim, 8, 1, 1) == Approx(1 - 2 * (1 - one)));
+  CHECK(has(planned_words({claim}, {}, 400), " standard deviations on both sides with 80 % power"));
+  claim = claim_of(Claim::Kind::crossover);  // of an acid that did not count its settings
+  CHECK(power_of_claim(claim, 8, 1, 1) == Approx(one * one));
+
+  // More settings that are like it need more seeds.
+  const auto seeds_at = [](const std::vector<int>& workers) {
+    return judged(loss_apart_by(-0.01, 0.02, 8, workers), claim_of(Claim::Kind::better))
+        .seeds_to_show.value();
+  };
+  CHECK(seeds_at({2, 4, 8}) > seeds_at({4}));
+}
+
+TEST_CASE("what no number of seeds can show is not promised") {
+  const auto compared_at = [](double at_four, double at_sixteen) {
+    return compared(
+        [&](const std::string& algorithm, std::uint64_t seed, int workers) {
+          const double odd = static_cast<double>((seed * 7) % 5) - 2;
+          return algorithm == "ar-sgd" ? 2.0
+                                       : 2 + (workers == 4 ? at_four : at_sixteen) + 0.02 * odd;
+        },
+        {4, 16});
+  };
+  const auto judged_with_doubt = [](Comparison comparison) {
+    for (ComparedGroup& group : comparison.groups)
+      if (group.settings["workers"]["count"] == 16) group.bends["eval_loss"] = 1;
+    return judged(comparison, claim_of(Claim::Kind::better));
+  };
+  // Only at 16 workers there is something against it, which is not told.
+  const JudgedClaim hidden = judged_with_doubt(compared_at(-0.5, 0.01));
+  CHECK_FALSE(hidden.seeds_to_show);
+  CHECK(has(hidden.why, "besides, workers.count = 16: the difference is no further"));
+  CHECK_FALSE(has(hidden.why, "with 80 % power"));
+  // At 4 workers more seeds tell against it.
+  CHECK(has(judged_with_doubt(compared_at(0.01, 0.02)).why,
+            " seeds show that it is not so with 80 % power"));
 }
 
 TEST_CASE("claims that acid did not write are refused") {

@@ -343,6 +343,9 @@ TEST_CASE("after some seeds a comparison says how many would show what is within
   const Estimate& e = one.value.difference;
   CHECK(seeds == seeds_to_show_within(0.3, e.mean, *e.sd, 1));
   CHECK(seeds > 6);
+  ComparedDifference between = one;
+  between.hidden = 0.3;
+  CHECK_FALSE(seeds_to_show_equivalent(between));  // no number of seeds can
   CHECK(
       has(verdict_sentences(comparison).front(),
           "nor were they shown to be equivalent within 0.3, two one-sided exact sign-flip tests"));

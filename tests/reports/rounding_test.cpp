@@ -118,6 +118,8 @@ TEST_CASE("what is rounding after thousands of steps is none after ten, and a no
   const Comparison few = compared(80), many = compared(80'000);
   CHECK(judge(few.differences.front()) == Judgement::worse);
   CHECK(judge(many.differences.front()) == Judgement::equal);
+  CHECK(few.differences.front().improvement->value == 28 / 64.0);
+  CHECK(many.differences.front().improvement->value == 0.5);
   CHECK(headline(many, many.points.front()).result ==
         "All had the same evaluation loss, to rounding.");
   const auto note = std::ranges::find_if(many.notes, [](const ComparedNote& one) {

@@ -237,6 +237,24 @@ TEST_CASE("a rung keeps the best values, and those of the next are judged by the
   CHECK(to_json(selection_from(document)) == document);
 }
 
+TEST_CASE("means that are equal to rounding tie, and the smaller value is chosen") {
+  const auto chosen = [](const std::vector<std::optional<double>>& losses) {
+    return first_rung({"first", 100, losses}).choices[0].chosen;
+  };
+  for (const double off : {1e-8, -1e-8}) CHECK(chosen({0.5, 0.3 + off, 0.3, 0.4}) == 1);
+  CHECK(chosen({0.5, 0.3 + 1e-5, 0.3, 0.4}) == 2);
+  // The floor is 2.9e-7 here. Two ties in a row are no tie with the best.
+  CHECK(chosen({0.5, 0.3 + 4e-7, 0.3 + 2e-7, 0.3}) == 2);
+  const Cells names{{"a", "b", "c", "d"}};
+  CHECK(best_of(first_rung({"first", 100, {0.5, 0.3 + 1e-8, 0.3, 0.4}}), 1, names) ==
+        Cells{{"", "b", "", ""}});
+  Runs runs = RungOfRates{"first", 100, {0.5, 0.3, 0.3 - 1e-5, 0.4}}.runs();
+  for (ComparedRun& one : runs) one.rounding.starts["validation_loss"] = 3000;
+  const Cells cells = RungOfRates{"first", 100, {0.5, 0.3, 0.3, 0.4}}.cells();
+  CHECK(select(runs, cells, {"optimizer.learning_rate"}, "validation_loss", {}).choices[0].chosen ==
+        1);  // far below its start
+}
+
 TEST_CASE("a value that diverged in a rung loses to one that did not, and on the edge it is said") {
   Selection selection = first_rung({"first", 100, {0.5, 0.0, 0.4, 0.3}});
   const RungOfRates second{"second", 200, {{}, {}, 0.9, 0.0}};

@@ -1,5 +1,6 @@
 #include "reports/statistics.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -103,6 +104,21 @@ TEST_CASE("the chance to be above counts pairs, ties by half") {
   CHECK_FALSE(chance_above(a, b)->low);
   CHECK_FALSE(chance_above(a, {}));
   CHECK_FALSE(chance_above(a, std::vector<double>{std::nan("")}));
+}
+
+TEST_CASE("values within their floor tie in the chance to be above, and in its interval") {
+  const auto floor = [](double a, double b) { return 0.06 * std::max(a, b); };
+  const std::vector<double> a{1, 2, 3}, b{1.05, 2, 4};
+  CHECK(chance_above(a, b)->value == Approx((0 + 1.5 + 2) / 9));
+  CHECK(chance_above(a, b, floor)->value == Approx((0.5 + 1.5 + 2) / 9));
+  CHECK(chance_above(b, a, floor)->value == Approx(5.0 / 9));
+  std::vector<double> same, moved;
+  for (int k = 0; k < 9; ++k) same.push_back(1 + 0.001 * k);
+  for (const double value : same) moved.push_back(value + 1e-4);
+  const auto tie = chance_above(moved, same, floor);
+  CHECK(tie->value == 0.5);
+  CHECK(*tie->low == 0.5);
+  CHECK(*tie->high == 0.5);
 }
 
 TEST_CASE("the chance's interval is that of resampling both sides") {
@@ -277,6 +293,7 @@ TEST_CASE("the p of equivalence is the larger share of sign patterns of two shif
   CHECK_FALSE(equivalence_p(std::vector<double>{1, INFINITY}, std::vector<double>{1, 2},
                             std::vector<double>{1, 1}));
   CHECK(*equivalence_p(many, many, margins) < 1e-10);  // by ranks
+  CHECK(*equivalence_p(many, many, margins, std::vector<double>(50, 0.2)) == 1);
 }
 
 TEST_CASE("an interval at another level is as wide as that level's quantile") {
