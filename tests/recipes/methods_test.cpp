@@ -1,3 +1,6 @@
+#include "recipes/methods.hpp"
+
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -108,6 +111,39 @@ TEST_CASE("methods may be in a file that the recipe names, and are reported on t
     CHECK(found);
     CHECK_FALSE(first.message.empty());
   }
+}
+
+TEST_CASE("a file has a listing at its top or [[methods]], and both are named where it has both") {
+  const RecipeFolder folder;
+  const auto told = [&](const std::string& listings, bool by_recipe) -> std::string {
+    std::ofstream(folder.path("mine.toml")) << listings;
+    try {
+      if (by_recipe)
+        compile_recipe(
+            folder.path("recipe.toml"),
+            completed("[[methods]]\nfile = \"mine.toml\"\n[[algorithms]]\nkind = \"top\"\n"));
+      else
+        methods_of_recipe(folder.path("mine.toml"));
+    } catch (const RecipeError& error) {
+      const std::vector<Diagnostic>& all = error.diagnostics();
+      REQUIRE(all.size() == 1);
+      return fmt::format("{}:{} {}", all[0].line, all[0].column, all[0].message);
+    }
+    return "";
+  };
+  for (const bool by_recipe : {true, false}) {
+    CHECK(told("name = \"top\"\n[[methods]]\nname = \"below\"\n", by_recipe) ==
+          "1:1 the file has the listing 'top' at its top beside [[methods]], and only one of the "
+          "two is read");
+    CHECK(told("name = \"top\"\nparameters = { a = 1 }\nhear = \"x = a * mean(0)\"\n", by_recipe)
+              .empty());
+  }
+  CHECK_THAT(told("[[methods]]\nname = \"below\"\nstep = \"x = x - a * lr * u\"\n"
+                  "parameters.a = 1\n[scalars]\nb = 1\n",
+                  false),
+             StartsWith("5:") && ContainsSubstring("the file has 'scalars' beside [[methods]]"));
+  CHECK(told("[[methods]]\nname = \"below\"\n", false).empty());
+  CHECK(methods_of_recipe(folder.path("mine.toml")).size() == 1);
 }
 
 TEST_CASE("a method that no run uses is doubtful") {
