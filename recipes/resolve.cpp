@@ -363,7 +363,9 @@ PlannedRun Resolver::run(std::uint64_t seed) {
                  : of_seed  ? realised(seed)
                             : facts_.spectral(workers_, s_["topology"],
                                               method_of(*entry_, options, nullptr).rate);
-    method_ = method_of(*entry_, options, spectral ? &*spectral : nullptr);
+    method_ = ask("algorithm", "correct the method's parameters",
+                  [&] { return method_of(*entry_, options, spectral ? &*spectral : nullptr); });
+    if (!method_) return planned;
   }
   for (const auto& [name, value] : method_->derived)
     options[std::string(name)] = planned.numbers[std::string(name)] = value;

@@ -249,6 +249,28 @@ TEST_CASE("parameters that are whole numbers take no others") {
   CHECK(errors("steps = 2.5\n") == 1);
 }
 
+TEST_CASE("a default that its own bounds rule out is refused where it stands") {
+  const auto told = [](const std::string& method, const std::string& eta,
+                       const std::string& rest = "") {
+    const auto errors =
+        errors_of(completed("[[methods]]\nname = \"" + method +
+                            "\"\nstep = \"x = x - eta * lr * g\"\nparameters.eta = { " + eta +
+                            " }\n" + rest + "[[algorithms]]\nkind = \"" + method + "\"\n"));
+    return errors.size() == 1 ? fmt::format("{}: {}", errors[0].line, errors[0].message)
+                              : fmt::format("{} errors", errors.size());
+  };
+  CHECK(told("above", "maximum = 1, value = 2") == "4: eta is 2 by default, and must be at most 1");
+  CHECK(told("halves", "value = 0.5, whole = true") ==
+        "4: eta is 0.5 by default, and must be a whole number");
+  CHECK(told("formula", "value = \"2 * 3\", maximum = 5") ==
+        "5: eta of formula is 2 * 3 = 6, and must be at most 5");
+  // Numbers of the graph are known once there is a graph.
+  const std::string pairs = "rate = 1\n[topology]\nkind = \"ring\"\n[workers]\ncount = 16\n";
+  CHECK(told("large", "value = \"9 * chi1\", minimum = 9.5", pairs) == "0 errors");
+  CHECK_THAT(told("small", "value = \"9 * chi1\", maximum = 9.5", pairs),
+             StartsWith("10: eta of small is 9 * chi1 = "));
+}
+
 TEST_CASE("a number that no formula can compute with is refused where it stands") {
   const auto told = [](const std::string& eta) {
     const auto errors = errors_of(completed(
