@@ -334,6 +334,12 @@ bool says_models(const AlgorithmEntry& entry) {
   return !masked && std::ranges::any_of(listing.send, is_x);
 }
 
+bool leaves_workers_apart(const AlgorithmEntry& entry, const json& options) {
+  const Method method = entry.make(options, nullptr);
+  if (method.has_server()) return false;
+  return method.reduces_gradients || keeps_differences(*entry.listing, method.rules);
+}
+
 bool steps_by_gradients(const AlgorithmEntry& entry) {
   if (averages_gradients(*entry.listing)) return true;
   bool steps = false, elsewhere = false;

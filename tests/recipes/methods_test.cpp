@@ -249,6 +249,26 @@ TEST_CASE("parameters that are whole numbers take no others") {
   CHECK(errors("steps = 2.5\n") == 1);
 }
 
+TEST_CASE("workers that start apart and never hear of each other's models are warned of") {
+  const auto told = [](const std::string& kind, const char* spread) {
+    std::string all;
+    for (const Diagnostic& one :
+         compiled("[task]\ndataset = { kind = \"quadratic\", dimension = 4, initial_spread = " +
+                  std::string(spread) + " }\n[[algorithms]]\nkind = \"" + kind + "\"\n")
+             .warnings)
+      all += fmt::format("{}: {}\n", one.line, one.message);
+    return all;
+  };
+  for (const char* const kind : {"ar-sgd", "diloco"}) {
+    CHECK_THAT(told(kind, "1.0"),
+               ContainsSubstring("2: workers start apart (initial_spread = 1), and " +
+                                 std::string(kind) + " exchanges gradients"));
+    CHECK_THAT(told(kind, "0.0"), !ContainsSubstring("start apart"));
+  }
+  for (const char* const kind : {"local-sgd", "ad-psgd", "a-psgd"})
+    CHECK_THAT(told(kind, "1.0"), !ContainsSubstring("start apart"));
+}
+
 TEST_CASE("a default that its own bounds rule out is refused where it stands") {
   const auto told = [](const std::string& method, const std::string& eta,
                        const std::string& rest = "") {
