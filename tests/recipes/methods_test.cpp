@@ -113,7 +113,8 @@ TEST_CASE("methods may be in a file that the recipe names, and are reported on t
   }
 }
 
-TEST_CASE("a file has a listing at its top or [[methods]], and both are named where it has both") {
+TEST_CASE(
+    "a file has one listing at its top or a list of them, and both are named if it has both") {
   const RecipeFolder folder;
   const auto told = [&](const std::string& listings, bool by_recipe) -> std::string {
     std::ofstream(folder.path("mine.toml")) << listings;
