@@ -113,8 +113,7 @@ TEST_CASE("methods may be in a file that the recipe names, and are reported on t
   }
 }
 
-TEST_CASE(
-    "a file has one listing at its top or a list of them, and both are named if it has both") {
+TEST_CASE("a file has one listing at its top or a list of them, and if both, both are named") {
   const RecipeFolder folder;
   const auto told = [&](const std::string& listings, bool by_recipe) -> std::string {
     std::ofstream(folder.path("mine.toml")) << listings;
