@@ -153,6 +153,17 @@ std::string turns_of(const Listing& listing) {
   return text;
 }
 
+// What an exchange does to the workers' vectors; "" where nothing could be measured.
+std::string measured_exchange(const ExchangeFacts& facts) {
+  if (!facts.is_finite) return "";
+  const bool moves = facts.moves_mean_on.size() == facts.graphs;
+  const bool differs = !moves && !facts.moves_mean_on.empty();
+  return fmt::format("of random workers{}: an exchange {} linear, and {} the mean of x{}",
+                     facts.graphs > 1 ? fmt::format(" on {} graphs", facts.graphs) : "",
+                     facts.is_linear ? "is" : "is not", moves ? "moves" : "conserves",
+                     differs ? " except on " + one_of(facts.moves_mean_on) : "");
+}
+
 // A default as a formula of other parameters, or as a value.
 std::string shown_default(const AlgorithmEntry& entry, const Field& field) {
   const std::string formula = default_formula(entry, field.name);
@@ -197,13 +208,8 @@ std::string text_of_method(const AlgorithmEntry& entry) {
   for (const PartUse& use : uses_of(listing))
     text += fmt::format("  {:<12} reads {}; assigns {}\n", use.part, words(use.reads),
                         words(use.assigns));
-  if (!method.reduces_gradients && !method.has_server()) {
-    const ExchangeFacts facts = measure_exchange(listing, method.rules);
-    if (facts.is_finite)
-      text += fmt::format(
-          "  measured     of random workers: an exchange {} linear, and {} the mean of x\n",
-          facts.is_linear ? "is" : "is not", facts.conserves_mean ? "conserves" : "moves");
-  }
+  if (!method.reduces_gradients && !method.has_server())
+    line("measured", measured_exchange(measure_exchange(listing, method.rules)));
   if (!entry.fields.empty()) {
     constexpr std::size_t kNameWidth = 20, kDefaultWidth = 14;
     constexpr int kHelpWidth = 100;

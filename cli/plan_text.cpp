@@ -68,12 +68,15 @@ std::string text_of_samples(const Plan& plan) {
       lines;  // with the algorithms and workers of each
   for (const PlannedRun& run : plan.runs) {
     if (!run.samples) continue;
-    std::string line =
-        fmt::format("evaluations at the start and {} more", run.samples->evaluations);
+    const char* const most = run.samples->may_end_early ? "at most " : "";
+    std::string line = fmt::format("evaluations at the start and {}{}{} more", most,
+                                   run.samples->is_exact ? "" : "about ", run.samples->evaluations);
     if (run.samples->share)
       line +=
           fmt::format(" (about {:.2g} % of the cost of the gradients)", 100 * *run.samples->share);
-    line += fmt::format(", {} samples of the consensus distance", run.samples->consensus + 1);
+    line += fmt::format(
+        ", {}{} of the consensus distance, which evaluations between them sample too", most,
+        counted(static_cast<std::uint64_t>(run.samples->consensus + 1), "sample"));
     const std::string of =
         fmt::format("{} with {} workers", shown_name(run.algorithm, run.label), run.workers);
     const auto known = std::ranges::find(lines, line, &std::pair<std::string, std::string>::second);

@@ -15,17 +15,20 @@ namespace acid {
 
 Exit Predicting::before(const std::vector<RunRecord>& runs, const std::string& command_line,
                         AtWork& at_work) {
-  const std::vector<std::string> groups = wanted(runs);
-  if (groups.empty()) return Exit::ok;
+  const Unpredicted asked = wanted(runs);
+  if (asked.groups.empty()) return Exit::ok;
   const SimulatedPlan simulated = simulated_plan(
-      plan_, groups,
+      plan_, asked.groups,
       [&](const std::vector<std::string>& overrides) { return recipe_.compile_with(overrides); });
   warn_of_default_machine(simulated.plan.runs);
   const ExperimentRecord experiment = experiment_record(simulated.plan, command_line);
   if (simulated.is_executed)
     if (const Exit exit = simulate(simulated, experiment, at_work); exit != Exit::ok) return exit;
   const Store store(executor_.store_folder, Store::Access::read);
-  predictions_ = predictions_of(store, simulated, experiment.id, runs);
+  // Other runs of a group may have begun, or have their prediction.
+  std::vector<RunRecord> without = runs;
+  std::erase_if(without, [&](const RunRecord& run) { return !asked.ids.contains(run.id); });
+  predictions_ = predictions_of(store, simulated, experiment.id, without);
   return Exit::ok;
 }
 
@@ -52,18 +55,18 @@ void Predicting::warn_of_default_machine(const std::vector<PlannedRun>& simulate
         "with 'acid predict RECIPE --calibrate NAME' and write execution.virtual.machine");
 }
 
-std::vector<std::string> Predicting::wanted(const std::vector<RunRecord>& runs) const {
+Unpredicted Predicting::wanted(const std::vector<RunRecord>& runs) const {
   const Store store(executor_.store_folder, Store::Access::write);
   std::set<std::string> asked;
   for (const RunRecord& run : runs) asked.insert(run.id);
   std::vector<const PlannedRun*> planned;
   for (const PlannedRun& run : plan_.compared())
     if (asked.contains(run.id)) planned.push_back(&run);
-  const auto [groups, late] = unpredicted(&store, planned);
-  if (late > 0)
+  Unpredicted found = unpredicted(&store, planned);
+  if (found.late > 0)
     say(fmt::format("acid: warning: {} cannot be predicted any more, since {} begun before",
-                    counted(late, "run"), late == 1 ? "it has" : "they have"));
-  return groups;
+                    counted(found.late, "run"), found.late == 1 ? "it has" : "they have"));
+  return found;
 }
 
 Exit Predicting::simulate(const SimulatedPlan& simulated, const ExperimentRecord& experiment,

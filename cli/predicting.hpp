@@ -24,7 +24,7 @@ class Predicting {
 
  private:
   void warn_of_default_machine(const std::vector<PlannedRun>& simulated) const;
-  std::vector<std::string> wanted(const std::vector<RunRecord>& runs) const;
+  Unpredicted wanted(const std::vector<RunRecord>& runs) const;
   Exit simulate(const SimulatedPlan& simulated, const ExperimentRecord& experiment,
                 AtWork& at_work) const;
 

@@ -54,6 +54,17 @@ std::string verification_text(const RunDetail& run) {
                          : fmt::format("; its files could not be looked at: {}", last->unreadable));
 }
 
+// Of any run against the clock.
+void add_skipped(std::string& text, const AttemptResult& result) {
+  const std::int64_t samples = result.samples_skipped.value_or(0),
+                     evaluations = result.evaluations_skipped.value_or(0),
+                     checkpoints = result.checkpoints_skipped.value_or(0);
+  if (samples + evaluations + checkpoints > 0)
+    add_line(text, "too late to be taken",
+             fmt::format("{} samples, {} evaluations, {} checkpoints", samples, evaluations,
+                         checkpoints));
+}
+
 void add_outcome(std::string& text, const RunDetail& run) {
   const RunSummary& summary = run.summary;
   text += fmt::format("run {}  {}, seed {}: {}\n", summary.id,
@@ -83,6 +94,7 @@ void add_outcome(std::string& text, const RunDetail& run) {
   std::string sent = format_bytes(static_cast<double>(summary.progress.bytes));
   if (const std::string large = stand_in_words(run.settings); !large.empty()) sent += ", " + large;
   add_line(text, "bytes sent", sent);
+  if (run.result) add_skipped(text, *run.result);
   if (summary.state == RunState::finished || !run.verifications.empty())
     add_line(text, "verification", verification_text(run));
 }
@@ -128,13 +140,6 @@ void add_gossip(std::string& text, const RunDetail& run) {
     add_line(text, "exchanges",
              fmt::format("{} drawn, {} done, {} waiting", result.exchanges_drawn,
                          result.exchanges_done, result.exchanges_waiting));
-  const std::int64_t samples = result.samples_skipped.value_or(0),
-                     evaluations = result.evaluations_skipped.value_or(0),
-                     checkpoints = result.checkpoints_skipped.value_or(0);
-  if (samples + evaluations + checkpoints > 0)
-    add_line(text, "too late to be taken",
-             fmt::format("{} samples, {} evaluations, {} checkpoints", samples, evaluations,
-                         checkpoints));
 }
 
 // For methods of rounds only; runs of an older acid have neither number.

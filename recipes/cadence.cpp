@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -76,6 +77,22 @@ std::int64_t evaluations_of(const EvaluationCost& cost, std::string_view workers
   while (more > kLeastEvaluations && cost.of_run(more, workers) > kEvaluationShare * gradients)
     --more;
   return more;
+}
+
+// Whether a run ends where its gradients stand for. Simulated workers that go on at paces of their
+// own are amid gradients then, and end these a little later.
+bool ends_on_time(const RunSettings& settings, const Method& method) {
+  if (!method.is_asynchronous() || !settings.execution.entry().simulates ||
+      settings.budget.normalised_time < kNever)
+    return true;
+  const VirtualOptions& model = settings.execution.simulation;
+  const ComputeModel& compute = model.compute;
+  const bool in_step =
+      model.gradient_clock == GradientClock::duration && compute.kind == ComputeKind::constant &&
+      std::ranges::all_of(compute.slow_factors, [](double factor) { return factor == 1; }) &&
+      compute.slowdown_probability == 0 && compute.pauses.empty() &&
+      model.cost.exchange_seconds == 0 && (method.has_meetings() || model.network.is_instant());
+  return in_step && settings.budget.gradients % settings.workers == 0;
 }
 
 // The key that gives the cadence.
@@ -197,22 +214,29 @@ void shorten(json& budget, json& evaluation, double share, const Pace& pace) {
     scale(evaluation, key);
 }
 
-std::optional<PlannedRun::Samples> planned_samples(const json& evaluation, const Pace& pace,
-                                                   const EvaluationCost& cost, double end) {
+std::optional<PlannedRun::Samples> planned_samples(const json& evaluation,
+                                                   const RunSettings& settings,
+                                                   const Method& method, const EvaluationCost& cost,
+                                                   double end) {
   if (!evaluation.at("every_time").is_number()) return std::nullopt;
   const auto within = [end](const json& every) {
     return static_cast<std::int64_t>(std::min(kMostSamples, end / every.get<double>() + 1e-9));
   };
   PlannedRun::Samples samples;
-  // The last one is at the end, whether it is due there or not.
-  samples.evaluations = static_cast<std::int64_t>(
-      std::ceil(std::min(kMostSamples, end / evaluation.at("every_time").get<double>()) - 1e-9));
+  samples.is_exact = ends_on_time(settings, method);
+  const Budget& budget = settings.budget;
+  samples.may_end_early = budget.seconds < kNever || budget.bytes < kNever || budget.target;
+  // The last one is at the end, whether it is due there or not; a later end is beside one that is.
+  const json& evaluations = evaluation.at("every_time");
+  const double last = std::min(kMostSamples, end / evaluations.get<double>());
+  samples.evaluations = samples.is_exact ? static_cast<std::int64_t>(std::ceil(last - 1e-9))
+                                         : within(evaluations) + 1;
   const json& every = evaluation.at("consensus_every_time");
   samples.consensus =
       every.is_null() ? evaluation.at("consensus_samples").get<std::int64_t>() : within(every);
   if (cost.mean > 0)
     samples.share =
-        cost.of_run(samples.evaluations, text(evaluation, "workers")) / (end * pace.workers);
+        cost.of_run(samples.evaluations, text(evaluation, "workers")) / (end * settings.workers);
   return samples;
 }
 

@@ -6,8 +6,10 @@
 #include <optional>
 #include <string_view>
 
+#include "engine/methods/method.hpp"
 #include "recipes/node.hpp"
 #include "recipes/plan.hpp"
+#include "settings/run_settings.hpp"
 
 namespace acid {
 
@@ -60,9 +62,11 @@ void resolve_evaluation(nlohmann::json& evaluation, const Pace& pace, const Eval
 /// Gives a run this share of its resolved budget, and as many evaluations as before. A learning
 /// rate's schedule, in shares of the budget, keeps its form.
 void shorten(nlohmann::json& budget, nlohmann::json& evaluation, double share, const Pace& pace);
-/// What the run's samples will be, from the resolved section. Nothing if the clock decides.
+/// What the samples of a run until `end` will be, from the resolved section. Nothing if the clock
+/// decides.
 std::optional<PlannedRun::Samples> planned_samples(const nlohmann::json& evaluation,
-                                                   const Pace& pace, const EvaluationCost& cost,
+                                                   const RunSettings& settings,
+                                                   const Method& method, const EvaluationCost& cost,
                                                    double end);
 /// checkpoint {every_time, every_seconds, keep}; both null: the worker decides. `end` and reports
 /// as above.

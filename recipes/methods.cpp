@@ -144,6 +144,27 @@ class MethodReader {
     entries.push_back(&listed_entry(*listing));
   }
 
+  /// The [[methods]] of a file of listings; without them, reads the one listing at its top.
+  const Node* read_top(const Node& root, Diagnostics& out) {
+    const Node* const list = root.find("methods");
+    if (list == nullptr || !list->is_list()) {
+      read(root, out);
+      return nullptr;
+    }
+    const auto other = std::ranges::find_if(
+        root.children, [&](const Node& child) { return child.key != list->key; });
+    if (other == root.children.end()) return list;
+    const Node* const name = root.find("name");
+    const bool named = name != nullptr && name->is_text();
+    if (named) broken.insert(name->text());
+    out.error(other->key_place,
+              fmt::format("the file has {} beside [[methods]], and only one of the two is read",
+                          named ? fmt::format("the listing '{}' at its top", clip(name->text(), 40))
+                                : fmt::format("'{}'", clip(other->key, 40))),
+              "write each listing below a [[methods]], and its tables as [methods.keep]");
+    return list;
+  }
+
   void read_file(const Node& named) {
     Diagnostics& out = checker_.diagnostics();
     const auto path = checker_.value(named, kFileField, "methods.file");
@@ -155,12 +176,9 @@ class MethodReader {
       return out.error(named.place, error.what(), "name a TOML file of listings");
     }
     Diagnostics own(path->get<std::string>(), text, {});
-    if (const auto root = parse_recipe(text, own)) {
-      if (const Node* const list = root->find("methods"); list != nullptr && list->is_list())
+    if (const auto root = parse_recipe(text, own))
+      if (const Node* const list = read_top(*root, own))
         for (const Node& table : list->children) read(table, own);
-      else
-        read(*root, own);
-    }
     out.adopt(own);
   }
 
@@ -202,7 +220,11 @@ std::vector<const AlgorithmEntry*> methods_of_recipe(const std::string& path) {
   std::set<std::string> broken;
   if (const auto root = parse_recipe(text, diagnostics)) {
     Checker checker(diagnostics, std::filesystem::path(path).parent_path());
-    entries = recipe_methods(root->find("methods"), checker, broken);
+    const bool is_recipe = root->find("task") != nullptr || root->find("algorithms") != nullptr;
+    MethodReader top(checker);
+    const Node* const list = is_recipe ? root->find("methods") : top.read_top(*root, diagnostics);
+    entries = recipe_methods(list, checker, broken);
+    entries.insert(entries.end(), top.entries.begin(), top.entries.end());
   }
   if (diagnostics.has_errors()) throw RecipeError(diagnostics.errors());
   return entries;

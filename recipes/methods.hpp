@@ -15,8 +15,9 @@ struct AlgorithmEntry;
 std::vector<const AlgorithmEntry*> recipe_methods(const Node* list, Checker& checker,
                                                   std::set<std::string>& broken);
 
-/// The methods in a recipe's file; other sections are ignored. Throws RecipeError, or UsageError if
-/// the file cannot be read.
+/// The methods in a recipe's file, whose other sections are ignored, or in a file of listings: one
+/// with neither [task] nor [[algorithms]]. Throws RecipeError, or UsageError if the file cannot be
+/// read.
 std::vector<const AlgorithmEntry*> methods_of_recipe(const std::string& path);
 
 }  // namespace acid

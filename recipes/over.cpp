@@ -196,6 +196,11 @@ OverAxis over_axis(const std::string& text, bool linear) {
                 .logarithmic = !linear};
   const std::string values = text.substr(equals + 1);
   if (const std::size_t dots = values.find(".."); dots != std::string::npos) {
+    const std::size_t end = std::min(values.find_first_not_of('.', dots), values.size());
+    if (end > dots + 2)
+      throw UsageError(fmt::format("--over {}: '{}' has more than two dots; write {}..{}", key.path,
+                                   clip(values, 40), clip(values.substr(0, dots), 40),
+                                   clip(values.substr(end), 40)));
     read_range(values, dots, key, axis);
   } else {
     axis.values = listed(values, key);

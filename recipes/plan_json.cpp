@@ -25,7 +25,8 @@ nlohmann::json samples_json(const PlannedRun& run) {
   if (!run.samples) return nullptr;
   return {{"evaluations", run.samples->evaluations},
           {"consensus", run.samples->consensus},
-          {"share_of_gradients", or_null(run.samples->share)}};
+          {"share_of_gradients", or_null(run.samples->share)},
+          {"may_end_early", run.samples->may_end_early}};
 }
 
 nlohmann::json examples_json(const PlannedRun& run) {

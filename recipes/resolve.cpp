@@ -295,12 +295,11 @@ void Resolver::look_at_cadence() {
   if (draft_.sound({"optimizer"})) look_at_schedule(pace);
   worker_time_ = s_["budget"]["gradients"].get<double>();
   json& evaluation = s_["evaluation"];
-  const bool is_evaluated = draft_.sound({"evaluation"});
   const bool local = s_["task"]["buffers"] == "local" && model_ && model_->buffers > 0;
   const EvaluationCost cost =
       plan_.examples ? evaluation_cost(*plan_.examples, labels_, pace, local ? workers_ : 1)
                      : EvaluationCost{};
-  if (is_evaluated)
+  if (draft_.sound({"evaluation"}))
     resolve_evaluation(evaluation, pace, cost, worker_time_ / workers_, known_seconds(), report);
   if (draft_.share < 1) {
     shorten(s_["budget"], evaluation, draft_.share, pace);
@@ -309,9 +308,7 @@ void Resolver::look_at_cadence() {
   if (consensus_only_) s_["budget"]["gradients"] = 0;
   plan_.budget_gradients = s_["budget"]["gradients"];
   if (pace.train_size > 0 && pace.batch_size > 0) plan_.gradients_per_epoch = pace.gradients(1);
-  if (is_evaluated)
-    plan_.samples = planned_samples(evaluation, pace, consensus_only_ ? EvaluationCost{} : cost,
-                                    worker_time_ / workers_);
+  if (!consensus_only_) evaluation_cost_ = cost;
   if (draft_.sound({"checkpoint"}))
     resolve_checkpoint(s_["checkpoint"], pace, worker_time_ / workers_, report);
 }
@@ -359,7 +356,9 @@ PlannedRun Resolver::run(std::uint64_t seed) {
                  : of_seed  ? realised(seed)
                             : facts_.spectral(workers_, s_["topology"],
                                               method_of(*entry_, options, nullptr).rate);
-    method_ = method_of(*entry_, options, spectral ? &*spectral : nullptr);
+    method_ = ask("algorithm", "correct the method's parameters",
+                  [&] { return method_of(*entry_, options, spectral ? &*spectral : nullptr); });
+    if (!method_) return planned;
   }
   for (const auto& [name, value] : method_->derived)
     options[std::string(name)] = planned.numbers[std::string(name)] = value;

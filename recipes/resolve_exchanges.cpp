@@ -52,6 +52,19 @@ std::optional<Problem> exchange_doubt(const RunSettings& settings, const Topolog
       fmt::format("write exchange = \"{}\"", better)};
 }
 
+// Workers that start apart and never hear of each other's models stay apart.
+std::optional<Problem> apart_doubt(const RunSettings& settings, const AlgorithmEntry& entry) {
+  const double spread = settings.task.dataset.value("initial_spread", 0.0);
+  if (spread == 0 || settings.workers < 2 || !leaves_workers_apart(entry, settings.algorithm))
+    return std::nullopt;
+  return Problem{
+      fmt::format(
+          "workers start apart (initial_spread = {}), and {} exchanges gradients or changes "
+          "of models, but no models: they stay as far apart as they start",
+          spread, entry.name),
+      "set initial_spread to 0, or choose a method that averages models"};
+}
+
 }  // namespace
 
 // Two workers of a group send each other one message each, which no all-reduce does faster.
@@ -125,6 +138,10 @@ void Resolver::look_at_exchanges(const Method& method) {
                            simulated ? model.network.all_reduce : AllReduceKind::ring);
   look_at_codec(method);
   look_at_agreement(method);
+  if (const auto doubt = apart_doubt(settings_, *entry_)) {
+    plan_.warnings.push_back(doubt->message);
+    out_.warn(place("task.dataset"), *doubt);
+  }
   if (method.reduces_gradients && simulated) look_at_buckets(bytes);
   if (simulated)
     if (const auto doubt = exchange_doubt(

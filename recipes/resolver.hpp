@@ -73,6 +73,8 @@ class Resolver {
       out_.warn(place("algorithm"), {"workers never exchange: the communication rate is 0",
                                      "set communication_rate, or a label that says that they train "
                                      "alone"});
+    plan_.samples = planned_samples(s_["evaluation"], settings_, method, evaluation_cost_,
+                                    worker_time_ / workers_);
     look_at_exchanges(method);
     look_at_sharing(method);
     if (const auto doubt = tail_doubt(settings_.execution, worker_time_))
@@ -154,12 +156,13 @@ class Resolver {
   std::optional<Facts::Model> model_;
   const Topology* topology_ = nullptr;
   const AlgorithmEntry* entry_ = nullptr;
-  bool consensus_only_ = false;        // no gradients
-  double worker_time_ = 0;             // normalised time of the budget, summed over the workers
-  PlannedRun plan_;                    // the part that all seeds share
-  std::optional<Spectral> saturated_;  // of exchanges that saturate the network
-  std::optional<Method> method_;       // of the last seed, if any
-  nlohmann::json canonical_;           // of the last seed, if any
+  bool consensus_only_ = false;  // no gradients
+  double worker_time_ = 0;       // normalised time of the budget, summed over the workers
+  EvaluationCost evaluation_cost_;
+  PlannedRun plan_;                           // the part that all seeds share
+  std::optional<Spectral> saturated_;         // of exchanges that saturate the network
+  std::optional<Method> method_;              // of the last seed, if any
+  nlohmann::json canonical_;                  // of the last seed, if any
   std::map<std::string, std::string> files_;  // in canonical_: path and SHA-256
   std::string group_;
 };

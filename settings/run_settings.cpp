@@ -151,8 +151,8 @@ constexpr Fields kEvaluation = fields<Cadence>(
          .either(kClock),
      key<&Cadence::consensus_samples>(
          "consensus_samples", "null",
-         "how many samples of the consensus distance a run has: at first "
-         "one per unit of normalised time, then ever fewer",
+         "how many samples of the consensus distance a run has, besides one at every evaluation: "
+         "at first one per unit of normalised time, then ever fewer",
          at_least(1).at_most(1e9))
          .later()
          .either(kClock),

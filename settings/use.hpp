@@ -93,6 +93,9 @@ inline const char* compute_seed(const Run& run) {
   return unless(draws_durations(run), "no duration is drawn at random");
 }
 inline const char* max_backlog(const Run& run) {
+  if (gossips(run) && run.method.saturates)
+    return "with communication_rate = \"saturate\" workers exchange when both are free, and no "
+           "exchange waits";
   return gossips(run) ? unless(!simulates(run) || !simulated(run).has_instant_exchanges(), kInstant)
                       : without_exchanges(run);
 }

@@ -144,9 +144,12 @@ Unpredicted unpredicted(const Store* store, const std::vector<const PlannedRun*>
   for (const PlannedRun* run : runs) {
     if (!settings_from(run->settings).execution.predict) continue;
     if (store != nullptr && prediction_of(*store, run->id)) continue;
-    if (begun.contains(run->id))
+    if (begun.contains(run->id)) {
       ++found.late;
-    else if (std::ranges::find(found.groups, run->group) == found.groups.end())
+      continue;
+    }
+    found.ids.insert(run->id);
+    if (std::ranges::find(found.groups, run->group) == found.groups.end())
       found.groups.push_back(run->group);
   }
   return found;

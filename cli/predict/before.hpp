@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,9 @@ struct SimulatedPlan {
 
 /// Runs that say execution.predict and have no prediction yet.
 struct Unpredicted {
-  std::vector<std::string> groups;  // of those that have not begun
-  std::size_t late = 0;             // how many have, so that they get none
+  std::set<std::string> ids;        // of those that have not begun
+  std::vector<std::string> groups;  // theirs, each once
+  std::size_t late = 0;             // how many have begun, so that they get none
 };
 /// `store` may be nullptr: nothing has begun.
 Unpredicted unpredicted(const Store* store, const std::vector<const PlannedRun*>& runs);

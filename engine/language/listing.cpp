@@ -322,11 +322,19 @@ class ListingReader {
       const json& given = described && value.contains("value") ? value["value"] : value;
       if (described) describe(path, value, parameter);
       if (given.is_number())
-        parameter.value = given.get<double>();
+        check_default(path, parameter, given.get<double>());
       else
         parameter.formula = parsed(path, given, &parse_expression);
       listing.parameters.push_back(std::move(parameter));
     }
+  }
+
+  void check_default(const std::string& path, ListedParameter& parameter, double given) {
+    parameter.value = given;
+    if (const std::string unmet = parameter.unmet(given); !unmet.empty())
+      report(path + ".value",
+             fmt::format("{} is {} by default, and must be {}", parameter.name, given, unmet),
+             "change the default, or what is demanded of it");
   }
 
   void describe(const std::string& path, const json& table, ListedParameter& parameter) {
@@ -370,6 +378,12 @@ class ListingReader {
 };
 
 }  // namespace
+
+std::string ListedParameter::unmet(double given) const {
+  if (minimum && given < *minimum) return fmt::format("at least {}", *minimum);
+  if (maximum && given > *maximum) return fmt::format("at most {}", *maximum);
+  return is_whole && given != std::floor(given) ? "a whole number" : "";
+}
 
 std::optional<Listing> read_listing(const json& table, std::vector<Finding>& findings) {
   return ListingReader(table, findings).read();

@@ -35,6 +35,9 @@ struct ListedParameter {
   std::string help = {};
   std::optional<double> minimum = {}, maximum = {};
   bool is_whole = false;  // no fraction
+
+  /// The demand that this value does not meet: "at most 1", "a whole number"; empty: it meets all.
+  std::string unmet(double given) const;
 };
 
 /// A vector or a number that a worker keeps.

@@ -16,14 +16,20 @@ struct PartUse {
 /// The uses of step, say (with send) and hear, in this order.
 std::vector<PartUse> uses_of(const Listing& listing);
 
-/// The effect of an exchange on random workers, measured in double precision.
+/// The effect of an exchange on random workers, measured in double precision on several graphs.
 struct ExchangeFacts {
-  bool is_finite = true;        // false: nothing was measured
-  bool is_linear = false;       // in all vectors that workers keep, with x and g
-  bool conserves_mean = false;  // of x
+  bool is_finite = true;  // false: nothing was measured
+  bool is_linear = true;  // on all graphs, in all vectors that workers keep, with x and g
+  std::size_t graphs = 0;
+  std::vector<std::string> moves_mean_on = {};  // the graphs on which the mean of x moves: "a star"
 };
-/// Measures four workers on a ring, or two that meet.
+/// Measures four workers that hear neighbours (all, both ones on a ring, those of a star and, where
+/// the method may run on one, of a one-way ring), one of them or all, or two that meet.
 ExchangeFacts measure_exchange(const Listing& listing, const Rules& rules);
+
+/// Whether exchanges leave it by what the workers' models differ at the start, measured as above:
+/// they are of gradients, or of what changed, and not of models. Not for methods with a server.
+bool keeps_differences(const Listing& listing, const Rules& rules);
 
 /// The work that overlaps messages: "a gradient is", "8 gradients are", "" if nothing does.
 std::string overlap_of(const Round& round);

@@ -30,6 +30,8 @@ bool averages_gradients(const Listing& listing) {
          is_just(listing.send, "g") && is_just(listing.hear, "g = mean(0)");
 }
 
+bool is_of_rates(const Expression& one) { return one.name == "chi1" || one.name == "chi2"; }
+
 Optimizers optimizers_of(const Listing& listing) {
   if (listing.step.empty()) return Optimizers::none;
   for (const Statement& statement : listing.step)
@@ -122,6 +124,10 @@ class ListedEntry {
           throw UsageError(fmt::format("{} of {} is {} = {}, no number to compute with",
                                        parameter.name, entry_.name, print(*parameter.formula),
                                        value));
+        const bool is_known = nominal != nullptr || !any_of(*parameter.formula, is_of_rates);
+        if (const std::string unmet = parameter.unmet(value); is_known && !unmet.empty())
+          throw UsageError(fmt::format("{} of {} is {} = {}, and must be {}", parameter.name,
+                                       entry_.name, print(*parameter.formula), value, unmet));
         values[parameter.name] = value;
         method.derived.emplace_back(parameter.name, value);
       }
@@ -326,6 +332,12 @@ bool says_models(const AlgorithmEntry& entry) {
   const auto is_x = [](const Statement& one) { return print(one.value) == "x"; };
   const bool masked = is_just(listing.hear, "x = x - mine(0) + mean(0)");
   return !masked && std::ranges::any_of(listing.send, is_x);
+}
+
+bool leaves_workers_apart(const AlgorithmEntry& entry, const json& options) {
+  const Method method = entry.make(options, nullptr);
+  if (method.has_server()) return false;
+  return method.reduces_gradients || keeps_differences(*entry.listing, method.rules);
 }
 
 bool steps_by_gradients(const AlgorithmEntry& entry) {

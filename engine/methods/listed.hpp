@@ -32,6 +32,10 @@ std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method&
 /// not a small change.
 bool says_models(const AlgorithmEntry& entry);
 
+/// Whether workers that start apart stay as far apart: what they exchange are gradients, or by how
+/// much their models changed, and never models. `options`: of the algorithm, resolved.
+bool leaves_workers_apart(const AlgorithmEntry& entry, const nlohmann::json& options);
+
 /// Whether a gradient is used only for the worker's own step, apart from an all-reduce of gradients
 /// before it: then the step may get another vector in its place.
 bool steps_by_gradients(const AlgorithmEntry& entry);

@@ -95,7 +95,10 @@ TEST_CASE("what has begun cannot be predicted, and is told apart from what can")
   check_refused(folder.call({"compare", "study", "--predicted"}),
                 {"none of these runs was predicted", "only before the first gradient"});
   // A further seed is predicted beside them; its simulated runs have seeds that no run has.
-  folder.done({"run", "study.toml", "--predict", "--set", "seeds=[1,2,3,4]"});
+  const Result further =
+      folder.done({"run", "study.toml", "--predict", "--set", "seeds=[1,2,3,4]"});
+  CHECK_THAT(further.err, ContainsSubstring("predicted: 2 runs; 'acid compare --predicted'") &&
+                              !ContainsSubstring("meanwhile"));
   const json scores = folder.told({"compare", "@latest", "--predicted"});
   CHECK(scores["runs"].size() == 2);
   CHECK(scores["without"].size() == 6);

@@ -90,6 +90,14 @@ TEST_CASE("what a run on threads was too late for is said and counted") {
              ContainsSubstring(fmt::format("{} sample", samples)));
   CHECK_THAT(run.folder.call({"show", run.id}).out,
              ContainsSubstring(fmt::format("{} samples, ", samples)));
+
+  const RecordedRun served(of_algorithm("\"a-psgd\""));
+  const auto realised = served.show()["realised"];
+  CHECK_THAT(
+      served.folder.call({"show", served.id}).out,
+      ContainsSubstring(fmt::format(
+          "{} samples, {} evaluations, {} checkpoints", realised["samples_skipped"].get<int>(),
+          realised["evaluations_skipped"].get<int>(), realised["checkpoints_skipped"].get<int>())));
 }
 
 TEST_CASE("a run whose gradients began at other parameters is refused by verify, by name") {

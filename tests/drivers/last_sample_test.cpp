@@ -162,6 +162,15 @@ TEST_CASE("no evaluation is lost where consensus distances are sampled more ofte
   setup.spec.cadence.consensus_every = 0.3;
   test::run_as_processes(setup);
   CHECK(setup.recorder.series("eval_loss").size() == 11);
+  // A slow worker's gradient goes on when all 40 could be over: one evaluation then, one at the
+  // end.
+  test::Setup slow;
+  slow.workers = 2;
+  slow.spec.budget.gradients = 2 * 20;
+  slow.spec.cadence.evaluate_every = 2;
+  slow.virtual_time.compute.slow_factors = {1, 2};
+  slow.run();
+  CHECK(slow.recorder.series("eval_loss").size() == 12);
 }
 
 TEST_CASE("threads: the last sample of 300 runs is the state after the last event", "[.][stress]") {

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "engine/language/listing_facts.hpp"
 #include "engine/methods/listed.hpp"
 #include "tests/catch.hpp"
 #include "tests/scratch.hpp"
@@ -101,4 +102,44 @@ TEST_CASE("bytes per gradient follow each pattern's cost") {
   CHECK(bytes("ar-sgd", nlohmann::json::object()) == Approx(2 * 7.0 / 8 * 1000));
   CHECK(bytes("d-psgd", nlohmann::json::object()) == Approx(2000));
   CHECK(bytes("ad-psgd", {{"communication_rate", 1.5}}) == Approx(1500));
+}
+
+TEST_CASE(
+    "an exchange is measured on several graphs, and those where it moves the mean are named") {
+  const auto measured = [](nlohmann::json table) {
+    table["name"] = "measured";
+    std::vector<Finding> findings;
+    const auto listing = read_listing(table, findings);
+    REQUIRE(listing.has_value());
+    const AlgorithmEntry& entry = listed_entry(*listing);
+    return measure_exchange(
+        *listing,
+        entry.make(with_fallbacks(entry.fields, nlohmann::json::object()), nullptr).rules);
+  };
+  const auto facts = [&](const nlohmann::json& table, std::size_t graphs,
+                         const std::vector<std::string>& moves_mean_on) {
+    INFO(table.dump());
+    const ExchangeFacts found = measured(table);
+    CHECK(found.is_finite);
+    CHECK(found.is_linear);
+    CHECK(found.graphs == graphs);
+    CHECK(found.moves_mean_on == moves_mean_on);
+  };
+  facts(nlohmann::json::object(), 4, {});
+  facts({{"needs", "lambda_min > -1"}}, 3, {});
+  facts({{"hear", "x = x + degree * (mean(0) - mine(0)) / 3"}}, 4, {"a star"});
+  facts({{"hear", "x = 2 * mean(0)"}}, 4,
+        {"a complete graph", "a ring", "a star", "a one-way ring"});
+  facts({{"rate", 1}}, 2, {});
+  facts({{"rate", 1}, {"hear", "x = x - 0.5 / degree * (mine(0) - theirs(0))"}}, 2, {"a star"});
+  facts({{"peers", "one"}}, 2, {});
+  facts({{"peers", "all"}}, 1, {});
+}
+
+TEST_CASE("methods that exchange gradients, or what changed, leave workers apart that start so") {
+  std::set<std::string_view> apart;
+  for (const AlgorithmEntry& entry : algorithm_catalog())
+    if (leaves_workers_apart(entry, with_fallbacks(entry.fields, nlohmann::json::object())))
+      apart.insert(entry.name);
+  CHECK(apart == std::set<std::string_view>{"ar-sgd", "diloco", "sparseloco", "streaming-diloco"});
 }

@@ -281,6 +281,33 @@ TEST_CASE("by default samples are as many as a chart shows, and evaluations cost
   CHECK_FALSE(formula.samples->share);
 }
 
+TEST_CASE("planned evaluations are those of the run, or say that it may end earlier") {
+  const auto samples = [](const std::string& rest, const std::string& budget = "") {
+    return *compiled("[budget]\ngradients = 100\n" + budget + "[evaluation]\n" + rest)
+                .runs.at(0)
+                .samples;
+  };
+  // Of 4 workers, 25 units of normalised time.
+  const std::string every = "every_gradients = 20\n",
+                    slow = "[execution.virtual]\nslow_workers = { 0 = 2.0 }\n";
+  CHECK(samples(every).evaluations == 5);
+  CHECK(samples(every).is_exact);
+  CHECK_FALSE(samples(every).may_end_early);
+  // The slow worker has a gradient in hand at the moment of the fifth, and then there is the end.
+  CHECK(samples(every + slow).evaluations == 6);
+  CHECK_FALSE(samples(every + slow).is_exact);
+  CHECK(samples("every_gradients = 30\n" + slow).evaluations == 4);
+  CHECK(samples(every + slow + "[[algorithms]]\nkind = \"ar-sgd\"\n").evaluations == 5);
+  CHECK(samples(every + "[[algorithms]]\nkind = \"a-psgd\"\n").evaluations == 5);
+  CHECK(samples(every +
+                "[execution.virtual.network]\nlatency_seconds = 0.1\n[[algorithms]]\nkind = "
+                "\"a-psgd\"\n")
+            .evaluations == 6);
+  for (const char* const limit :
+       {"seconds = 3\n", "bytes = 1000\n", "target = { metric = \"eval_loss\", value = 0.1 }\n"})
+    CHECK(samples(every, limit).may_end_early);
+}
+
 TEST_CASE("an algorithm's set changes that algorithm only") {
   const Plan plan = compiled(
       "[optimizer]\nlearning_rate = 0.05\n"

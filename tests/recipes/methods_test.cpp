@@ -1,3 +1,6 @@
+#include "recipes/methods.hpp"
+
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -110,6 +113,39 @@ TEST_CASE("methods may be in a file that the recipe names, and are reported on t
   }
 }
 
+TEST_CASE("a file has one listing at its top or a list of them, and if both, both are named") {
+  const RecipeFolder folder;
+  const auto told = [&](const std::string& listings, bool by_recipe) -> std::string {
+    std::ofstream(folder.path("mine.toml")) << listings;
+    try {
+      if (by_recipe)
+        compile_recipe(
+            folder.path("recipe.toml"),
+            completed("[[methods]]\nfile = \"mine.toml\"\n[[algorithms]]\nkind = \"top\"\n"));
+      else
+        methods_of_recipe(folder.path("mine.toml"));
+    } catch (const RecipeError& error) {
+      const std::vector<Diagnostic>& all = error.diagnostics();
+      REQUIRE(all.size() == 1);
+      return fmt::format("{}:{} {}", all[0].line, all[0].column, all[0].message);
+    }
+    return "";
+  };
+  for (const bool by_recipe : {true, false}) {
+    CHECK(told("name = \"top\"\n[[methods]]\nname = \"below\"\n", by_recipe) ==
+          "1:1 the file has the listing 'top' at its top beside [[methods]], and only one of the "
+          "two is read");
+    CHECK(told("name = \"top\"\nparameters = { a = 1 }\nhear = \"x = a * mean(0)\"\n", by_recipe)
+              .empty());
+  }
+  CHECK_THAT(told("[[methods]]\nname = \"below\"\nstep = \"x = x - a * lr * u\"\n"
+                  "parameters.a = 1\n[scalars]\nb = 1\n",
+                  false),
+             StartsWith("5:") && ContainsSubstring("the file has 'scalars' beside [[methods]]"));
+  CHECK(told("[[methods]]\nname = \"below\"\n", false).empty());
+  CHECK(methods_of_recipe(folder.path("mine.toml")).size() == 1);
+}
+
 TEST_CASE("a method that no run uses is doubtful") {
   const Plan plan = compiled("[[methods]]\nname = \"idle\"\n");
   REQUIRE_FALSE(plan.warnings.empty());
@@ -211,6 +247,48 @@ TEST_CASE("parameters that are whole numbers take no others") {
   };
   CHECK(errors("steps = 4\n") == 0);
   CHECK(errors("steps = 2.5\n") == 1);
+}
+
+TEST_CASE("workers that start apart and never hear of each other's models are warned of") {
+  const auto told = [](const std::string& kind, const char* spread) {
+    std::string all;
+    for (const Diagnostic& one :
+         compiled("[task]\ndataset = { kind = \"quadratic\", dimension = 4, initial_spread = " +
+                  std::string(spread) + " }\n[[algorithms]]\nkind = \"" + kind + "\"\n")
+             .warnings)
+      all += fmt::format("{}: {}\n", one.line, one.message);
+    return all;
+  };
+  for (const char* const kind : {"ar-sgd", "diloco"}) {
+    CHECK_THAT(told(kind, "1.0"),
+               ContainsSubstring("2: workers start apart (initial_spread = 1), and " +
+                                 std::string(kind) + " exchanges gradients"));
+    CHECK_THAT(told(kind, "0.0"), !ContainsSubstring("start apart"));
+  }
+  for (const char* const kind : {"local-sgd", "ad-psgd", "a-psgd"})
+    CHECK_THAT(told(kind, "1.0"), !ContainsSubstring("start apart"));
+}
+
+TEST_CASE("a default that its own bounds rule out is refused where it stands") {
+  const auto told = [](const std::string& method, const std::string& eta,
+                       const std::string& rest = "") {
+    const auto errors =
+        errors_of(completed("[[methods]]\nname = \"" + method +
+                            "\"\nstep = \"x = x - eta * lr * g\"\nparameters.eta = { " + eta +
+                            " }\n" + rest + "[[algorithms]]\nkind = \"" + method + "\"\n"));
+    return errors.size() == 1 ? fmt::format("{}: {}", errors[0].line, errors[0].message)
+                              : fmt::format("{} errors", errors.size());
+  };
+  CHECK(told("above", "maximum = 1, value = 2") == "4: eta is 2 by default, and must be at most 1");
+  CHECK(told("halves", "value = 0.5, whole = true") ==
+        "4: eta is 0.5 by default, and must be a whole number");
+  CHECK(told("formula", "value = \"2 * 3\", maximum = 5") ==
+        "5: eta of formula is 2 * 3 = 6, and must be at most 5");
+  // Numbers of the graph are known once there is a graph.
+  const std::string pairs = "rate = 1\n[topology]\nkind = \"ring\"\n[workers]\ncount = 16\n";
+  CHECK(told("large", "value = \"9 * chi1\", minimum = 9.5", pairs) == "0 errors");
+  CHECK_THAT(told("small", "value = \"9 * chi1\", maximum = 9.5", pairs),
+             StartsWith("10: eta of small is 9 * chi1 = "));
 }
 
 TEST_CASE("a number that no formula can compute with is refused where it stands") {

@@ -34,6 +34,15 @@ TEST_CASE("an axis has equal ratios, equal steps or the values that are listed")
   CHECK(over_axis("cost.exchange=1e-3..1", false).key == "execution.virtual.cost.exchange_seconds");
 }
 
+TEST_CASE("a range has two dots, and is told how it is written") {
+  for (const char* const values : {"1e5...1e8", "1e5....1e8"}) {
+    INFO(values);
+    CHECK_THROWS_WITH(
+        over_axis("network.bandwidth=" + std::string(values), false),
+        ContainsSubstring("has more than two dots") && ContainsSubstring("write 1e5..1e8"));
+  }
+}
+
 TEST_CASE("an axis is a further key of the sweep, with the cells that run at its values") {
   const std::string recipe = completed(
       "seeds = [3, 4]\n[sweep]\n\"topology.kind\" = [\"ring\", \"complete\"]\n[[algorithms]]\nkind "

@@ -24,6 +24,12 @@ constexpr Unused kUnused[] = {
     {"[execution.threads]\nexchange_threads = 2", "execution.threads has no effect", 1},
     {"[execution]\nmax_backlog = 8", "execution.max_backlog has no effect", 2},
     {"[execution]\nmax_load = 1", "execution.max_load has no effect: messages take no time", 2},
+    {"[execution]\nmax_load = 0.5\n[execution.virtual.network]\nlatency_seconds = 0.1\n"
+     "[[algorithms]]\nkind = \"ad-psgd\"\ncommunication_rate = \"saturate\"",
+     "execution.max_load has no effect: with communication_rate = \"saturate\"", 2},
+    {"[execution]\nmax_backlog = 8\n[execution.virtual.network]\nlatency_seconds = 0.1\n"
+     "[[algorithms]]\nkind = \"ad-psgd\"\ncommunication_rate = \"saturate\"",
+     "execution.max_backlog has no effect: with communication_rate = \"saturate\"", 2},
     {"[execution]\ndriver = \"threads\"\n[execution.virtual.network]\nlatency_seconds = 1",
      "execution.virtual has no effect", 3},
     {"[optimizer]\ndecay_one_dimensional = false",

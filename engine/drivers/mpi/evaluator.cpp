@@ -105,6 +105,8 @@ Outcome Evaluator::end(Gathered& gathered) {
       [&](Outcome& outcome) {
         tell(gathered, outcome);
         gathered.tell_times(outcome);
+        // By normalised time marks are where samples are due.
+        if (spec_.cadence.by_clock()) outcome.skipped = shell_.sampler.skipped();
       },
       gathered.absent);
 }
