@@ -138,10 +138,7 @@ void Resolver::look_at_exchanges(const Method& method) {
                            simulated ? model.network.all_reduce : AllReduceKind::ring);
   look_at_codec(method);
   look_at_agreement(method);
-  if (const auto doubt = apart_doubt(settings_, *entry_)) {
-    plan_.warnings.push_back(doubt->message);
-    out_.warn(place("task.dataset"), *doubt);
-  }
+  if (const auto doubt = apart_doubt(settings_, *entry_)) warn("task.dataset", *doubt);
   if (method.reduces_gradients && simulated) look_at_buckets(bytes);
   if (simulated)
     if (const auto doubt = exchange_doubt(

@@ -280,8 +280,8 @@ constexpr Fields kExecution = fields<Execution>(
          .placement(),
      key<&Execution::predict_runs>(
          "predict_runs", "5",
-         "simulated runs, with other seeds, that a prediction is made from; 0: seconds and bytes "
-         "alone, from the clock",
+         "simulated runs, with other seeds, that a prediction is made from, at least 2; 0: seconds "
+         "and bytes alone, from the clock",
          at_least(0).at_most(1000))
          .later()
          .placement()

@@ -17,17 +17,19 @@ using nlohmann::json;
 
 inline constexpr const char* kBandwidth = "bandwidth_bytes_per_second";
 inline constexpr const char* kBandwidthHelp = "bandwidth of a link, each way; absent: unlimited";
+inline constexpr const char* kOwnBandwidthHelp =
+    "bandwidth of this link, each way; absent: the network's";
 inline constexpr Fields kHubLink = fields<LinkCost>(
     {key<&LinkCost::latency_seconds>(
          "latency_seconds", "null",
          "latency of a message between a hub and the server above; absent: the network's",
          at_least(0)),
-     key<&LinkCost::bytes_per_second>(kBandwidth, "null", kBandwidthHelp, above(0))});
+     key<&LinkCost::bytes_per_second>(kBandwidth, "null", kOwnBandwidthHelp, above(0))});
 inline constexpr Fields kEdge = fields<LinkCost>(
     {key_of<LinkCost>("edge", FieldType::integers, "", "the two workers of the link", at_least(0)),
      key<&LinkCost::latency_seconds>("latency_seconds", "null",
                                      "latency of a message; absent: the network's", at_least(0)),
-     key<&LinkCost::bytes_per_second>(kBandwidth, "null", kBandwidthHelp, above(0))});
+     key<&LinkCost::bytes_per_second>(kBandwidth, "null", kOwnBandwidthHelp, above(0))});
 
 inline constexpr Fields kInside = fields<LinkCost>(
     {key<&LinkCost::latency_seconds>("latency_seconds", "0.0",

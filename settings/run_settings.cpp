@@ -164,7 +164,8 @@ constexpr Fields kEvaluation = fields<Cadence>(
 
 // In the help of every cadence, because errors show the help of one key only.
 #define ACID_UNLESS_CADENCE \
-  " (default: as often as costs at most 2 % of the time, and at an interruption)"
+  " (default: every 30 s, or less often if it costs more than 2 % of the time, and at an " \
+  "interruption)"
 constexpr Fields kCheckpoint = fields<Checkpoint>(
     {positive<Checkpoint>("every_epochs",
                           "checkpoint once per this many epochs" ACID_UNLESS_CADENCE)
