@@ -227,10 +227,20 @@ void Resolver::look_at_algorithm() {
                              [&] { return unmet_need(*entry_, *made, *topology_); });
       unmet && *unmet)
     error("algorithm", **unmet, "use another topology, or other weights");
+  else if (unmet)
+    if (const auto bound = unmet_need(*entry_, *made, *topology_, /*margin=*/1e-5))
+      warn("algorithm", {*bound + ", on the bound: noise adds up where the loss is flat",
+                         "use another topology, or other weights"});
   ask("algorithm", "give this algorithm another graph with set, or choose another method", [&] {
     require_schedule_fits(*made, *topology_);
     return true;
   });
+  if (topology_->schedule() && topology_->schedule()->stochastic() == Stochastic::rows &&
+      made->peers == Peers::neighbours && averages_kept(*entry_))
+    warn("algorithm", {fmt::format("{} keeps a sum over all workers, and exchanges on this graph "
+                                   "change it: the weights of what a worker sends do not sum to 1",
+                                   entry_->name),
+                       "use another form of the topology, or a method without such a sum"});
   if (!topology_->schedule() && !topology_->is_complete() && made->uniform_weights)
     ask("algorithm.weights", "write weights = \"metropolis\", or choose a regular graph",
         [&] { return uniform_weights(*topology_); });

@@ -189,15 +189,37 @@ void Resolver::look_at_agreement(const Method& method) {
   plan_.agreement.left = left_by_exchange(*entry_, method, numbers);
 }
 
-// Warns of a sparse codec for models: unlike with gradients, what it leaves out stays out.
+// Checks that the codec does not spoil what the method averages.
 void Resolver::look_at_codec(const Method& method) {
-  if (!method.codec || !method.codec->leaves_out() || !says_models(*entry_)) return;
-  warn("algorithm",
-       {fmt::format("{} sends x itself, of which this codec leaves out a part: workers stay apart, "
-                    "and with error feedback or in pairs they may diverge",
-                    entry_->name),
-        "use codec = \"bf16\", or a method that sends differences, which fade: acid methods lists "
-        "them"});
+  if (!method.codec) return;
+  const bool fed_back = s_["algorithm"]["codec"]["error_feedback"].get<bool>();
+  if (fed_back && corrects_codec(*entry_))
+    error("algorithm.codec",
+          fmt::format("{} says later what a codec leaves out: with error_feedback too the errors "
+                      "grow without end",
+                      entry_->name),
+          "leave error_feedback out");
+  if (method.codec->is_common() && method.is_asynchronous())
+    error("algorithm.codec",
+          fmt::format("workers of {} say different numbers of messages, so that those of one "
+                      "exchange do not have the same elements",
+                      entry_->name),
+          "leave common out");
+  if (!says_models(*entry_)) return;
+  const bool takes_mean = takes_mean_as_model(*entry_);
+  if (method.codec->leaves_out() && !(method.codec->is_common() && !takes_mean))
+    warn("algorithm",
+         {fmt::format("{} sends models, of which this codec leaves out a part: workers stay apart, "
+                      "and with error feedback or in pairs they may diverge",
+                      entry_->name),
+          "use a method that sends differences, which fade (acid methods lists them), or codec = "
+          "{ kind = \"bf16\", error_feedback = true }"});
+  else if (!method.codec->leaves_out() && !method.codec->has_gaps() && takes_mean && !fed_back)
+    warn("algorithm",
+         {fmt::format("{} takes the mean of its messages as x, its own one as well, and this codec "
+                      "rounds them: of steps that are small beside x little may be left",
+                      entry_->name),
+          "add error_feedback = true to the codec, or use a method that sends differences"});
 }
 
 // Warns of an all-reduce that cannot overlap the gradient although other methods' exchanges do.

@@ -50,8 +50,14 @@ void Resolver::look_at_steps() {
                       "something in their place, which {} would not reach",
                       entry_->name, clips ? "clipping" : "muon"),
           std::string(clips ? "leave clip_norm out" : "use kind = \"sgd\"") + kOthersTheirOwn);
-  if (entry_->optimizers == Optimizers::any) return;
   const bool adam = kind == "adam" || kind == "adamw";
+  if (adam && entry_->optimizers == Optimizers::any && averages_in_gradient(*entry_))
+    error("optimizer.kind",
+          fmt::format("{} averages models by its gradients, and {} divides these by their size: "
+                      "little of the average is left",
+                      entry_->name, kind),
+          std::string("use kind = \"sgd\"") + kOthersTheirOwn);
+  if (entry_->optimizers == Optimizers::any) return;
   const bool steps = entry_->optimizers != Optimizers::none;
   const json& algorithm = s_["algorithm"];
   if (adam && steps && has_moments_of_adam(algorithm)) {

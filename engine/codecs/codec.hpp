@@ -30,6 +30,8 @@ class Codec {
 
   /// Whether it drops parts of a vector, not only digits.
   virtual bool leaves_out() const = 0;
+  /// Whether messages with the same number leave out the same elements, whoever says them.
+  virtual bool is_common() const { return false; }
   /// Size in floats of a packed vector of `size` elements.
   virtual std::size_t packed_floats(std::size_t size) const = 0;
   /// values ← what receivers get of them.

@@ -22,6 +22,7 @@ class RandomKCodec final : public Codec {
   RandomKCodec(const nlohmann::json& options, bool)
       : share_(number(options, "share")), common_(options.at("common").get<bool>()) {}
   bool leaves_out() const override { return true; }
+  bool is_common() const override { return common_; }
   std::size_t packed_floats(std::size_t size) const override {
     return 1 + elements_sent(share_, size);
   }

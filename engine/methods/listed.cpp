@@ -19,17 +19,6 @@ namespace {
 
 using nlohmann::json;
 
-bool is_just(const std::vector<Statement>& statements, std::string_view text) {
-  return statements.size() == 1 && print(statements.front()) == text;
-}
-
-// DDP: the step uses the mean of all gradients and nothing else.
-bool averages_gradients(const Listing& listing) {
-  return listing.peers == Peers::all && !listing.fragments &&
-         listing.round == "gradient say hear step" && listing.say.empty() &&
-         is_just(listing.send, "g") && is_just(listing.hear, "g = mean(0)");
-}
-
 bool is_of_rates(const Expression& one) { return one.name == "chi1" || one.name == "chi2"; }
 
 Optimizers optimizers_of(const Listing& listing) {
@@ -280,75 +269,6 @@ std::string default_formula(const AlgorithmEntry& entry, std::string_view parame
   for (const ListedParameter& one : entry.listing->parameters)
     if (one.name == parameter && one.formula) return print(*one.formula);
   return {};
-}
-
-std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method& method,
-                                      const Topology& topology) {
-  if (topology.workers() < 2) return std::nullopt;
-  std::vector<Expression> needs = entry.listing->of_graph.needs;
-  std::erase_if(needs, [](const Expression& need) { return !is_of_graph(need); });
-  if (needs.empty()) return std::nullopt;
-  if (topology.schedule())
-    return fmt::format("{} needs {}, and the graph changes from exchange to exchange", entry.name,
-                       print(needs.front()));
-  const double least = least_eigenvalue(method.uniform_weights ? uniform_weights(topology)
-                                                               : metropolis_weights(topology));
-  for (const Expression& need : needs)
-    if (formula_value(need, {{"lambda_min", least}}) == 0)
-      return fmt::format("{} needs {}, and on this graph lambda_min is {:.6g}", entry.name,
-                         print(need), least);
-  return std::nullopt;
-}
-
-// Whether a run depends on the graph: it does not if all workers hear all, or a server, and no part
-// reads `degree`.
-bool reads_graph(const AlgorithmEntry& entry, const Method& method) {
-  if (!method.has_server() && method.peers != Peers::all) return true;
-  const auto is_degree = [](const Expression& one) {
-    return one.operation == Operation::name && one.name == "degree";
-  };
-  const Listing& listing = *entry.listing;
-  for (const auto* part : {&listing.step, &listing.say, &listing.send, &listing.hear})
-    for (const Statement& one : *part)
-      if (reads(one, "degree")) return true;
-  return any_of(listing.point, is_degree) || any_of(listing.model, is_degree);
-}
-
-std::string adds_up(const AlgorithmEntry& entry) {
-  const Listing& listing = *entry.listing;
-  for (const Statement& one : listing.hear) {
-    if (one.target == "x" || !listing.keeps(one.target) || !reads(one, one.target)) continue;
-    const auto of_others = [&](const Expression& value) {
-      return value.operation == Operation::mean &&
-             print(listing.send[value.index].value) != one.target;
-    };
-    if (any_of(one.value, of_others)) return one.target;
-  }
-  return {};
-}
-
-bool says_models(const AlgorithmEntry& entry) {
-  const Listing& listing = *entry.listing;
-  const auto is_x = [](const Statement& one) { return print(one.value) == "x"; };
-  const bool masked = is_just(listing.hear, "x = x - mine(0) + mean(0)");
-  return !masked && std::ranges::any_of(listing.send, is_x);
-}
-
-bool leaves_workers_apart(const AlgorithmEntry& entry, const json& options) {
-  const Method method = entry.make(options, nullptr);
-  if (method.has_server()) return false;
-  return method.reduces_gradients || keeps_differences(*entry.listing, method.rules);
-}
-
-bool steps_by_gradients(const AlgorithmEntry& entry) {
-  if (averages_gradients(*entry.listing)) return true;
-  bool steps = false, elsewhere = false;
-  for (const PartUse& use : uses_of(*entry.listing))
-    for (const auto* names : {&use.reads, &use.assigns})
-      for (const std::string& name : *names)
-        if (name == "g" || name == "u")
-          (use.part == std::string_view("step") ? steps : elsewhere) = true;
-  return steps && !elsewhere;
 }
 
 const AlgorithmEntry& algorithm_of(const json& algorithm) {

@@ -24,21 +24,34 @@ const AlgorithmEntry& algorithm_of(const nlohmann::json& algorithm);
 std::string default_formula(const AlgorithmEntry& entry, std::string_view parameter);
 
 /// Why the method cannot run on the graph: "it needs lambda_min >= -1/3, here it is -0.5". Absent
-/// when it can.
+/// when it can, and lambda_min may even be less by `margin`.
 std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method& method,
-                                      const Topology& topology);
+                                      const Topology& topology, double margin = 0);
 
-/// Whether the method's messages are x itself; then what a codec leaves out is a part of the model,
+/// Whether the method's messages are models; then what a codec leaves out is a part of the model,
 /// not a small change.
 bool says_models(const AlgorithmEntry& entry);
+/// Whether the mean of such messages takes the place of x, a worker's own message, as it was sent,
+/// among them.
+bool takes_mean_as_model(const AlgorithmEntry& entry);
+/// Whether a vector or number beside x becomes its own mean, as estimates whose sum over the
+/// workers has a meaning do.
+bool averages_kept(const AlgorithmEntry& entry);
+/// Whether workers keep what a codec left out or changed, and say it later: a vector that is said
+/// changes by the own message as it was sent.
+bool corrects_codec(const AlgorithmEntry& entry);
 
 /// Whether workers that start apart stay as far apart: what they exchange are gradients, or by how
 /// much their models changed, and never models. `options`: of the algorithm, resolved.
 bool leaves_workers_apart(const AlgorithmEntry& entry, const nlohmann::json& options);
 
+/// Whether the step uses the mean of all gradients and nothing else, as DDP's does.
+bool averages_gradients(const Listing& listing);
 /// Whether a gradient is used only for the worker's own step, apart from an all-reduce of gradients
 /// before it: then the step may get another vector in its place.
 bool steps_by_gradients(const AlgorithmEntry& entry);
+/// Whether what a worker hears of the others' models goes into its gradient.
+bool averages_in_gradient(const AlgorithmEntry& entry);
 
 /// Whether a run of the method depends on who is whose neighbour. False when in every exchange all
 /// workers hear all, or each hears a server, and no part reads a worker's `degree`.

@@ -1,5 +1,7 @@
 #include "recipes/gossip_load.hpp"
 
+#include <algorithm>
+
 #include "settings/run_settings.hpp"
 #include "tests/catch.hpp"
 #include "tests/recipes/recipe.hpp"
@@ -175,6 +177,71 @@ TEST_CASE("a budget in which workers never exchange is a warning") {
   CHECK(warnings("kind = \"local-sgd\"\nsteps = 10").empty());
   CHECK(warnings("kind = \"async-diloco\"\nsteps = 64").size() == 1);
   CHECK(warnings("kind = \"des-loc\"\nsteps = 16").size() == 1);
+}
+
+TEST_CASE("codecs that spoil what a method averages are warned of, or refused") {
+  const auto recipe = [](const std::string& method, const std::string& codec) {
+    return "[[algorithms]]\nkind = \"" + method + "\"\ncodec = { " + codec + " }\n";
+  };
+  const auto warned = [&](const std::string& method, const std::string& codec) {
+    INFO(method << ", " << codec);
+    const auto& warnings = compiled(recipe(method, codec)).runs[0].warnings;
+    return std::ranges::any_of(warnings, [](const std::string& one) {
+      return one.find("this codec") != std::string::npos;
+    });
+  };
+  const std::string sparse = "kind = \"top-k\", share = 0.1", bf16 = "kind = \"bf16\"",
+                    common = "kind = \"random-k\", share = 0.1, common = true";
+  for (const char* method : {"d-psgd", "ad-psgd", "noloco", "gasloc", "decentlam", "loscar-sgd",
+                             "swarm-sgd-nonblocking", "sparta"})
+    CHECK(warned(method, sparse));
+  for (const char* method : {"choco-sgd", "sparseloco", "diloco"})
+    CHECK_FALSE(warned(method, sparse));
+  for (const char* method : {"sparta", "loscar-sgd"}) CHECK_FALSE(warned(method, common));
+  CHECK(warned("local-sgd", common));
+  for (const char* method : {"d-psgd", "local-sgd", "gradient-tracking", "sgp", "des-loc"}) {
+    CHECK(warned(method, bf16));
+    CHECK_FALSE(warned(method, bf16 + ", error_feedback = true"));
+  }
+  for (const char* method : {"ad-psgd", "a2cid2", "d2", "diloco", "ar-sgd"})
+    CHECK_FALSE(warned(method, bf16));
+
+  const auto refused = [&](const std::string& method, const std::string& codec) {
+    const auto errors = errors_of(completed(recipe(method, codec)));
+    return errors.empty() ? "" : errors[0].message;
+  };
+  for (const char* method : {"choco-sgd", "choco-sgd-overlapped", "sparseloco"})
+    CHECK_THAT(refused(method, sparse + ", error_feedback = true"),
+               ContainsSubstring("the errors grow without end"));
+  CHECK(refused("diloco", sparse + ", error_feedback = true").empty());
+  CHECK_THAT(refused("ad-psgd", common), ContainsSubstring("different numbers of messages"));
+}
+
+TEST_CASE("a graph on the bound of what a method needs is a warning") {
+  const auto warnings = [](const char* workers) {
+    return compiled("[workers]\ncount = " + std::string(workers) +
+                    "\n[[algorithms]]\nkind = \"d2\"\n")
+        .runs[0]
+        .warnings;
+  };
+  REQUIRE(warnings("8").size() == 1);
+  CHECK_THAT(warnings("8")[0], ContainsSubstring("on the bound"));
+  CHECK(warnings("9").empty());
+}
+
+TEST_CASE("sums that a graph does not keep are a warning") {
+  const auto warnings = [](const std::string& method) {
+    return compiled("[topology]\nkind = \"epidemic\"\nform = \"local\"\n[[algorithms]]\nkind = \"" +
+                    method + "\"\n")
+        .runs[0]
+        .warnings;
+  };
+  for (const char* method : {"sgp", "gradient-tracking", "diging"}) {
+    INFO(method);
+    REQUIRE(warnings(method).size() == 1);
+    CHECK_THAT(warnings(method)[0], ContainsSubstring("keeps a sum over all workers"));
+  }
+  CHECK(warnings("d-psgd").empty());
 }
 
 TEST_CASE("weights of edges that a method's rounds do not use are a warning") {
