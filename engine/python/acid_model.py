@@ -771,6 +771,7 @@ class TorchModel:
         if not self.parameters:
             raise ModelError("model() gave a module without parameters that are trained", self.make)
         self.size = sum(p.numel() for _, p in self.parameters)
+        self._find_modes()
         self._find_state()
         self.shapes = [p.shape for _, p in self.parameters]
         self.state_shapes = [shape for _, shape, _, _ in self.state]
@@ -782,6 +783,30 @@ class TorchModel:
         self.calls = 0  # of the module, since it was made
         self.without_gradient = set()  # at the start point
         self.outside = []  # shapes of parameters that the first loss has and the module has not
+
+    def _find_modes(self):
+        """Finds the mode of each part in evaluations and in gradients. There a part that model()
+        put into eval() stays so, unless the whole module is, as from_pretrained() gives it."""
+        self.parts = list(self.module.modules())
+        given = self._modes()
+        wholly = not any(given)
+        self.modes = {}
+        for training in (False, True):
+            self.module.train(training)  # which a class of the user's may define
+            self.modes[training] = [mode and (wholly or was or not training)
+                                    for mode, was in zip(self._modes(), given)]
+
+    def _modes(self):
+        return [getattr(part, "training", False) for part in self.parts]
+
+    def _set_mode(self, training):
+        modes = self.modes[training]
+        if self._modes() == modes:
+            return
+        self.module.train(training)
+        for part, mode in zip(self.parts, modes):
+            if getattr(part, "training", False) != mode:
+                part.training = mode
 
     def _find_outside(self, loss):
         own = {id(p) for _, p in self.parameters}
@@ -911,8 +936,7 @@ class TorchModel:
         return self.torch.nn.functional.cross_entropy(outputs, labels)
 
     def gradient(self, batch, x, g, buffers, check):
-        if not self.module.training:
-            self.module.train()
+        self._set_mode(training=True)
         self._move_state(buffers, read=True)
         self._use(x)
         for _, parameter in self.parameters:
@@ -953,8 +977,7 @@ class TorchModel:
         return number(value)
 
     def evaluate(self, batch, rows, x, buffers):
-        if self.module.training:
-            self.module.eval()
+        self._set_mode(training=False)
         self._move_state(buffers, read=True)
         self._use(x)
         batch = self._here(batch)

@@ -1127,6 +1127,43 @@ def check_state(lab, torch):
         expect(unused == struct.pack("<2f", 1, 1), f"{optimizer}: torch leaves it")
 
 
+MODES = """
+import torch
+from torch import nn
+
+def model():
+    net = nn.Sequential(nn.BatchNorm1d(5), nn.Linear(5, 4), nn.BatchNorm1d(4), nn.Linear(4, 3))
+    MODE
+    return net
+
+def dataset():
+    labels = torch.arange(120) % 3
+    both = torch.randn(120, 5) + labels[:, None], labels
+    return both, both
+"""
+# What model() does, and which of its norms are trained, before and after evaluations.
+MODES_GIVEN = [
+    ("net[0].eval()", ["2"]),
+    ("net.eval(); net[2].train()", ["2"]),
+    ("net.eval()", ["0", "2"]),
+    ("old = net[0].train; net[0].train = lambda mode=True: old(False)", ["2"]),
+]
+
+
+def check_modes(lab, torch):
+    """A part that model() put into eval() stays so in every gradient, whichever lane computes it."""
+    recipe = lab.recipe("modes.toml", "modes.py", dataset=OWN, workers=2, gradients=40)
+    often = ("--set", "evaluation.every_gradients=10")
+    for given, trained in MODES_GIVEN:
+        lab.write("modes.py", MODES.replace("MODE", given))
+        whole = lab.finals(recipe, *often, cores="0")
+        lab.acid("run", recipe, *often)
+        expect(lab.shown()["digests"] == whole, f"{given}: other bits on more cores")
+        moved = [name for name in ("0", "2")
+                 if floats(torch, lab.final())[f"{name}.running_mean"].count_nonzero() > 0]
+        expect(moved == trained, f"{given}: {moved} were trained")
+
+
 TORCH_BROKEN = """
 import torch
 def model():
@@ -1361,6 +1398,7 @@ def torch_part(lab):
     check_same_as_by_hand(lab, torch)
     check_gpt(lab)
     check_state(lab, torch)
+    check_modes(lab, torch)
     check_tokens(lab)
     check_outside(lab)
     check_tied(lab, torch)
