@@ -185,6 +185,19 @@ def check_returns(lab, model, accuracy_above):
         expect(torch.equal(state[name].float(), tensor), f"{name} differs")
 
 
+def check_modes(lab):
+    """A part that was saved in evaluation mode stays so in every gradient, unless all of them were."""
+    chosen = ("--set", "task.model.path=modes.pt", "--set", "evaluation.every_gradients=10")
+    for wholly in (False, True):
+        net = Net()
+        (net if wholly else net.norm).eval()
+        save(net, lab.folder / "modes.pt")
+        whole = lab.finals("scripted.toml", *chosen, cores="0")
+        lab.acid("run", "scripted.toml", *chosen)
+        expect(lab.shown()["digests"] == whole, "other bits on more cores")
+        expect(any(lab.final()["norm.running_mean"]) == wholly, f"wholly in eval(): {wholly}")
+
+
 def check_changed_file(lab):
     run = lab.shown()
     good = (lab.folder / "net.pt").read_bytes()
@@ -228,6 +241,7 @@ def main():
         check_returns(lab, "net", 0.2)
         check_changed_file(lab)
         check_refusals(lab)
+        check_modes(lab)
         check_resnet(lab)
 
 
