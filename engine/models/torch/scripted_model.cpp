@@ -91,6 +91,21 @@ void append(std::vector<LayoutTensor>& tensors, const std::string& name, const a
   tensors.push_back({{name, tensor.sizes().vec(), offset, tensor.numel()}, Init::zeros, 1});
 }
 
+// Refuses a buffer or a frozen parameter that 32-bit floats would change.
+void expect_exact(const std::string& path, const ScriptFile::State& state) {
+  const at::NoGradGuard no_graph;
+  const at::Tensor tensor = state.tensor();
+  const at::Tensor kept =
+      (tensor.is_complex() ? at::real(tensor) : tensor).to(at::kFloat).to(tensor.scalar_type());
+  const at::Tensor is_same = kept.eq(tensor).logical_or(kept.ne(kept));  // NaN stays NaN
+  if (is_same.all().item<bool>()) return;
+  throw UsageError(
+      fmt::format("the buffer or frozen parameter '{}' of {} is of type {} and holds values that "
+                  "32-bit floats do not: if it never changes, let it be a plain attribute, "
+                  "self.{} = tensor, which is a constant in acid",
+                  state.name, path, toString(tensor.scalar_type()), state.key));
+}
+
 // Parts of the names of operators that draw random numbers.
 constexpr const char* kRandom[] = {"dropout",     "::rand",  "::normal", "bernoulli",   "uniform",
                                    "multinomial", "poisson", "rrelu",    "exponential_"};
@@ -271,6 +286,7 @@ ScriptFile::ScriptFile(const std::string& of) : path(of), module(loaded(of)) {
   }
   if (std::ranges::none_of(parts, &Part::trains))
     for (Part& part : parts) part.trains = true;
+  for (const State& state : states) expect_exact(path, state);
   if (parameters.empty())
     throw UsageError(
         fmt::format("the module in {} has no parameters to train: it may have been "
