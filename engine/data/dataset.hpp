@@ -126,8 +126,7 @@ struct PartitionEntry {
   bool by_class = false;  // not possible for sequences
 };
 std::span<const PartitionEntry> partition_catalog();
-/// Whether the partition deals by classes, or its result is shown by class; `partition` is resolved
-/// options.
+/// Whether the partition deals by classes; `partition` is resolved options.
 bool looks_at_classes(const nlohmann::json& partition);
 
 /// Example indices per worker. `shared` returns one list for all (see Shards::of). The other kinds

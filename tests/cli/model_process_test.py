@@ -625,6 +625,8 @@ def check_recipes(lab):
     lab.write("broken.py", GOOD.replace(SETS, "    return np.ones((20, 2)), np.ones((8, 2))"))
     lab.refused("broken.toml", "tells no class of its examples",
                 more=("--set", 'task.partition="sorted"'))
+    for partition in ('"contiguous"', "{ kind = 'quantity', alpha = 1.0 }"):
+        lab.acid("run", "broken.toml", "--set", f"task.partition={partition}")
     lab.write("broken.py", "import sys\nsys.modules['torch'] = None\nimport torch\n" + GOOD)
     lab.refused("broken.toml", f"the Python that was used is {sys.executable}, version 3",
                 "name another Python with interpreter")
