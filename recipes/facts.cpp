@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "engine/base/digest.hpp"
+#include "engine/base/regular_file.hpp"
 #include "engine/data/analytic.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/data/image_list.hpp"
@@ -120,7 +121,8 @@ const MixingNumbers& Facts::mixing(int workers, const nlohmann::json& options, b
 
 const std::string& Facts::file_digest(const std::string& path) {
   return once(digests_, path, [&] {
-    return std::filesystem::is_directory(path) ? image_folder_digest(path) : sha256_file(path);
+    const bool is_folder = type_of_file(path) == std::filesystem::file_type::directory;
+    return is_folder ? image_folder_digest(path) : sha256_file(path);
   });
 }
 

@@ -167,7 +167,15 @@ std::optional<nlohmann::json> Checker::file(const Node& node, const Field& field
   std::error_code error;
   const std::filesystem::path full =
       std::filesystem::absolute(folder_ / node.text(), error).lexically_normal();
-  if (node.text().empty() || !std::filesystem::exists(full, error)) {
+  const std::filesystem::file_type type = std::filesystem::status(full, error).type();
+  if (type == std::filesystem::file_type::none) {
+    diagnostics_->error(node.place,
+                        fmt::format("{}: '{}' cannot be looked at: {}", path, clip(node.text(), 80),
+                                    error.message()),
+                        "check the permissions of the folders that it is in");
+    return std::nullopt;
+  }
+  if (node.text().empty() || type == std::filesystem::file_type::not_found) {
     diagnostics_->error(
         node.place, fmt::format("{}: '{}' does not exist", path, clip(node.text(), 80)),
         node.text().empty() ? "write the path of a file"
@@ -176,8 +184,8 @@ std::optional<nlohmann::json> Checker::file(const Node& node, const Field& field
                                           clip(full.string(), 200)));
     return std::nullopt;
   }
-  if (!std::filesystem::is_regular_file(full, error) &&
-      !std::filesystem::is_directory(full, error)) {
+  if (type != std::filesystem::file_type::regular &&
+      type != std::filesystem::file_type::directory) {
     diagnostics_->error(node.place,
                         fmt::format("{}: '{}' is a pipe or a device", path, clip(node.text(), 80)),
                         "name a file: it is read again at every start of every run");

@@ -61,18 +61,21 @@ void require_buffers(const RunDetail& run, const TaskSettings& task, const Layou
 // The shortest decimal, 0.1307, not the double nearest to the float.
 json decimal(float value) { return json::parse(fmt::format("{}", value)); }
 
-json normalisation_of(const DatasetEntry& dataset, const json& options, int channels) {
+// How features were made of what is stored; null: they are the numbers that are stored.
+json normalisation_of(const DatasetEntry& dataset, const json& options, const DataInfo& data) {
   std::vector<ChannelStatistics> statistics(dataset.normalisation.begin(),
                                             dataset.normalisation.end());
   if (options.contains("mean") && !(options["mean"].is_null() && options["deviation"].is_null()))
-    statistics = statistics_of(options, channels);
-  if (statistics.empty()) return nullptr;
+    statistics = statistics_of(options, data.shape.channels);
+  const bool are_bytes = data.are_bytes || !dataset.normalisation.empty();
+  const std::string stored = are_bytes ? "byte / 255" : "number";
+  if (statistics.empty()) return are_bytes ? json{{"formula", stored}} : json(nullptr);
   json means = json::array(), deviations = json::array();
   for (const auto [mean, deviation] : statistics) {
     means.push_back(decimal(mean));
     deviations.push_back(decimal(deviation));
   }
-  return {{"formula", "(byte / 255 - mean) / deviation, by channel"},
+  return {{"formula", fmt::format("({} - mean) / deviation, by channel", stored)},
           {"mean", means},
           {"deviation", deviations}};
 }
@@ -83,17 +86,16 @@ json input_of(const DataShape& shape) {
 }
 
 json about_module(const RunDetail& run, const json& model, const DatasetEntry& dataset,
-                  const json& options, const DataShape& shape,
-                  const AttemptResult::Artifact& mean) {
+                  const json& options, const DataInfo& data, const AttemptResult::Artifact& mean) {
   return {{"acid_version", build_info().version},
           {"run", run.summary.id},
           {"run_digest", run.summary.digest},
           {"final_mean_sha256", mean.sha256},
           {"model", model},
           {"data_set", dataset.name},
-          {"input", input_of(shape)},
-          {"classes", shape.classes},
-          {"normalisation", normalisation_of(dataset, options, shape.channels)}};
+          {"input", input_of(data.shape)},
+          {"classes", data.shape.classes},
+          {"normalisation", normalisation_of(dataset, options, data)}};
 }
 
 void print_bytes(std::span<const std::byte> bytes) {
@@ -139,7 +141,8 @@ Exit print_torchscript(const std::string& store_folder, const std::string& run_i
   const TaskSettings task = task_from(run.settings);
   const DatasetEntry& dataset = dataset_of(run, task);
   const AttemptResult::Artifact mean = final_mean_of(run);
-  const DataShape shape = dataset.inspect(task.dataset).shape;
+  const DataInfo data = dataset.inspect(task.dataset);
+  const DataShape& shape = data.shape;
   const ModelEntry& entry = *find_model(text(task.model, "kind"));
   if (entry.describe != nullptr)
     throw UsageError(fmt::format(
@@ -163,7 +166,7 @@ Exit print_torchscript(const std::string& store_folder, const std::string& run_i
   }
   const std::string file = load_model_runtime().torchscript(
       task.model, shape, parameters, buffers,
-      about_module(run, task.model, dataset, task.dataset, shape, mean));
+      about_module(run, task.model, dataset, task.dataset, data, mean));
   print_bytes(std::as_bytes(std::span(file)));
   return finish_output();
 }

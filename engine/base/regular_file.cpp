@@ -9,6 +9,15 @@
 
 namespace acid {
 
+std::filesystem::file_type type_of_file(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_type type = std::filesystem::status(path, error).type();
+  if (type == std::filesystem::file_type::none)
+    throw UsageError(
+        fmt::format("cannot look at {}: {}; check its permissions", path, error.message()));
+  return type;
+}
+
 RegularFile::RegularFile(const std::string& path) : path_(path) {
   // O_NONBLOCK: opening a pipe, even to see that it is one, could wait for ever.
   descriptor_ = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);

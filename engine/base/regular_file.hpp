@@ -2,10 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 
 namespace acid {
+
+/// What is at the path, links followed. Throws UsageError where that cannot be known, as in a
+/// folder that may not be searched.
+std::filesystem::file_type type_of_file(const std::string& path);
 
 /// A regular file that is open for reading. Other kinds are refused: opening a pipe could wait for
 /// ever, and a device need not end. Reading is for one thread.

@@ -4,6 +4,7 @@
 
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/regular_file.hpp"
 #include "engine/data/byte_file.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/data/splits.hpp"
@@ -40,7 +41,8 @@ std::vector<std::string> locate(const nlohmann::json& options, const CifarFormat
   std::string missing;
   for (const std::string_view name : names) {
     paths.push_back((root / name).string());
-    if (!fs::is_regular_file(paths.back())) missing += fmt::format("\n  {}", name);
+    if (type_of_file(paths.back()) != fs::file_type::regular)
+      missing += fmt::format("\n  {}", name);
   }
   if (!missing.empty())
     throw UsageError(
@@ -51,7 +53,7 @@ std::vector<std::string> locate(const nlohmann::json& options, const CifarFormat
 }
 
 std::int64_t count_records(const std::string& path, const CifarFormat& format) {
-  const auto size = static_cast<std::int64_t>(fs::file_size(path));
+  const std::int64_t size = RegularFile(path).bytes();
   const std::int64_t record = format.label_bytes + kPixelBytes, count = size / record;
   if (count == 0 || size % record != 0)
     ByteFile(path, kRemedy)

@@ -47,6 +47,9 @@ struct DataInfo {
   std::vector<Doubt> doubts = {};
   /// A line for each split of data from files (engine/data/survey.hpp).
   std::vector<std::string> splits = {};
+  /// Whether features are stored as bytes and divided by 255 before they are normalised; not set
+  /// where DatasetEntry::normalisation says so.
+  bool are_bytes = false;
 };
 
 /// Labelled examples. Immutable; any thread may read.
@@ -91,8 +94,8 @@ struct DatasetEntry {
   std::span<const Field> fields;
   DataInfo (*inspect)(const nlohmann::json& options);
   Dataset (*load)(const nlohmann::json& options);
-  /// For images: features are (byte/255 − mean)/deviation, by channel. Empty: features are numbers
-  /// that are not normalised.
+  /// For images: features are (byte/255 − mean)/deviation, by channel. Empty: what options and
+  /// DataInfo::are_bytes say.
   std::span<const ChannelStatistics> normalisation = {};
   /// The examples stay in the processes of a model that also computes there (ProcessModel): load()
   /// refuses, and the shape is unknown.
@@ -126,8 +129,7 @@ struct PartitionEntry {
   bool by_class = false;  // not possible for sequences
 };
 std::span<const PartitionEntry> partition_catalog();
-/// Whether the partition deals by classes, or its result is shown by class; `partition` is resolved
-/// options.
+/// Whether the partition deals by classes; `partition` is resolved options.
 bool looks_at_classes(const nlohmann::json& partition);
 
 /// Example indices per worker. `shared` returns one list for all (see Shards::of). The other kinds

@@ -11,6 +11,7 @@
 
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/regular_file.hpp"
 #include "engine/data/byte_file.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/data/splits.hpp"
@@ -66,11 +67,11 @@ std::vector<std::string> locate(const nlohmann::json& options, std::string_view 
   std::vector<std::string> paths;
   std::string missing;
   for (const std::string_view name : kNames) {
-    const fs::path plain = root / name, packed = root / fmt::format("{}.gz", name);
-    if (fs::is_regular_file(plain))
-      paths.push_back(plain.string());
-    else if (fs::is_regular_file(packed))
-      paths.push_back(packed.string());
+    const std::string plain = (root / name).string(), packed = plain + ".gz";
+    if (type_of_file(plain) == fs::file_type::regular)
+      paths.push_back(plain);
+    else if (type_of_file(packed) == fs::file_type::regular)
+      paths.push_back(packed);
     else
       missing += fmt::format("\n  {} or {}.gz", name, name);
   }

@@ -145,6 +145,7 @@ DataInfo inspect_image_folder(const nlohmann::json& options) {
   expect_memory(shape, list);
   DataInfo info{
       shape, std::ssize(list.train.names), std::ssize(list.test.names), {text(options, "root")}};
+  info.are_bytes = true;
   const std::int64_t most = kDecoded * shape.features();
   const std::int64_t step = survey_step(info.train_size, info.test_size, shape.features(), most);
   const DecodedSome train(list.train, shape, options, step);

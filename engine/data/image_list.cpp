@@ -10,6 +10,7 @@
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/mutex.hpp"
+#include "engine/base/regular_file.hpp"
 #include "engine/base/thread_group.hpp"
 #include "engine/data/image_file.hpp"
 
@@ -41,8 +42,7 @@ std::vector<Entry> entries_of(const std::string& folder) {
 }
 
 bool is_folder(const fs::path& path) {
-  std::error_code unreadable;
-  return fs::is_directory(path, unreadable);
+  return type_of_file(path.string()) == fs::file_type::directory;
 }
 
 std::string folder_of_tests(const fs::path& root) {

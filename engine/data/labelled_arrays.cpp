@@ -249,6 +249,7 @@ const char* words_of_statistics(const nlohmann::json& options) {
 DataInfo inspect_arrays(const nlohmann::json& options, const LabelledArrays& arrays) {
   const Dataset data = load_arrays(options, arrays);
   DataInfo info{data.shape, data.train->size(), data.test->size(), {}};
+  info.are_bytes = unit_of(arrays.train_inputs) > 1;
   doubt_layout(info, options, arrays.train_inputs);
   const auto sample = [&](const Split& split, const MappedArray& inputs,
                           const MappedArray& labels) {

@@ -137,7 +137,7 @@ class LibsvmReader {
       throw Error(fmt::format("{}: expected examples of two classes, found {} in {} lines; {}",
                               path_, labels_.size(), line_number_, kLibsvmRemedy));
     const auto [low, high] = std::minmax(labels_[0].label, labels_[1].label);
-    if ((low != -1 || high != 1) && high != low + 1)
+    if (high != (low < 0 ? 1 : low + 1))
       throw Error(
           fmt::format("{}:{}: expected labels -1 and +1, 0 and 1, or 1 and 2, found {:g} "
                       "and {:g}; {}",

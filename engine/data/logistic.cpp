@@ -19,8 +19,8 @@ constexpr auto kLogisticFields = std::to_array<Field>({
     {"path", FieldType::file, "null",
      "LIBSVM file with two classes, plain or .gz; absent: synthetic examples"},
     {"test_fraction", FieldType::number, "0.2",
-     "share of the file's examples kept for testing; 0: test on all, which all train", 0, 1, false,
-     true},
+     "share of the file's examples kept for testing, one at least; 0: test on all, which all train",
+     0, 1, false, true},
     {"dimension", FieldType::integer, "32", "features of a synthetic example", 1, 1e7},
     {"separation", FieldType::number, "2.0",
      "distance between the two synthetic classes, in their standard deviations", 0, 1e6},
@@ -63,7 +63,9 @@ std::shared_ptr<const SparseRows> draw_rows(const nlohmann::json& options, DataP
 }
 
 std::int64_t test_share(const nlohmann::json& options, std::int64_t total) {
-  return std::llround(number(options, "test_fraction") * static_cast<double>(total));
+  const double fraction = number(options, "test_fraction");
+  if (fraction == 0) return 0;
+  return std::max<std::int64_t>(std::llround(fraction * static_cast<double>(total)), 1);
 }
 
 void add_row(SparseRows& to, const SparseRows& from, std::int64_t example) {

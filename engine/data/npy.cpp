@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/digest.hpp"
+#include "engine/base/regular_file.hpp"
 #include "engine/data/labelled_arrays.hpp"
 
 namespace acid {
@@ -35,7 +36,8 @@ std::vector<std::string> npy_files(const nlohmann::json& options) {
                       name, key));
     else
       files.push_back((std::filesystem::path(root.get<std::string>()) / name).string());
-    if (!std::filesystem::exists(files.back())) missing += "\n  " + files.back();
+    if (type_of_file(files.back()) == std::filesystem::file_type::not_found)
+      missing += "\n  " + files.back();
   }
   if (!missing.empty())
     throw UsageError(

@@ -201,7 +201,8 @@ std::span<const PartitionEntry> partition_catalog() { return kCatalog; }
 
 bool looks_at_classes(const nlohmann::json& partition) {
   const std::string kind = text(partition, "kind");
-  return kind != "shared" && kind != "iid";
+  return std::ranges::any_of(
+      kCatalog, [&](const PartitionEntry& entry) { return entry.by_class && entry.name == kind; });
 }
 
 Shards make_shards(const Split& train, int classes, int workers, const nlohmann::json& partition,

@@ -6,6 +6,7 @@
 
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/regular_file.hpp"
 #include "engine/data/byte_file.hpp"
 #include "engine/data/sequences.hpp"
 
@@ -35,7 +36,7 @@ class Bytes final : public Tokens {
 
 std::string checked_text_file(const nlohmann::json& options) {
   std::string file = text(options, "file");
-  if (!std::filesystem::is_regular_file(file))
+  if (type_of_file(file) != std::filesystem::file_type::regular)
     throw UsageError(fmt::format("{} is no file; task.dataset.file names a text", file));
   return file;
 }

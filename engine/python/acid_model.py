@@ -393,6 +393,26 @@ class NumpyArrays:
 FEW_ARRAYS = 3
 
 
+def is_array(value):
+    """Of any library, with rows."""
+    return hasattr(value, "__array__") and bool(extents(value))
+
+
+def as_array(kit, value):
+    """The value as an array of the kit's library, with the same numbers: one of another library's,
+    or a list; None when it is neither."""
+    numpy = sys.modules.get("numpy")
+    array = kit.array(value)
+    if array is None and numpy is not None and (is_array(value) or isinstance(value, list)):
+        try:
+            made = numpy.asarray(value)
+        except Exception:  # of the other library, or rows of different lengths
+            return None
+        if made.dtype.kind in "biufc":
+            array = kit.array(made if made.flags.writeable else made.copy())
+    return array if array is not None and extents(array) else None
+
+
 def is_tensor_dataset(value):
     """torch's own, which has no items but its tensors' rows; not a class made of it."""
     return type(value).__name__ == "TensorDataset" and type(value).__module__.startswith("torch.")
@@ -451,24 +471,36 @@ class Examples:
         array = self.kit.array(value)
         if array is not None:
             return "one", [array]
-        if isinstance(value, dict) and value:
-            parts = [self.kit.array(part) for part in value.values()]
-            form = list(value)
-        elif isinstance(value, (tuple, list)) and value:
-            parts = [self.kit.array(part) for part in value]
-            form = "tuple"
-        else:
+        if not isinstance(value, (dict, tuple, list)) or not value:
             return None, None
-        if any(part is None for part in parts):
-            return None, None
-        if isinstance(value, list) and len({tuple(part.shape) for part in parts}) == 1:
-            # Examples are arrays of one shape, and so may be the columns of a set.
-            if len(parts) <= FEW_ARRAYS:
-                raise ModelError(f"{self.what} is a list of {len(parts)} arrays of one shape, which "
-                                 "may be as many examples or columns of them: give a tuple of "
-                                 "arrays whose rows are examples, or one array", self.function)
-            return None, None
-        return form, parts
+        given = dict(value) if isinstance(value, dict) else dict(enumerate(value, 1))
+        arrays = [part for part in given.values() if is_array(part)]
+        if isinstance(value, tuple):
+            if not arrays and not any(isinstance(part, list) for part in value):
+                return None, None
+        elif isinstance(value, list):
+            if not arrays or (len(arrays) < len(value) and len(value) > FEW_ARRAYS):
+                return None, None
+            if len(arrays) == len(value) and len({extents(part) for part in arrays}) == 1:
+                # Examples are arrays of one shape, and so may be the columns of a set.
+                if len(arrays) <= FEW_ARRAYS:
+                    raise ModelError(f"{self.what} is a list of {len(arrays)} arrays of one shape, "
+                                     "which may be as many examples or columns of them: give a "
+                                     "tuple of arrays whose rows are examples, or one array",
+                                     self.function)
+                return None, None
+        return (list(value) if isinstance(value, dict) else "tuple",
+                [self._column(name, part) for name, part in given.items()])
+
+    def _column(self, name, part):
+        array = as_array(self.kit, part)
+        if array is None:
+            kind = types_of(part) if hasattr(part, "dtype") else describe(part)
+            raise ModelError(f"part {name!r} of {self.what} is {kind}: it must be an array of "
+                             "numbers with a row per example, or a list of them; a set of single "
+                             "examples is a list of tuples or an object with len() and [i]",
+                             self.function)
+        return array
 
     def batch(self, indices):
         if self.items is not None:
@@ -771,6 +803,7 @@ class TorchModel:
         if not self.parameters:
             raise ModelError("model() gave a module without parameters that are trained", self.make)
         self.size = sum(p.numel() for _, p in self.parameters)
+        self._find_modes()
         self._find_state()
         self.shapes = [p.shape for _, p in self.parameters]
         self.state_shapes = [shape for _, shape, _, _ in self.state]
@@ -782,6 +815,30 @@ class TorchModel:
         self.calls = 0  # of the module, since it was made
         self.without_gradient = set()  # at the start point
         self.outside = []  # shapes of parameters that the first loss has and the module has not
+
+    def _find_modes(self):
+        """Finds the mode of each part in evaluations and in gradients. There a part that model()
+        put into eval() stays so, unless the whole module is, as from_pretrained() gives it."""
+        self.parts = list(self.module.modules())
+        given = self._modes()
+        wholly = not any(given)
+        self.modes = {}
+        for training in (False, True):
+            self.module.train(training)  # which a class of the user's may define
+            self.modes[training] = [mode and (wholly or was or not training)
+                                    for mode, was in zip(self._modes(), given)]
+
+    def _modes(self):
+        return [getattr(part, "training", False) for part in self.parts]
+
+    def _set_mode(self, training):
+        modes = self.modes[training]
+        if self._modes() == modes:
+            return
+        self.module.train(training)
+        for part, mode in zip(self.parts, modes):
+            if getattr(part, "training", False) != mode:
+                part.training = mode
 
     def _find_outside(self, loss):
         own = {id(p) for _, p in self.parameters}
@@ -911,8 +968,7 @@ class TorchModel:
         return self.torch.nn.functional.cross_entropy(outputs, labels)
 
     def gradient(self, batch, x, g, buffers, check):
-        if not self.module.training:
-            self.module.train()
+        self._set_mode(training=True)
         self._move_state(buffers, read=True)
         self._use(x)
         for _, parameter in self.parameters:
@@ -953,8 +1009,7 @@ class TorchModel:
         return number(value)
 
     def evaluate(self, batch, rows, x, buffers):
-        if self.module.training:
-            self.module.eval()
+        self._set_mode(training=False)
         self._move_state(buffers, read=True)
         self._use(x)
         batch = self._here(batch)

@@ -535,7 +535,13 @@ BROKEN = [
     (SETS, "    return None", "dataset() gave None", 2, 2),
     (SETS, "    return [np.ones(20)] * 2, np.ones(3)", "may be as many examples or columns", 2, 2),
     (SETS, "    return (np.ones(3),) * 3", "it must give two sets", 2, 2),
-    (SETS, "    return {'x': np.ones(3), 'y': 3}, np.ones(3)", "the train set is dict", 2, 2),
+    (SETS, "    return {'x': np.ones(3), 'y': 3}, np.ones(3)", "part 'y' of the train set is int",
+     2, 2),
+    (SETS, "    return {}, np.ones(3)", "the train set is dict", 2, 2),
+    (SETS, "    return (np.ones((3, 2)), 3), np.ones(3)", "part 2 of the train set is int", 2, 2),
+    (SETS, "    return (np.ones(2), ['a', 'b']), np.ones(3)", "part 2 of the train set is list", 2, 2),
+    (SETS, "    return ([[1], [2, 3]], [0, 1]), np.ones(3)", "part 1 of the train set is list", 2, 2),
+    (SETS, "    return (np.ones((3, 2)), range(3)), np.ones(3)", "2 of the train set is range", 2, 2),
     (SETS, "    return np.ones(20), np.ones(0)", "the test set has no examples", 2, 2),
     (SETS, "    return range(20), np.ones(9) + missing", "name 'missing' is not defined", 3, 2),
     (SETS, "    return np.ones(20), [np.ones(3), np.ones(4)]", "[3, 4] rows", 2, 2),
@@ -625,6 +631,8 @@ def check_recipes(lab):
     lab.write("broken.py", GOOD.replace(SETS, "    return np.ones((20, 2)), np.ones((8, 2))"))
     lab.refused("broken.toml", "tells no class of its examples",
                 more=("--set", 'task.partition="sorted"'))
+    for partition in ('"contiguous"', "{ kind = 'quantity', alpha = 1.0 }"):
+        lab.acid("run", "broken.toml", "--set", f"task.partition={partition}")
     lab.write("broken.py", "import sys\nsys.modules['torch'] = None\nimport torch\n" + GOOD)
     lab.refused("broken.toml", f"the Python that was used is {sys.executable}, version 3",
                 "name another Python with interpreter")
@@ -887,6 +895,42 @@ class Odd:
         raise RuntimeError("no strides")
 
 
+class Foreign:
+    """An array of another library."""
+
+    def __init__(self, values):
+        self.values, self.shape, self.dtype = values, values.shape, values.dtype
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, i):
+        return self.values[i]
+
+
+def check_foreign_arrays(lab):
+    """Columns of another library's arrays and lists of numbers are columns, not two examples."""
+    import numpy
+    acid_model = acid_model_of(lab)
+    kit = acid_model.NumpyArrays(None)
+    inputs, labels = numpy.arange(12.0).reshape(6, 2), [0, 1, 2, 0, 1, 2]
+    x, y = Foreign(inputs), Foreign(numpy.array(labels))
+    for value in ((x, y), [x, y], (x, labels), [inputs, labels], (inputs.tolist(), labels),
+                  {"x": x, "label": labels}):
+        examples = acid_model.Examples(kit, value, "train")
+        expect(examples.size == 6 and examples.labels() == labels, value)
+        batch = examples.batch([4, 0])
+        rows, classes = batch.values() if isinstance(batch, dict) else batch
+        expect(rows.tolist() == [[8, 9], [0, 1]] and classes.tolist() == [1, 0], batch)
+    for value in ([(row, 1) for row in inputs], tuple((row, 1) for row in inputs), list(inputs),
+                  [Foreign(row) for row in inputs], [[1, 0], [2, 1]] * 3):
+        examples = acid_model.Examples(kit, value, "train")
+        expect(examples.items is value and examples.size == 6, value)
+
+
 def check_survey(lab):
     """What a plan tells of the data refuses nothing, and a part that is looked at is of everywhere."""
     acid_model = acid_model_of(lab)
@@ -903,6 +947,7 @@ def check_survey(lab):
 
 def errors_part(lab):
     check_spared(lab)
+    check_foreign_arrays(lab)
     check_survey(lab)
     check_trial(lab)
     check_hindered(lab)
@@ -1125,6 +1170,43 @@ def check_state(lab, torch):
         lab.acid("run", recipe, "--set", f"optimizer={optimizer}")
         unused = lab.final()["unused"]
         expect(unused == struct.pack("<2f", 1, 1), f"{optimizer}: torch leaves it")
+
+
+MODES = """
+import torch
+from torch import nn
+
+def model():
+    net = nn.Sequential(nn.BatchNorm1d(5), nn.Linear(5, 4), nn.BatchNorm1d(4), nn.Linear(4, 3))
+    MODE
+    return net
+
+def dataset():
+    labels = torch.arange(120) % 3
+    both = torch.randn(120, 5) + labels[:, None], labels
+    return both, both
+"""
+# What model() does, and which of its norms are trained, before and after evaluations.
+MODES_GIVEN = [
+    ("net[0].eval()", ["2"]),
+    ("net.eval(); net[2].train()", ["2"]),
+    ("net.eval()", ["0", "2"]),
+    ("old = net[0].train; net[0].train = lambda mode=True: old(False)", ["2"]),
+]
+
+
+def check_modes(lab, torch):
+    """A part that model() put into eval() stays so in every gradient, whichever lane computes it."""
+    recipe = lab.recipe("modes.toml", "modes.py", dataset=OWN, workers=2, gradients=40)
+    often = ("--set", "evaluation.every_gradients=10")
+    for given, trained in MODES_GIVEN:
+        lab.write("modes.py", MODES.replace("MODE", given))
+        whole = lab.finals(recipe, *often, cores="0")
+        lab.acid("run", recipe, *often)
+        expect(lab.shown()["digests"] == whole, f"{given}: other bits on more cores")
+        moved = [name for name in ("0", "2")
+                 if floats(torch, lab.final())[f"{name}.running_mean"].count_nonzero() > 0]
+        expect(moved == trained, f"{given}: {moved} were trained")
 
 
 TORCH_BROKEN = """
@@ -1361,6 +1443,7 @@ def torch_part(lab):
     check_same_as_by_hand(lab, torch)
     check_gpt(lab)
     check_state(lab, torch)
+    check_modes(lab, torch)
     check_tokens(lab)
     check_outside(lab)
     check_tied(lab, torch)

@@ -238,6 +238,44 @@ def check_file(label, path, run, tensors):
     return module
 
 
+ARRAYS = """
+seeds = [1]
+task.dataset = {{ kind = "npy", root = "arrays"{more} }}
+task.model = "linear"
+task.batch_size = 2
+workers.count = 2
+budget.gradients = 4
+evaluation.every_gradients = 4
+algorithms = ["ad-psgd"]
+"""
+
+
+def npy(kind, shape, data):
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data
+
+
+def check_normalisation(lab):
+    """A module says how the inputs of a user's own arrays are normalised, by their type."""
+    (lab.folder / "arrays").mkdir()
+    stored = {"byte / 255": npy("|u1", (4, 3), bytes(range(12))),
+              "number": npy("<f4", (4, 3), struct.pack("<12f", *range(12)))}
+    for number, inputs in stored.items():
+        for part in ("train", "test"):
+            (lab.folder / "arrays" / f"{part}_inputs.npy").write_bytes(inputs)
+            (lab.folder / "arrays" / f"{part}_labels.npy").write_bytes(
+                npy("|u1", (4,), bytes([0, 1, 0, 1])))
+        for more, formula in (("", number if number != "number" else None),
+                              (", mean = [2.0]", f"({number} - mean) / deviation, by channel")):
+            lab.write("arrays.toml", ARRAYS.format(more=more))
+            lab.acid("run", "arrays.toml")
+            extra = {"acid.json": ""}
+            run = lab.shown()["id"]
+            torch.jit.load(str(exported(lab, run, "torchscript")), _extra_files=extra)
+            told = json.loads(extra["acid.json"])["normalisation"]
+            expect((told and told["formula"]) == formula, f"{number}{more}: normalised as {told}")
+
+
 def check_training_mode(label, module, test_set):
     """Batch norm follows train() and eval(), and only its buffers change."""
     before = evaluate(module, test_set)
@@ -309,6 +347,7 @@ def main():
                 check_training_mode(label, module, test_set)
         check_refusals(lab, runs["mlp"])
         check_local_buffers(lab)
+        check_normalisation(lab)
 
 
 if __name__ == "__main__":

@@ -89,6 +89,12 @@ class Clamped(Flat):
         return self.out(x.flatten(1)[:, :5])
 
 
+class Holding(Flat):
+    def __init__(self, held: torch.Tensor):
+        super().__init__()
+        self.register_buffer("held", held)
+
+
 def save(module, path):
     torch.manual_seed(3)
     torch.jit.script(module).save(str(path))
@@ -131,6 +137,12 @@ def check_refusals(lab):
         ("constant", lambda: save(Constant(), bad), "does not depend on its parameters"),
         ("dropout", lambda: save(Net(p=0.5), bad), "draws random numbers (aten::dropout"),
         ("noise", lambda: save(Noisy(), bad), "draws random numbers (aten::randn"),
+        ("large", lambda: save(Holding(torch.tensor([2**24 + 1])), bad), "'held' of"),
+        ("double", lambda: save(Holding(torch.tensor(0.1, dtype=torch.float64)), bad),
+         "is of type Double and holds values that 32-bit floats do not"),
+        ("complex", lambda: save(Holding(torch.tensor([1 + 2j])), bad), "of type ComplexFloat"),
+        ("held", lambda: save(Holding(torch.tensor([float("nan"), 0.5], dtype=torch.float64)), bad),
+         "fails on rows of shape"),
         ("clamped", lambda: save(Clamped(), bad), "changes its parameter 'out.weight'"),
     ]
     before = lab.acid("list", "--json")
@@ -185,6 +197,19 @@ def check_returns(lab, model, accuracy_above):
         expect(torch.equal(state[name].float(), tensor), f"{name} differs")
 
 
+def check_modes(lab):
+    """A part that was saved in evaluation mode stays so in every gradient, unless all of them were."""
+    chosen = ("--set", "task.model.path=modes.pt", "--set", "evaluation.every_gradients=10")
+    for wholly in (False, True):
+        net = Net()
+        (net if wholly else net.norm).eval()
+        save(net, lab.folder / "modes.pt")
+        whole = lab.finals("scripted.toml", *chosen, cores="0")
+        lab.acid("run", "scripted.toml", *chosen)
+        expect(lab.shown()["digests"] == whole, "other bits on more cores")
+        expect(any(lab.final()["norm.running_mean"]) == wholly, f"wholly in eval(): {wholly}")
+
+
 def check_changed_file(lab):
     run = lab.shown()
     good = (lab.folder / "net.pt").read_bytes()
@@ -228,6 +253,7 @@ def main():
         check_returns(lab, "net", 0.2)
         check_changed_file(lab)
         check_refusals(lab)
+        check_modes(lab)
         check_resnet(lab)
 
 

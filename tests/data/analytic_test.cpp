@@ -325,6 +325,9 @@ TEST_CASE("A LIBSVM file is split into training and test examples") {
   options["test_fraction"] = 0.0;
   CHECK(entry.inspect(options).train_size == 50);
   CHECK(entry.inspect(options).test_size == 50);
+  options["test_fraction"] = 0.001;
+  CHECK(entry.inspect(options).train_size == 49);
+  CHECK(entry.inspect(options).test_size == 1);
   options["test_fraction"] = 0.999;
   CHECK_THROWS_AS(entry.inspect(options), UsageError);
 }

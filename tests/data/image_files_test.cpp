@@ -1,6 +1,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <tuple>
 
 #include "engine/data/byte_file.hpp"
@@ -251,6 +252,22 @@ TEST_CASE("The CIFAR-10 binary version is read in file order and normalised per 
   CHECK(pixels[1024] == Approx((1 - 0.4822) / 0.2435));
   CHECK(pixels[3071] == Approx((4 / 255.0 - 0.4465) / 0.2616));
   CHECK(data.files.size() == 6);
+}
+
+// A link to itself stands for a folder that may not be searched, which root may all the same.
+TEST_CASE("A folder of data that cannot be looked at is an error that says so") {
+  const ScratchFolder folder;
+  std::filesystem::create_symlink("loop", folder.path("loop"));
+  for (const char* name :
+       {"mnist", "fashion-mnist", "cifar10", "cifar100", "npy", "image-folder"}) {
+    INFO(name);
+    const DatasetEntry& entry = dataset(name);
+    const nlohmann::json options = options_of(entry, {{"root", folder.path("loop")}});
+    CHECK_THROWS_AS(entry.inspect(options), UsageError);
+    CHECK_THAT(message_of([&] { entry.load(options); }),
+               ContainsSubstring("cannot look at " + folder.path("loop")) &&
+                   ContainsSubstring("check its permissions"));
+  }
 }
 
 TEST_CASE("CIFAR-100 uses the fine labels") {

@@ -69,10 +69,16 @@ TEST_CASE("arrays are images with channels first or last, bytes scaled and norma
 
 TEST_CASE("arrays of two dimensions are vectors, of three grey images, of any number") {
   const ArrayFolder folder;
+  const auto are_bytes = [&] {
+    const DatasetEntry& entry = dataset("npy");
+    return entry.inspect(options_of(entry, {{"root", folder.path()}})).are_bytes;
+  };
+  CHECK(are_bytes());
   folder.write("train_inputs.npy", npy<float>("<f4", {4, 2}, {1, 2, 3, 4, 5, 6, 7, 0.1f}));
   folder.write("test_inputs.npy", npy<double>("<f8", {2, 2}, {1, 2, 3, 0.1}));
   const Dataset vectors = folder.load({{"classes", 7}});
   CHECK(vectors.shape.classes == 7);
+  CHECK_FALSE(are_bytes());
   CHECK(vectors.shape.width == 2);
   CHECK(features(*vectors.train, 3, 2) == std::vector<float>{7, 0.1f});
   CHECK(features(*vectors.test, 1, 2) == std::vector<float>{3, 0.1f});

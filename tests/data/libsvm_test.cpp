@@ -81,6 +81,7 @@ TEST_CASE("LIBSVM errors name the line, what was expected and what was found") {
            {"0 1:1\n1 1:1\n2 1:1\n", {":3:", "0 (line 1)", "1 (line 2)"}},
            {"0 1:1\n1 1:1\n-1 1:1\n", {":3:"}},
            {"-1 1:1\n2 1:1\n", {":2:"}},
+           {"-1 1:1\n0 1:1\n", {":2:", "found -1 and 0"}},
            {"0 1:1\n2 1:1\n", {":2:"}},
            {"1 1:1\n1 1:1\n", {"two classes"}},
            {"", {"two classes", "found 0"}},

@@ -148,6 +148,13 @@ TEST_CASE("Every partition of the catalog can be made, with a number where it ne
   }
 }
 
+TEST_CASE("A partition that makes its shares without labels asks for none") {
+  for (const char* kind : {"shared", "iid", "contiguous", "quantity"})
+    CHECK_FALSE(looks_at_classes({{"kind", kind}}));
+  for (const char* kind : {"sorted", "dirichlet", "classes"})
+    CHECK(looks_at_classes({{"kind", kind}}));
+}
+
 TEST_CASE("Each pass of a worker's order covers its shard exactly, in a new order") {
   for (const std::size_t size : {1u, 2u, 3u, 7u, 64u, 65u, 1000u}) {
     std::vector<std::int32_t> shard(size);

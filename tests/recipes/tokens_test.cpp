@@ -37,6 +37,10 @@ TEST_CASE("what a text and its model do not go with is refused with its place an
   require_refused(
       "[task]\nmodel = \"transformer-lm\"\ndataset = { kind = \"text\", file = \"no/text\" }\n", 3,
       "'no/text' does not exist", "");
+  const std::string long_name(300, 'a');
+  require_refused("[task]\nmodel = \"transformer-lm\"\ndataset = { kind = \"text\", file = \"" +
+                      long_name + "\" }\n",
+                  3, "cannot be looked at", "permissions");
   require_refused(
       "[task]\nmodel = \"transformer-lm\"\ndataset = { kind = \"text\", sequence = "
       "20000, file = \"" SOURCE_ROOT "/LICENSE\" }\n",

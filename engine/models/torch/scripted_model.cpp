@@ -91,6 +91,21 @@ void append(std::vector<LayoutTensor>& tensors, const std::string& name, const a
   tensors.push_back({{name, tensor.sizes().vec(), offset, tensor.numel()}, Init::zeros, 1});
 }
 
+// Refuses a buffer or a frozen parameter that 32-bit floats would change.
+void expect_exact(const std::string& path, const ScriptFile::State& state) {
+  const at::NoGradGuard no_graph;
+  const at::Tensor tensor = state.tensor();
+  const at::Tensor kept =
+      (tensor.is_complex() ? at::real(tensor) : tensor).to(at::kFloat).to(tensor.scalar_type());
+  const at::Tensor is_same = kept.eq(tensor).logical_or(kept.ne(kept));  // NaN stays NaN
+  if (is_same.all().item<bool>()) return;
+  throw UsageError(
+      fmt::format("the buffer or frozen parameter '{}' of {} is of type {} and holds values that "
+                  "32-bit floats do not: if it never changes, let it be a plain attribute, "
+                  "self.{} = tensor, which is a constant in acid",
+                  state.name, path, toString(tensor.scalar_type()), state.key));
+}
+
 // Parts of the names of operators that draw random numbers.
 constexpr const char* kRandom[] = {"dropout",     "::rand",  "::normal", "bernoulli",   "uniform",
                                    "multinomial", "poisson", "rrelu",    "exponential_"};
@@ -143,7 +158,7 @@ void try_out(ScriptFile& file, const DataShape& shape) {
   std::vector<at::Tensor> held;
   for (const auto& parameter : file.parameters) held.push_back(parameter.tensor.detach().clone());
   for (const bool training : {true, false}) {
-    file.module.train(training);
+    file.set_training(training);
     const at::Tensor logits = file.logits(features, shape.classes);
     for (std::size_t k = 0; k < held.size(); ++k)
       if (!at::equal(held[k], file.parameters[k].tensor.detach()))
@@ -215,7 +230,7 @@ class ScriptedModel final : public Model {
       if (now[k] != before[k]) refuse_change(file_.path, file_.parameters[k].name);
   }
   void prepare(std::span<const float> x, std::span<const float> buffers, bool training) {
-    if (file_.module.is_training() != training) file_.module.train(training);
+    file_.set_training(training);
     const at::NoGradGuard no_graph;
     if (x.data() != bound_)
       for (std::size_t k = 0; k < layout_.parameters.size(); ++k)
@@ -246,6 +261,9 @@ ScriptFile::ScriptFile(const std::string& of) : path(of), module(loaded(of)) {
     throw UsageError(fmt::format("the module in {} has no forward()", path));
   std::set<const void*> known;
   for (const auto& part : module.named_modules()) {
+    const jit::ObjectPtr object = part.value._ivalue();
+    if (const auto slot = object->type()->findAttributeSlot("training"))
+      parts.push_back({object, *slot, object->getSlot(*slot).toBool()});
     const std::string prefix = part.name.empty() ? "" : part.name + ".";
     const auto is_new = [&](const at::Tensor& tensor) {
       return tensor.numel() > 0 && known.insert(tensor.unsafeGetTensorImpl()).second;
@@ -266,11 +284,18 @@ ScriptFile::ScriptFile(const std::string& of) : path(of), module(loaded(of)) {
     for (const auto& one : part.value.named_buffers(/*recurse=*/false))
       if (is_new(one.value)) states.push_back({prefix + one.name, one.name, part.value});
   }
+  if (std::ranges::none_of(parts, &Part::trains))
+    for (Part& part : parts) part.trains = true;
+  for (const State& state : states) expect_exact(path, state);
   if (parameters.empty())
     throw UsageError(
         fmt::format("the module in {} has no parameters to train: it may have been "
                     "frozen (torch.jit.freeze) or saved with requires_grad = False",
                     path));
+}
+
+void ScriptFile::set_training(bool training) {
+  for (const Part& part : parts) part.object->setSlot(part.slot, training && part.trains);
 }
 
 at::Tensor ScriptFile::logits(const at::Tensor& features, std::int64_t classes) {
@@ -332,7 +357,7 @@ std::string script_with(const std::string& path, std::span<const float> x,
     file.parameters[k].tensor.copy_(view_of(x, layout.parameters[k].segment));
   for (std::size_t k = 0; k < layout.buffers.size(); ++k)
     file.states[k].tensor().copy_(view_of(buffers, layout.buffers[k].segment));
-  file.module.eval();
+  file.set_training(false);
   std::ostringstream out;
   file.module.save(out, {{"acid.json", about}});
   return std::move(out).str();

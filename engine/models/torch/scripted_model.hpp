@@ -23,14 +23,23 @@ struct ScriptFile {
     torch::jit::Module owner;
     at::Tensor tensor() const { return owner.attr(key).toTensor(); }
   };
+  /// A module, this one or one within it, and the place of its mode.
+  struct Part {
+    torch::jit::ObjectPtr object;
+    std::size_t slot;
+    bool trains;  // in gradients: as in the file, but all do if in the file none does
+  };
 
   std::string path;
   torch::jit::Module module;
   std::vector<Parameter> parameters;
   std::vector<State> states;
+  std::vector<Part> parts;
 
   /// Throws UsageError for a file that this LibTorch cannot load, or that has no trained tensors.
   explicit ScriptFile(const std::string& path);
+  /// Sets the mode of every part, for a gradient or for an evaluation.
+  void set_training(bool training);
   /// forward() of rows of features; throws UsageError when the result is not rows × classes.
   at::Tensor logits(const at::Tensor& features, std::int64_t classes);
   Layout layout() const;
