@@ -813,7 +813,6 @@ class TorchModel:
         self.device = self.parameters[0][1].device
         self.views, self.x = {}, None
         self.calls = 0  # of the module, since it was made
-        self.without_gradient = set()  # at the start point
         self.outside = []  # shapes of parameters that the first loss has and the module has not
 
     def _find_modes(self):
@@ -994,8 +993,6 @@ class TorchModel:
             grad = parameter.grad
             if grad is None:  # the loss does not depend on it
                 view.zero_()
-                if check:
-                    self.without_gradient.add(name)
             else:
                 view.copy_(grad.to_dense() if grad.is_sparse else grad)
                 parameter.grad = None
@@ -1066,7 +1063,7 @@ class ArrayModel:
         if self.size == 0:
             raise ModelError("parameters() gave arrays without elements", self.make)
         self.views = {}
-        self.without_gradient, self.outside = set(), []
+        self.outside = []
 
     def layout(self):
         return {"parameters": [[name, list(value.shape)] for name, value in self.start.items()],
@@ -1261,8 +1258,6 @@ class Host:
         answer = {"loss": loss}
         if self.model.outside:
             answer["outside"] = self.model.outside
-        if request["check"]:
-            answer["without_gradient"] = sorted(self.model.without_gradient)
         return answer
 
     def do_evaluate(self, request):
