@@ -836,6 +836,9 @@ def check_trial(lab):
     lab.write("trial.py", GOOD.replace(RETURNS, whole))
     lab.acid("plan", recipe, "--set", "task.batch_size=16")
     expect_in("AssertionError", lab.acid("plan", recipe, "--set", "task.batch_size=15", code=2))
+    other = GOOD.replace("np.ones((8, 2))", "np.ones((8, 3))")
+    lab.write("trial.py", other.replace(RIGHT, "    return (batch[0] @ x['w']).mean(), 1\n"))
+    expect_in("matmul", lab.acid("plan", recipe, code=2))
     recipe = lab.recipe("glyphs.toml", "trial.py", workers=1, algorithm="ar-sgd")
     spread = "    assert batch[0].std() > 0\n" + RETURNS
     lab.write("trial.py", GOOD.replace(RETURNS, spread))
