@@ -375,8 +375,9 @@ class NumpyArrays:
     def take(array, indices):
         return array[indices]
 
-    def is_integer(self, array):
-        return self.numpy.issubdtype(array.dtype, self.numpy.integer)
+    @staticmethod
+    def is_integer(array):
+        return array.dtype.kind in "biu"
 
     def collate(self, examples):
         if isinstance(examples[0], tuple):

@@ -928,6 +928,8 @@ def check_foreign_arrays(lab):
         batch = examples.batch([4, 0])
         rows, classes = batch.values() if isinstance(batch, dict) else batch
         expect(rows.tolist() == [[8, 9], [0, 1]] and classes.tolist() == [1, 0], batch)
+    true_or_false = acid_model.Examples(kit, (x, numpy.array(labels) > 0), "train")
+    expect(true_or_false.labels() == [0, 1, 1, 0, 1, 1], true_or_false.labels())
     for value in ([(row, 1) for row in inputs], tuple((row, 1) for row in inputs), list(inputs),
                   [Foreign(row) for row in inputs], [[1, 0], [2, 1]] * 3):
         examples = acid_model.Examples(kit, value, "train")
