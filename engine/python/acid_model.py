@@ -818,14 +818,13 @@ class TorchModel:
 
     def _find_modes(self):
         """Finds the mode of each part in evaluations and in gradients. There a part that model()
-        put into eval() stays so, unless the whole module is, as from_pretrained() gives it."""
+        put into eval() stays so, unless the module itself is, as from_pretrained() gives it."""
         self.parts = list(self.module.modules())
         given = self._modes()
-        wholly = not any(given)
         self.modes = {}
         for training in (False, True):
             self.module.train(training)  # which a class of the user's may define
-            self.modes[training] = [mode and (wholly or was or not training)
+            self.modes[training] = [mode and (was or not given[0] or not training)
                                     for mode, was in zip(self._modes(), given)]
 
     def _modes(self):

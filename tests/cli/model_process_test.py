@@ -1195,7 +1195,7 @@ def dataset():
 # What model() does, and which of its norms are trained, before and after evaluations.
 MODES_GIVEN = [
     ("net[0].eval()", ["2"]),
-    ("net.eval(); net[2].train()", ["2"]),
+    ("net.eval(); net[2].train()", ["0", "2"]),  # a model of others' with a new head
     ("net.eval()", ["0", "2"]),
     ("old = net[0].train; net[0].train = lambda mode=True: old(False)", ["2"]),
 ]
