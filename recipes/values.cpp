@@ -191,6 +191,13 @@ std::optional<nlohmann::json> Checker::file(const Node& node, const Field& field
                         "name a file: it is read again at every start of every run");
     return std::nullopt;
   }
+  if (!is_valid_utf8(full.string())) {
+    diagnostics_->error(node.place,
+                        fmt::format("{}: the path of '{}' is no UTF-8, in which acid keeps it",
+                                    path, clip(node.text(), 80)),
+                        fmt::format("rename what has a '?' in {}", clip(full.string(), 200)));
+    return std::nullopt;
+  }
   return full.string();
 }
 

@@ -14,8 +14,8 @@ using nlohmann::json;
 
 constexpr std::int64_t kRows = 8;  // of the first trial
 
-/// A model's process that is tried before a run: one gradient and one evaluation of a few examples,
-/// its own or, where acid has the data, zeros.
+/// A model's process that is tried before a run: one gradient and one evaluation of a few examples
+/// of each of its own sets or, where acid has the data, of zeros.
 class Trial {
  public:
   explicit Trial(const json& task) : task_(task), process_(task.at("model"), memory_, 1) {}
@@ -58,10 +58,12 @@ class Trial {
                           ? json{{"file", dataset.at("file")}, {"options", dataset.at("options")}}
                           : zeros(dataset);
     const json told = process_.ask(request);
-    const std::int64_t train =
-        process_.understand([&] { return told.at("train").get<std::int64_t>(); });
+    process_.understand([&] {
+      train_size_ = told.at("train");
+      test_size_ = told.at("test");
+    });
     if (own_data_ && looks_at_classes(task_.at("partition"))) {
-      const Arena<std::int64_t> labels(static_cast<std::size_t>(train), memory_);
+      const Arena<std::int64_t> labels(static_cast<std::size_t>(train_size_), memory_);
       process_.ask({{"do", "labels"}, {"at", at(labels)}});
     }
     process_.ask({{"do", "begin"}, {"x", at(x_)}, {"buffers", at(buffers_)}});
@@ -69,12 +71,12 @@ class Trial {
     const std::int64_t all = batch.is_number_integer() ? batch.get<std::int64_t>() : kRows;
     if (all > kRows) {
       try {
-        return compute(kRows, train);
+        return compute(kRows);
       } catch (const Error&) {  // some models have a fixed batch size
         if (process_.has_ended()) throw;
       }
     }
-    compute(all, train);
+    compute(all);
   }
 
   json zeros(const json& dataset) {
@@ -88,9 +90,13 @@ class Trial {
             {"test", part}};
   }
 
-  void compute(std::int64_t rows, std::int64_t train) {
+  void compute(std::int64_t rows) {
     Arena<std::int64_t> examples(static_cast<std::size_t>(rows), memory_);
-    for (std::int64_t row = 0; row < rows; ++row) examples.data()[row] = row % train;
+    const auto take_first_of = [&](std::int64_t size) {
+      for (std::int64_t row = 0; row < rows; ++row)
+        examples.data()[row] = row % std::max<std::int64_t>(size, 1);
+    };
+    take_first_of(train_size_);
     json request = {{"do", "gradient"},  {"worker", 0},
                     {"step", 0},         {"seed", 0},
                     {"set", "train"},    {"rows", rows},
@@ -100,7 +106,12 @@ class Trial {
     const json told = process_.ask(request);
     process_.understand([&] { outside_ = told.value("outside", outside_); });
     request["do"] = "evaluate";
-    const json evaluated = process_.ask(request);
+    json evaluated = process_.ask(request);
+    if (own_data_) {
+      take_first_of(test_size_);
+      request["set"] = "test";
+      evaluated = process_.ask(request);
+    }
     // The run says what is wrong with an answer that has none.
     has_accuracy_ = !evaluated.contains("correct") || !evaluated.at("correct").is_null();
   }
@@ -109,6 +120,7 @@ class Trial {
   const SharedMemory memory_;
   ModelProcess process_;
   bool own_data_ = false;
+  std::int64_t train_size_ = 0, test_size_ = 0;
   std::vector<std::string> outside_;
   bool has_accuracy_ = true;  // as far as it is known
   Arena<float> x_, g_, buffers_, inputs_;

@@ -375,8 +375,9 @@ class NumpyArrays:
     def take(array, indices):
         return array[indices]
 
-    def is_integer(self, array):
-        return self.numpy.issubdtype(array.dtype, self.numpy.integer)
+    @staticmethod
+    def is_integer(array):
+        return array.dtype.kind in "biu"
 
     def collate(self, examples):
         if isinstance(examples[0], tuple):
@@ -813,19 +814,17 @@ class TorchModel:
         self.device = self.parameters[0][1].device
         self.views, self.x = {}, None
         self.calls = 0  # of the module, since it was made
-        self.without_gradient = set()  # at the start point
         self.outside = []  # shapes of parameters that the first loss has and the module has not
 
     def _find_modes(self):
         """Finds the mode of each part in evaluations and in gradients. There a part that model()
-        put into eval() stays so, unless the whole module is, as from_pretrained() gives it."""
+        put into eval() stays so, unless the module itself is, as from_pretrained() gives it."""
         self.parts = list(self.module.modules())
         given = self._modes()
-        wholly = not any(given)
         self.modes = {}
         for training in (False, True):
             self.module.train(training)  # which a class of the user's may define
-            self.modes[training] = [mode and (wholly or was or not training)
+            self.modes[training] = [mode and (was or not given[0] or not training)
                                     for mode, was in zip(self._modes(), given)]
 
     def _modes(self):
@@ -994,8 +993,6 @@ class TorchModel:
             grad = parameter.grad
             if grad is None:  # the loss does not depend on it
                 view.zero_()
-                if check:
-                    self.without_gradient.add(name)
             else:
                 view.copy_(grad.to_dense() if grad.is_sparse else grad)
                 parameter.grad = None
@@ -1066,7 +1063,7 @@ class ArrayModel:
         if self.size == 0:
             raise ModelError("parameters() gave arrays without elements", self.make)
         self.views = {}
-        self.without_gradient, self.outside = set(), []
+        self.outside = []
 
     def layout(self):
         return {"parameters": [[name, list(value.shape)] for name, value in self.start.items()],
@@ -1261,8 +1258,6 @@ class Host:
         answer = {"loss": loss}
         if self.model.outside:
             answer["outside"] = self.model.outside
-        if request["check"]:
-            answer["without_gradient"] = sorted(self.model.without_gradient)
         return answer
 
     def do_evaluate(self, request):

@@ -16,9 +16,6 @@ struct Segment {
   std::vector<std::int64_t> shape;
   std::int64_t offset = 0;  // in elements
   std::int64_t size = 0;
-  /// The loss does not depend on it. As in PyTorch, no optimiser changes it: its gradients are 0,
-  /// and it has no weight decay.
-  bool has_no_gradient = false;
 };
 
 /// What a model is evaluated on.

@@ -13,13 +13,12 @@ bool is_named(std::string_view tensor, std::span<const std::string> texts) {
 
 std::vector<DecayRange> decay_ranges(const OptimizerSettings& settings,
                                      std::span<const Segment> segments, std::size_t dimension) {
-  const bool spares = !settings.decay_one_dimensional || !settings.no_decay.empty() ||
-                      std::ranges::any_of(segments, &Segment::has_no_gradient);
+  const bool spares = !settings.decay_one_dimensional || !settings.no_decay.empty();
   if (!spares || settings.weight_decay == 0) return {{0, dimension, settings.weight_decay}};
   std::vector<DecayRange> ranges;
   for (const Segment& segment : segments) {
     const bool spared = (segment.shape.size() < 2 && !settings.decay_one_dimensional) ||
-                        segment.has_no_gradient || is_named(segment.name, settings.no_decay);
+                        is_named(segment.name, settings.no_decay);
     const double decay = spared ? 0 : settings.weight_decay;
     const auto begin = static_cast<std::size_t>(segment.offset);
     const auto end = begin + static_cast<std::size_t>(segment.size);

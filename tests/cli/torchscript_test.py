@@ -198,7 +198,7 @@ def check_returns(lab, model, accuracy_above):
 
 
 def check_modes(lab):
-    """A part that was saved in evaluation mode stays so in every gradient, unless all of them were."""
+    """A part that was saved in evaluation mode stays so in every gradient, unless the module was."""
     chosen = ("--set", "task.model.path=modes.pt", "--set", "evaluation.every_gradients=10")
     for wholly in (False, True):
         net = Net()

@@ -107,6 +107,14 @@ TEST_CASE("relative files start at the recipe's folder") {
   CHECK_THAT(errors[0].message, ContainsSubstring("does not exist"));
 }
 
+TEST_CASE("a file in a folder whose name is no UTF-8 is refused") {
+  const ScratchFolder folder;
+  std::filesystem::create_directory(folder.path("caf\xe9"));
+  folder.write("caf\xe9/graph.txt", "0 1\n1 2\n2 3\n");
+  const std::string recipe = folder.path("caf\xe9/recipe.toml");
+  CHECK_THROWS_WITH(compile_recipe(recipe, completed(kEdges)), ContainsSubstring("is no UTF-8"));
+}
+
 TEST_CASE("a pipe or a device in the place of a file is refused, and nothing waits for it") {
   const ScratchFolder folder;
   REQUIRE(mkfifo(folder.path("graph.txt").c_str(), 0600) == 0);

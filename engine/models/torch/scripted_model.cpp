@@ -284,7 +284,7 @@ ScriptFile::ScriptFile(const std::string& of) : path(of), module(loaded(of)) {
     for (const auto& one : part.value.named_buffers(/*recurse=*/false))
       if (is_new(one.value)) states.push_back({prefix + one.name, one.name, part.value});
   }
-  if (std::ranges::none_of(parts, &Part::trains))
+  if (!module.is_training())
     for (Part& part : parts) part.trains = true;
   for (const State& state : states) expect_exact(path, state);
   if (parameters.empty())

@@ -27,7 +27,7 @@ struct ScriptFile {
   struct Part {
     torch::jit::ObjectPtr object;
     std::size_t slot;
-    bool trains;  // in gradients: as in the file, but all do if in the file none does
+    bool trains;  // in gradients: as in the file, but all do if there the module does not
   };
 
   std::string path;
