@@ -334,6 +334,9 @@ PageFigure draw_overview(const ReportData& data) {
     any_difference = any_difference || !differences.back().empty();
   }
   if (!any || comparison.primary.empty()) return {};
+  const bool any_missed = std::ranges::any_of(comparison.groups, [&](const ComparedGroup& group) {
+    return censored(group, comparison.primary) > 0;
+  });
   double right = 0;
   const std::vector<KeyColumn> columns = key_columns(comparison.points, right);
   const std::vector<OverviewPlot> drawn =
@@ -377,9 +380,11 @@ PageFigure draw_overview(const ReportData& data) {
                              below + bottom + kOverviewFoot, title,
                              "One row per setting; the table of each is below.", std::move(out)},
           .scrolls = true,
-          .below = note("Means over the seeds that finished. An arrow is a value beyond the edge "
-                        "of the scale; a row’s numbers show when the mouse rests on it, its "
-                        "details when it is clicked."),
+          .below = note(fmt::format(
+              "Means over the seeds that finished{}. An arrow is a value beyond the edge of the "
+              "scale; a row’s numbers show when the mouse rests on it, its details when it is "
+              "clicked.",
+              any_missed ? "; none where one of them missed the target" : "")),
           .csv = overview_csv(data)};
 }
 

@@ -46,6 +46,32 @@ TEST_CASE("an overview has a row for each setting, and arrows for one that colla
   CHECK(draw_overview(one_setting(data, 0)).html().find("class=\"mark\"") == std::string::npos);
 }
 
+TEST_CASE("an overview has no mean where a run missed the target") {
+  std::vector<ComparedRun> runs;
+  for (const double rate : {0.1, 0.2})
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      const auto way = static_cast<double>(100 + seed);
+      const nlohmann::json settings{
+          {"optimizer", {{"learning_rate", rate}}},
+          {"budget", {{"target", {{"metric", "eval_loss"}, {"value", 0.5}}}}}};
+      const bool missed = rate < 0.15 && seed == 8;
+      const std::map<std::string, double> reached{{"gradients_to_target", way}, {"eval_loss", 0.4}};
+      runs.push_back(synthetic::run("ar-sgd", seed, reached, settings));
+      runs.push_back(synthetic::run(
+          "ad-psgd", seed, missed ? std::map<std::string, double>{{"eval_loss", 9}} : reached,
+          settings));
+    }
+  ReportData data;
+  data.comparison = compare_runs(runs);
+  data.styles.resize(data.comparison.groups.size());
+  data.comparison.primary = "gradients_to_target";
+  const PageFigure figure = draw_overview(data);
+  CHECK(has(figure.csv, "\n0.1,ar-sgd,8,104.5,"));
+  CHECK(has(figure.csv, "\n0.1,ad-psgd,0,,,,"));
+  CHECK(has(figure.csv, "\n0.2,ad-psgd,8,104.5,"));
+  CHECK(has(figure.below, "none where one of them missed the target"));
+}
+
 TEST_CASE("verdicts over many settings are counted") {
   const auto page_of = [](std::uint64_t seeds) {
     std::vector<ComparedRun> runs;
