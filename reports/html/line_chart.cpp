@@ -167,8 +167,15 @@ std::vector<std::vector<CurvePoint>> ends(const LineChart& chart, const Plot& pl
   return result;
 }
 
+std::vector<std::string> names_of(const std::vector<ChartSeries>& series) {
+  std::vector<std::string> labels;
+  for (const ChartSeries& each : series) labels.push_back(each.label);
+  return shortened_apart(labels, kChartLongestLabel);
+}
+
 Shapes direct_labels(const LineChart& chart, const Plot& plot) {
   const auto last = ends(chart, plot);
+  const std::vector<std::string> names = names_of(chart.series);
   std::vector<std::size_t> order;
   for (std::size_t s = 0; s < last.size(); ++s)
     if (!last[s].empty()) order.push_back(s);
@@ -190,8 +197,7 @@ Shapes direct_labels(const LineChart& chart, const Plot& plot) {
     // Level within the plot, so that it does not look like a part of the curve.
     label.path("lead",
                path_of("M{} {}H{}L{} {}", end.x + 1, end.y, plot.right + 1, plot.right + 8, y[k]));
-    label.text(plot.right + 10, y[k] + 3.5, "start", shortened(series.label, kChartLongestLabel),
-               "label");
+    label.text(plot.right + 10, y[k] + 3.5, "start", names[order[k]], "label");
     out.group(std::move(label), series.style).ends_line = true;
   }
   return out;
@@ -352,8 +358,8 @@ std::string description(const LineChart& chart, const Plot& plot) {
 
 PageFigure draw(const LineChart& chart) {
   int longest = 0;
-  for (const ChartSeries& series : chart.series)
-    longest = std::max(longest, terminal_columns(shortened(series.label, kChartLongestLabel)));
+  for (const std::string& name : names_of(chart.series))
+    longest = std::max(longest, terminal_columns(name));
   Plot plot;
   plot.right = kChartWidth - 12 - kChartCharacterWidth * longest;
   PageFigure figure{.caption = escaped(chart.title)};

@@ -37,6 +37,9 @@ TEST_CASE("an overview has a row for each setting, and arrows for one that colla
   const ReportData data = swept(folder, 7);
   const std::string html = draw_overview(data).html();
   CHECK(count_of(html, "class=\"row\"") == 5);
+  // Two differences at each of five settings hold at once, and the data's columns say so.
+  CHECK(has(html, " at once</text>"));
+  CHECK(has(draw_overview(data).csv, ",difference,simultaneous_ci_low,simultaneous_ci_high\n"));
   CHECK(has(html, ">learning_rate</text>"));
   CHECK(has(html, "<title>optimizer.learning_rate = 1.6: AR-SGD 0.3"));
   // Three algorithms at this setting are beyond the edge, and their range is beside them.
