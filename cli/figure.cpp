@@ -32,6 +32,7 @@ Exit figure(const Session& session, const FigureCommand& command) {
       table_notes(data.comparison, {}, overview || command.request.chart == "difference");
   for (const auto& list : {notes.general, notes.of_settings})
     for (const std::string& note : list) say("note: " + note);
+  for (const std::string& note : drawn.notes) say("note: " + note);
   if (!drawn.drawing) throw Error("there is nothing to draw");
   file.save(drawn, /*titled=*/!overview);
   return Exit::ok;

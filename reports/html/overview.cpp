@@ -199,9 +199,9 @@ void add_axis_above(Shapes& out, const OverviewPlot& plot, double head, double b
   std::string grid;
   Shapes labels;
   const int most = std::clamp(static_cast<int>((x.end - x.begin) / kTickRoom), 1, 5);
-  for (const double value : ticks(x, most)) {
+  for (const auto& [value, text] : named_ticks_along(x, most)) {
     grid += path_of("M{} {}V{}", x(value), head - 4, bottom);
-    labels.text(x(value), head - 8, "middle", with_minus(format_number(value, 3)));
+    labels.text(x(value), head - 8, "middle", with_minus(text));
   }
   out.path("grid", grid).ends_line = true;
   out.add(std::move(labels));
