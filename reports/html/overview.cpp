@@ -281,8 +281,7 @@ std::string overview_csv(const ReportData& data) {
   for (const ComparedPoint& point : comparison.points)
     for (const std::size_t g : point.groups) {
       std::vector<std::string> row;
-      for (const auto& [key, value] : point.settings)
-        row.push_back(value.is_null() ? "" : value_text(value));
+      for (const auto& [key, value] : point.settings) row.push_back(exact_text(value));
       row.push_back(comparison.groups[g].label);
       const Estimate e = final_value(data, g, comparison.primary);
       row.push_back(std::to_string(e.n));
