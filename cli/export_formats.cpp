@@ -136,7 +136,8 @@ void export_checkpoints(const ExportRequest& request) {
 }
 
 void export_rcp(const ExportRequest& request) {
-  const auto points = convergence_points(request.store, compare(request.store, request.runs));
+  const AskedRuns chosen = without_searches(request.store, request.runs);
+  const auto points = convergence_points(request.store, compare(request.store, chosen));
   const nlohmann::json file = rcp_json(points, fmt::format("acid {}", build_info().version));
   if (const std::size_t left_out = points.size() - file.size(); left_out > 0)
     say(fmt::format("{} left out: some of their runs did not reach the target",

@@ -28,9 +28,11 @@ Exit figure(const Session& session, const FigureCommand& command) {
   const ReportData data = read_report(store, asked, reading);
   const PageFigure drawn = report_figure(data, command.request);
   // A picture has no caption of its own.
-  const TableNotes notes = table_notes(data.comparison, {}, command.request.chart == "difference");
+  const TableNotes notes =
+      table_notes(data.comparison, {}, overview || command.request.chart == "difference");
   for (const auto& list : {notes.general, notes.of_settings})
     for (const std::string& note : list) say("note: " + note);
+  for (const std::string& note : drawn.notes) say("note: " + note);
   if (!drawn.drawing) throw Error("there is nothing to draw");
   file.save(drawn, /*titled=*/!overview);
   return Exit::ok;

@@ -129,7 +129,7 @@ Table table_of(const Plan& plan, const Outlook& outlook, bool exact) {
                           : outlook.of(run).state_words());
     for (const std::string& key : extra) {
       const nlohmann::json& value = value_at(flat, key);
-      row.push_back(value.is_null() ? exact ? "" : kDash : value_text(value));
+      row.push_back(exact ? exact_text(value) : value_text(value));
     }
     table.rows.push_back(std::move(row));
   }

@@ -28,6 +28,24 @@ void require_finished(const Store& store, const std::vector<std::string>& run_id
                     counted(runs.size(), "run")));
 }
 
+void require_compared(const Store& store, const AskedRuns& asked) {
+  if (without_searches(store, asked).ids.empty())
+    throw UsageError(
+        "there is nothing to compare in the crate: these runs were all tried by a search; 'acid "
+        "run' of its recipe goes on with it, --without tables publishes what it tried");
+}
+
+/// The runs that the crate's tables compare, as arguments: by their experiments where these name
+/// the crate's runs in their order, else by their ids.
+std::string compared_arguments(const Store& store, const AskedRuns& asked) {
+  std::vector<std::string> names = asked.experiments;
+  if (names.empty() || resolve_runs(store, names).ids != asked.ids)
+    names = without_searches(store, asked).ids;
+  std::string arguments;
+  for (const std::string& name : names) arguments += " " + name;
+  return arguments;
+}
+
 CrateContent read_content(const Store& store, const AskedRuns& asked) {
   CrateContent content;
   for (const RunSummary& run : runs_as_asked(store, asked)) {
@@ -95,11 +113,12 @@ void add_tables(const Store& store, const AskedRuns& asked, const CrateContent& 
     folder.add(runs_folder + "/settings.json", indented(run.settings));
   }
   folder.add("metrics.csv", [&](const Write& write) { write_long_csv(store, asked, write, done); });
-  const Comparison comparison = compare(store, asked);
+  const AskedRuns chosen = without_searches(store, asked);
+  const Comparison comparison = compare(store, chosen);
   folder.add("comparison.json", indented(to_json(comparison)));
   folder.add("comparison.md", to_markdown(comparison));
   folder.add("environments.json", indented(environments(content)));
-  folder.add("ro-crate-preview.html", render_report(store, asked));
+  folder.add("ro-crate-preview.html", render_report(store, chosen));
 }
 
 }  // namespace
@@ -131,6 +150,7 @@ void add_crate_tables(const Store& store, const AskedRuns& asked, StagedFolder& 
 void fill_crate(const Store& store, const AskedRuns& asked, StagedFolder& folder,
                 const CrateStatement& statement, const RunJson& run_json, const RunsDone& done) {
   require_finished(store, asked.ids);
+  if (statement.parts.tables) require_compared(store, asked);
   const std::string place = folder.place_of(kCrateStore);
   copy_runs(store, with_plans_of_claims(store, asked), place,
             statement.parts.models ? FinalModels::copied : FinalModels::left_out);
@@ -141,6 +161,7 @@ void fill_crate(const Store& store, const AskedRuns& asked, StagedFolder& folder
   add_tables(copy, asked, content, folder, run_json, done, statement.parts.tables);
   content.statement = statement;
   content.statement.parts.models = has_all_models(content);
+  content.compared = compared_arguments(copy, asked);
   content.claims = folder.files().contains("claims.json");
   json left_out = json::array();
   if (!content.statement.parts.models) left_out.push_back("models");

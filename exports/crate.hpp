@@ -40,7 +40,7 @@ struct CrateStatement {
 ///   recipe.toml              or recipes/ID.toml, where the runs are of several experiments
 ///   runs/ID/run.json, settings.json   what acid show --json prints, and the settings alone
 ///   metrics.csv              every value, long form
-///   comparison.json, .md     of all the runs
+///   comparison.json, .md     of all the runs but those that a search tried
 ///   claims.json              what the recipes claim, with the verdicts; absent if nothing
 ///   asked.json               experiments and runs in the order in which they were named, and what
 ///                            was left out (CrateParts)

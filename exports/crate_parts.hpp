@@ -16,6 +16,7 @@ struct CrateContent {
   /// The experiments that ask for the runs, each with the path of its recipe in the crate.
   std::vector<std::pair<ExperimentRecord, std::string>> experiments;
   std::vector<std::size_t> experiment_of_run;  // index; past the end: none asks for it any more
+  std::string compared;                        // names of what its tables compare, for a command
   bool claims = false;                         // the experiments claim something
   CrateStatement statement;
 };

@@ -66,13 +66,14 @@ std::string run_arguments(const CrateContent& content) {
 
 std::string look_and_verify(const CrateContent& content) {
   const std::string runs = run_arguments(content);
+  const std::string& compared = content.compared;
   const bool tables = content.statement.parts.tables;
   std::string looked_at = "the files, the seals";
   if (tables) looked_at += ", every table made again from the store";
   if (content.claims) looked_at += ", every claim judged again";
   return fmt::format(
       "## 3. Look\n\nNothing here is changed by looking.{3}\n\n"
-      "```sh\nacid list --store {0}\nacid compare --store {0}{1}\n{4}```\n\n"
+      "```sh\nacid list --store {0}\nacid compare --store {0}{5}\n{4}```\n\n"
       "## 4. Verify\n\nExecutes every run again, or replays the recorded events of one that was "
       "asynchronous on real\nthreads or processes, and compares everything bit for bit. What it "
       "finds goes into the store, so work\non a copy.\n\n"
@@ -81,7 +82,9 @@ std::string look_and_verify(const CrateContent& content) {
       "runs\nexecuted again, which are drawn when you ask. Nothing here is changed.\n\n"
       "```sh\nacid claim check . --spot 5%\n```\n\n",
       kCrateStore, runs, looked_at, tables ? " `ro-crate-preview.html` is the report." : "",
-      tables ? "" : fmt::format("acid report --store {}{} -o ../report.html\n", kCrateStore, runs));
+      tables ? ""
+             : fmt::format("acid report --store {}{} -o ../report.html\n", kCrateStore, compared),
+      compared);
 }
 
 std::string run_again(const CrateContent& content) {

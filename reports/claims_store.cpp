@@ -134,9 +134,8 @@ json Claimed::to_json(const std::vector<JudgedClaim>& judged) const {
 }
 
 std::vector<Claimed> claimed_by(const Store& store, const AskedRuns& asked) {
-  const std::vector<std::string> searched = runs_of_searches(store, asked.experiments);
-  std::set<std::string> compared(asked.ids.begin(), asked.ids.end());
-  for (const std::string& id : searched) compared.erase(id);
+  const AskedRuns chosen = without_searches(store, asked);
+  const std::set<std::string> compared(chosen.ids.begin(), chosen.ids.end());
   std::vector<Claimed> all;
   const auto add = [&](const std::string& experiment, std::vector<std::string> ids) {
     const ExperimentRecord record = experiment_of(store, experiment);

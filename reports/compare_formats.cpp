@@ -193,10 +193,7 @@ std::vector<std::string> csv_row(const Comparison& comparison, const ComparedGro
                                  const std::string& metric, const std::vector<std::string>& keys) {
   std::vector<std::string> fields{group.group, group.algorithm, group.label};
   const FlatSettings flat = flatten(group.settings);
-  for (const std::string& key : keys) {
-    const json& value = value_at(flat, key);
-    fields.push_back(value.is_null() ? "" : value_text(value));
-  }
+  for (const std::string& key : keys) fields.push_back(exact_text(value_at(flat, key)));
   const json row = row_json(comparison, group, metric);
   for (const std::string& column : csv_columns())
     fields.push_back(csv_text(row.value(column, json())));

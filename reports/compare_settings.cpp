@@ -147,8 +147,8 @@ void add_environment(SettingsDiff& diff, const Store& store) {
 /// Exact, so that different values look different.
 std::string exact_text(const SettingsDiff::Row& row, const nlohmann::json& value) {
   if (value.is_string() && value.get<std::string>().empty()) return "none";
-  if (value.is_number_float()) return fmt::format("{}", value.get<double>());
-  if (!row.environment || !value.is_array()) return value_text(value);
+  if (value.is_null()) return value_text(value);
+  if (!row.environment || !value.is_array()) return acid::exact_text(value);
   std::string text;
   for (const nlohmann::json& one : value)
     text += fmt::format("{}{}", text.empty() ? "" : " | ", exact_text(row, one));

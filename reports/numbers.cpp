@@ -38,12 +38,12 @@ struct Unit {
 
 /// The value in the largest of the ascending units that does not exceed it.
 template <std::size_t count>
-std::string in_units(double value, const std::array<Unit, count>& units) {
+std::string in_units(double value, const std::array<Unit, count>& units, int digits = 3) {
   if (!std::isfinite(value)) return format_number(value);
   const Unit* chosen = &units.front();
   for (const Unit& unit : units)
     if (std::abs(value) >= unit.size) chosen = &unit;
-  return fmt::format("{}{}", format_number(value / chosen->size, 3), chosen->name);
+  return fmt::format("{}{}", format_number(value / chosen->size, digits), chosen->name);
 }
 
 constexpr std::array<Unit, 5> kBytes{
@@ -117,13 +117,17 @@ std::string format_p(std::optional<double> p) {
   return text;
 }
 
-std::string format_bytes(double bytes) { return in_units(bytes, kBytes); }
+std::string format_bytes(double bytes, int significant_digits) {
+  return in_units(bytes, kBytes, significant_digits);
+}
 
 std::string format_seconds(double seconds) {
   return seconds == 0 ? "0 s" : in_units(seconds, kSeconds);
 }
 
-std::string format_count(double count) { return in_units(count, kCounts); }
+std::string format_count(double count, int significant_digits) {
+  return in_units(count, kCounts, significant_digits);
+}
 
 std::optional<double> read_bytes(std::string_view text) { return read_in_units(text, kBytes); }
 std::optional<double> read_seconds(std::string_view text) { return read_in_units(text, kSeconds); }

@@ -23,11 +23,11 @@ std::string format_ratio(const PairedRatio& ratio);
 /// "0.25", "< 0.001"; "–" when absent.
 std::string format_p(std::optional<double> p);
 /// Decimal units: "1.5 GB".
-std::string format_bytes(double bytes);
+std::string format_bytes(double bytes, int significant_digits = 3);
 /// With a unit a person would choose: "12.3 ms", "45 s", "1.2 h".
 std::string format_seconds(double seconds);
 /// "950", "20k", "1.5M": for axis ticks and counts.
-std::string format_count(double count);
+std::string format_count(double count, int significant_digits = 3);
 
 /// Reads what these print, with blanks or without: "1.5 GB", "2.67min", "20k"; a plain number is
 /// bytes, seconds, or a count. Nothing for any other text.

@@ -191,9 +191,9 @@ std::string axis_text(const PivotAxis& axis, const ComparedPoint& point) {
     if (value.is_null()) continue;
     if (key != axis.keys.front()) text += " " + leaf(key) + " ";
     // Exact, so that no two settings share a cell.
-    text += value.is_number_float() ? fmt::format("{}", value.get<double>()) : value_text(value);
+    text += exact_text(value);
   }
-  return text.empty() ? "–" : text;
+  return text.empty() ? std::string(kNoValue) : text;
 }
 
 PivotKeys parse_pivot(const std::string& text) {

@@ -13,6 +13,7 @@
 #include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
 #include "reports/point_readings.hpp"
+#include "reports/settings.hpp"
 #include "reports/tags.hpp"
 #include "reports/text_table.hpp"
 #include "reports/verdict.hpp"
@@ -202,6 +203,7 @@ std::string to_csv(const Pivot& pivot, const Comparison& comparison) {
   std::string text = csv_line(header);
   for (std::size_t r = 0; r < pivot.rows.size(); ++r) {
     std::vector<std::string> fields = pivot.rows[r];
+    std::ranges::replace(fields, std::string(kNoValue), std::string());
     for (const auto& group : pivot.cells[r]) {
       const Estimate e = group ? comparison.groups[*group].estimate_of(pivot.metric) : Estimate{};
       fields.push_back(e.n > 0 ? csv_value(e.mean) : "");

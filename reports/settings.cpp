@@ -9,10 +9,24 @@
 namespace acid {
 namespace {
 
-/// Within a list or a table, as a recipe writes it.
-std::string inner_text(const nlohmann::json& value) {
-  return value.is_string() ? value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-                           : value_text(value);
+/// As value_text(), with all digits if `exact`.
+std::string words_of(const nlohmann::json& value, bool exact) {
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+  if (value.is_null()) return std::string(kNoValue);
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float()) {
+    const auto number = value.get<double>();
+    return exact ? fmt::format("{}", number) : fmt::format("{:.6g}", number);
+  }
+  if (!value.is_structured()) return value.dump(-1, ' ', false, kReplace);
+  if (value.empty()) return "none";
+  std::string text;
+  for (const auto& [key, one] : value.items())
+    text +=
+        fmt::format("{}{}{}", text.empty() ? "" : ", ", value.is_object() ? key + " = " : "",
+                    // as a recipe writes it
+                    one.is_string() ? one.dump(-1, ' ', false, kReplace) : words_of(one, exact));
+  return value.is_object() ? "{ " + text + " }" : "[" + text + "]";
 }
 
 void flatten_into(FlatSettings& flat, const std::string& prefix, const nlohmann::json& value) {
@@ -73,18 +87,10 @@ std::string brief_key(const std::string& key) {
   return before == std::string::npos ? key : key.substr(before + 1);
 }
 
-std::string value_text(const nlohmann::json& value) {
-  if (value.is_null()) return std::string(kNoValue);
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
-  if (!value.is_structured())
-    return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  if (value.empty()) return "none";
-  std::string text;
-  for (const auto& [key, one] : value.items())
-    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", value.is_object() ? key + " = " : "",
-                        inner_text(one));
-  return value.is_object() ? "{ " + text + " }" : "[" + text + "]";
+std::string value_text(const nlohmann::json& value) { return words_of(value, false); }
+
+std::string exact_text(const nlohmann::json& value) {
+  return value.is_null() ? "" : words_of(value, true);
 }
 
 }  // namespace acid

@@ -35,5 +35,7 @@ inline constexpr std::string_view kNoValue = "–";
 /// For people: text without quotes, numbers with up to six digits, lists and tables as in a recipe,
 /// "none" for empty ones, kNoValue for null.
 std::string value_text(const nlohmann::json& value);
+/// For CSV: the same with all digits, and nothing for null.
+std::string exact_text(const nlohmann::json& value);
 
 }  // namespace acid

@@ -64,6 +64,66 @@ std::string shortened(std::string_view text, int width) {
   return std::string(text.substr(0, at)) + "…";
 }
 
+namespace {
+
+std::size_t count_distinct(std::vector<std::string> texts) {
+  std::ranges::sort(texts);
+  return texts.size() - std::ranges::unique(texts).size();
+}
+
+/// The end of the text in at most `width` columns.
+std::string_view ending(std::string_view text, int width) {
+  std::size_t from = 0;
+  while (terminal_columns(text.substr(from)) > width) next_character(text, from);
+  // A mark belongs to the character before it.
+  for (std::size_t next = from; next < text.size(); from = next)
+    if (display_width(next_character(text, next)) > 0) break;
+  return text.substr(from);
+}
+
+/// Where the texts that are wider first differ, at the beginning of a character.
+std::size_t first_difference(const std::vector<std::string>& texts, int width) {
+  const std::string* first = nullptr;
+  std::size_t same = 0;
+  for (const std::string& text : texts) {
+    if (terminal_columns(text) <= width) continue;
+    if (first == nullptr) {
+      first = &text;
+      same = text.size();
+    }
+    const auto end = std::ranges::mismatch(text, *first).in1;
+    same = std::min(same, static_cast<std::size_t>(end - text.begin()));
+  }
+  while (first != nullptr && same > 0 && same < first->size() &&
+         (static_cast<unsigned char>((*first)[same]) & 0xC0U) == 0x80U)
+    --same;
+  return same;
+}
+
+}  // namespace
+
+std::vector<std::string> shortened_apart(const std::vector<std::string>& texts, int width) {
+  const std::size_t different = count_distinct(texts);
+  const auto cut_by = [&](const auto& cut) {
+    std::vector<std::string> all;
+    for (const std::string& text : texts)
+      all.push_back(terminal_columns(text) <= width ? text : cut(text));
+    return all;
+  };
+  for (int tail = 0; tail < width - 1; ++tail) {
+    std::vector<std::string> all = cut_by([&](const std::string& text) {
+      return shortened(text, width - tail) + std::string(ending(text, tail));
+    });
+    if (count_distinct(all) == different) return all;
+  }
+  const std::size_t from = first_difference(texts, width);
+  std::vector<std::string> all = cut_by([&](const std::string& text) {
+    return "…" + shortened(std::string_view(text).substr(from), width - 1);
+  });
+  if (count_distinct(all) == different) return all;
+  return cut_by([&](const std::string& text) { return shortened(text, width); });
+}
+
 std::string padded(std::string_view text, std::size_t width) {
   const auto taken = static_cast<std::size_t>(terminal_columns(text));
   return std::string(text) + std::string(std::max(width, taken + 2) - taken, ' ');

@@ -18,6 +18,10 @@ int terminal_columns(std::string_view text);
 /// At most `width` columns; "…" replaces the rest.
 std::string shortened(std::string_view text, int width);
 
+/// Each shortened, such that texts that differ still do where that can be: if their beginnings do
+/// not, "…" is before their ends, or before where they differ.
+std::vector<std::string> shortened_apart(const std::vector<std::string>& texts, int width);
+
 /// Padded to `width` columns, with at least two blanks at the end.
 std::string padded(std::string_view text, std::size_t width);
 

@@ -1,6 +1,7 @@
 // Finds which experiments asked for which runs, and through which experiment a shared run is seen.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "store/impl.hpp"
 #include "store/queries.hpp"
@@ -128,6 +129,13 @@ std::vector<std::string> runs_of_searches(const Store& store,
                " AND m.role = 'search' AND e.id IN (SELECT value FROM json_each(?1)))"
                " ORDER BY r.number",
                json_text(experiments));
+}
+
+AskedRuns without_searches(const Store& store, AskedRuns asked) {
+  const std::vector<std::string> tried = runs_of_searches(store, asked.experiments);
+  const std::unordered_set<std::string> searched(tried.begin(), tried.end());
+  std::erase_if(asked.ids, [&](const std::string& id) { return searched.contains(id); });
+  return asked;
 }
 
 std::vector<nlohmann::json> comparisons_before(const Store& store, const std::string& experiment) {

@@ -128,7 +128,7 @@ Table text_table(const std::vector<PredictedRow>& rows) {
     if (closed) cells.push_back(short_number(p.closed_form));
     cells.push_back(with_spread(p.gradients_per_second, &plain_number));
     cells.push_back(with_spread(p.seconds, &format_seconds));
-    cells.push_back(with_spread(p.bytes, &format_bytes));
+    cells.push_back(with_spread(p.bytes, [](double bytes) { return format_bytes(bytes); }));
     cells.push_back(fmt::format("{:.1f} %", 100 * p.idle_share.mean));
     if (limited) cells.push_back(with_spread(p.gradients, &plain_number));
   }

@@ -40,11 +40,12 @@ void add_group_columns(const Comparison& comparison, Table& table) {
   table.columns.push_back({"algorithm"});
 }
 
-std::vector<std::string> group_cells(const Comparison& comparison, std::size_t group) {
+std::vector<std::string> group_cells(const Comparison& comparison, std::size_t group,
+                                     std::string (*text)(const json& value)) {
   std::vector<std::string> cells;
   const json settings = settings_json(comparison, group);
   for (const std::string& key : swept_keys(comparison))
-    cells.push_back(settings.contains(key) ? value_text(settings[key]) : kDash);
+    cells.push_back(text(settings.value(key, json())));
   cells.push_back(comparison.groups[group].label);
   return cells;
 }
@@ -123,7 +124,7 @@ Table values_table(const Comparison& comparison, const PredictionScores& scores)
     table.columns.push_back({title, true});
   for (const ScoredGroup& group : scores.groups)
     for (const ScoredValue& value : group.values) {
-      std::vector<std::string> cells = group_cells(comparison, group.group);
+      std::vector<std::string> cells = group_cells(comparison, group.group, &exact_text);
       const PredictedValue& predicted = value.predicted;
       cells.insert(cells.end(),
                    {value.run, std::to_string(value.seed), predicted.quantity,
@@ -144,7 +145,7 @@ Table scores_table(const Comparison& comparison, const std::vector<ScoreRow>& ro
   table.columns.push_back({"quantity"});
   for (const char* const title : kScoreTitles) table.columns.push_back({title, true});
   for (const ScoreRow& row : rows) {
-    std::vector<std::string> cells = group_cells(comparison, row.group);
+    std::vector<std::string> cells = group_cells(comparison, row.group, &value_text);
     cells.push_back(score_name(row));
     for (std::string& cell : score_cells(row)) cells.push_back(std::move(cell));
     table.rows.push_back(std::move(cells));

@@ -75,6 +75,7 @@ struct Drawing {
   double width = 0, height = 0;
   std::string title, description;
   Shapes shapes = {};
+  std::string legend = {};  // plain text: what its marks are; a page says so beside it
 };
 
 /// Rounded to tenths; svg_number(): that as text.

@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <sstream>
+
 #include "reports/html/markup.hpp"
+#include "reports/text_table.hpp"
 
 namespace acid {
 namespace {
@@ -63,20 +68,28 @@ void add_shapes(Figure& figure, const Shapes& shapes, const Level& outer) {
 
 Figure figure_of(const Drawing& drawing) {
   Figure figure{tenths(drawing.width), tenths(drawing.height), well_formed(drawing.title), {}};
+  figure.legend = well_formed(drawing.legend);
   add_shapes(figure, drawing.shapes, {});
   return figure;
 }
 
 Figure with_title(Figure figure) {
-  constexpr double kRoom = 17, kLine = 10;
-  for (FigureItem& item : figure.items) item.dy += kRoom;
-  figure.height += kRoom;
-  FigureItem title;
-  title.look = look_of("heading", 0, true);
-  title.text = figure.title;
-  title.anchor = "start";
-  title.y = kLine;
-  figure.items.push_back(std::move(title));
+  constexpr double kRoom = 17, kLine = 10, kBetween = 13, kCharacter = 5.6;
+  std::vector<FigureItem> above;
+  const auto add = [&](const char* role, const std::string& words) {
+    FigureItem& item = above.emplace_back();
+    item.look = look_of(role, 0, true);
+    item.text = words;
+    item.anchor = "start";
+    item.y = kLine + kBetween * static_cast<double>(above.size() - 1);
+  };
+  add("heading", figure.title);
+  std::istringstream lines(wrapped(figure.legend, static_cast<int>(figure.width / kCharacter)));
+  for (std::string line; std::getline(lines, line);) add("name", line);
+  const double room = kRoom + above.back().y - kLine;
+  for (FigureItem& item : figure.items) item.dy += room;
+  figure.height += room;
+  std::ranges::move(above, std::back_inserter(figure.items));
   return figure;
 }
 

@@ -20,12 +20,13 @@ struct Figure {
   double width = 0, height = 0;  // units
   std::string title;
   std::vector<FigureItem> items;
+  std::string legend = {};
 };
 
 /// A drawing for light paper: a flat list, with shapes in groups becoming single shapes.
 Figure figure_of(const Drawing& drawing);
 
-/// Adds the drawing's title above it; on a page the title is beside it.
+/// Adds the drawing's title and legend above it; on a page they are beside it.
 Figure with_title(Figure figure);
 
 /// Whole files with the font inside, `millimetres` wide. Equal figures give equal bytes.

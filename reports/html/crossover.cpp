@@ -62,7 +62,7 @@ PageFigure draw(CrossoverChart chart) {
   return draw(LineChart{.id = "crossover",
                         .title = chart.title,
                         .x_label = brief_key(chart.key),
-                        .x_ticks = in_bytes ? LineChart::Ticks::bytes : LineChart::Ticks::number,
+                        .x_ticks = in_bytes ? TickFormat{&format_bytes} : &format_number,
                         .logarithmic = true,
                         .bands_only = true,
                         .logarithmic_x = chart.logarithmic_x,

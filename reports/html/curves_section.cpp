@@ -12,10 +12,10 @@
 namespace acid {
 namespace {
 
-LineChart::Ticks ticks_of(const CurveAxis& axis) {
-  if (axis.measured == PositionAxis::bytes) return LineChart::Ticks::bytes;
+TickFormat ticks_of(const CurveAxis& axis) {
+  if (axis.measured == PositionAxis::bytes) return &format_bytes;
   const bool counts = axis.measured == PositionAxis::gradients && !axis.in_epochs;
-  return counts ? LineChart::Ticks::count : LineChart::Ticks::number;
+  return counts ? &format_count : &format_number;
 }
 
 /// Keeps every so many of the band's cells, so that no more than `most` are left.

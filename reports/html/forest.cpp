@@ -17,7 +17,7 @@ namespace {
 constexpr double kForestWidth = 420, kForestRowHeight = 18, kForestTop = 6, kForestAxis = 36,
                  kForestGap = 12;
 constexpr double kForestCharacterWidth = 7, kForestDigitWidth = 5.9, kMark = 4.4;
-constexpr int kForestLongestLabel = 18;
+constexpr int kForestLongestLabel = 18, kForestLongestHeading = 60;
 constexpr double kReach = 3;  // of an interval, in units of the largest effect and typical interval
 
 bool drawable(const ForestRow& row, bool logarithmic) {
@@ -110,8 +110,8 @@ Shapes forest_axis(const Forest& forest, const Scale& x, double bottom) {
 std::string forest_description(const Forest& forest) {
   std::string text;
   for (const ForestRow& row : forest.rows)
-    text +=
-        row.heading ? fmt::format(" {}:", row.label) : fmt::format(" {} {}.", row.label, row.text);
+    text += row.heading ? fmt::format(" {}:", row.label)
+                        : fmt::format(" {}{} {}.", row.label, row.mark, row.text);
   return forest.x_label + "." + text;
 }
 
@@ -119,14 +119,29 @@ std::string forest_csv(const Forest& forest) {
   const auto field = [](const std::optional<double>& value) {
     return value && std::isfinite(*value) ? fmt::format("{}", *value) : std::string();
   };
-  std::string csv = csv_line({"setting", "label", "value", "ci_low", "ci_high"}), setting;
+  const auto& [value, low, high] = forest.columns;
+  std::string csv = csv_line({"setting", "label", value, low, high}), setting;
   for (const ForestRow& row : forest.rows) {
     if (row.heading)
       setting = row.label;
     else
-      csv += csv_line({setting, row.label, field(row.value), field(row.low), field(row.high)});
+      csv += csv_line({setting, row.label + std::string(row.mark), field(row.value), field(row.low),
+                       field(row.high)});
   }
   return csv;
+}
+
+/// What stands before each row.
+std::vector<std::string> row_names(const Forest& forest) {
+  std::vector<std::string> labels, headings;
+  for (const ForestRow& row : forest.rows) (row.heading ? headings : labels).push_back(row.label);
+  labels = shortened_apart(labels, kForestLongestLabel);
+  headings = shortened_apart(headings, kForestLongestHeading);
+  std::vector<std::string> names;
+  auto label = labels.begin(), heading = headings.begin();
+  for (const ForestRow& row : forest.rows)
+    names.push_back(row.heading ? *heading++ : *label++ + std::string(row.mark));
+  return names;
 }
 
 }  // namespace
@@ -134,10 +149,12 @@ std::string forest_csv(const Forest& forest) {
 PageFigure draw_forest(const Forest& forest) {
   int label = 0, numbers = 0;
   bool any = false;
-  for (const ForestRow& row : forest.rows) {
+  const std::vector<std::string> names = row_names(forest);
+  for (std::size_t k = 0; k < forest.rows.size(); ++k) {
+    const ForestRow& row = forest.rows[k];
     any = any || drawable(row, forest.logarithmic);
     if (row.heading) continue;
-    label = std::max(label, terminal_columns(shortened(row.label, kForestLongestLabel)));
+    label = std::max(label, terminal_columns(names[k]));
     numbers = std::max(numbers, terminal_columns(row.text));
   }
   if (!any) return {};
@@ -150,11 +167,11 @@ PageFigure draw_forest(const Forest& forest) {
     const ForestRow& row = forest.rows[k];
     const double y = kForestTop + kForestRowHeight * (static_cast<double>(k) + 0.5);
     if (row.heading) {
-      out.text(0, y + 4, "start", shortened(row.label, 60), "heading");
+      out.text(0, y + 4, "start", names[k], "heading");
       continue;
     }
     Shapes parts;
-    parts.text(0, y + 3.5, "start", shortened(row.label, kForestLongestLabel), "label");
+    parts.text(0, y + 3.5, "start", names[k], "label");
     if (drawable(row, forest.logarithmic)) add_interval(parts, row, x, y, forest.logarithmic);
     out.group(std::move(parts), row.style).ends_line = true;
     out.text(kForestWidth, y + 3.5, "end", row.text, "figures");
@@ -162,10 +179,10 @@ PageFigure draw_forest(const Forest& forest) {
   PageFigure figure{.caption = escaped(forest.title), .csv = forest_csv(forest)};
   if (!forest.legend.empty())
     figure.caption += fmt::format("<br><small>{}</small>", escaped(forest.legend));
-  figure.drawing = {forest.id,     "line forest",
-                    kForestWidth,  bottom + kForestAxis,
-                    forest.title,  forest_description(forest),
-                    std::move(out)};
+  figure.drawing = {forest.id,      "line forest",
+                    kForestWidth,   bottom + kForestAxis,
+                    forest.title,   forest_description(forest),
+                    std::move(out), forest.legend};
   return figure;
 }
 

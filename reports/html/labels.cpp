@@ -40,6 +40,12 @@ std::string brief_title(const ComparedPoint& point) {
   return title.empty() ? point_title(point) : title;
 }
 
+Markup setting_cell(const nlohmann::json& value) {
+  Markup cell = text(value_text(value));
+  if (value.is_number_float() && cell.html != exact_text(value)) cell.exact = exact_text(value);
+  return cell;
+}
+
 std::string full_label(const ReportData& data, std::size_t group) {
   for (const ComparedPoint& point : data.comparison.points)
     for (const std::size_t other : point.groups)

@@ -11,8 +11,8 @@
 
 #include "reports/drawing/looks.hpp"
 #include "reports/equal_places.hpp"
+#include "reports/html/font.hpp"
 #include "reports/html/markup.hpp"
-#include "reports/html/scale.hpp"
 #include "reports/html/style.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
@@ -24,29 +24,18 @@ constexpr double kChartWidth = 420, kChartHeight = 236, kChartTop = 10, kChartBo
                  kChartLeft = 50;
 constexpr double kLabelSpacing = 12, kChartCharacterWidth = 6.7;
 constexpr int kChartLongestLabel = 16, kTableRows = 9, kMarkersOnLine = 5;
-constexpr double kMostDecades = 10;
+constexpr double kMostDecades = 10, kTickSize = 10.5, kTickGap = 6;
+constexpr int kTicks = 5;
 
 struct Plot {
   Scale x, y;
   double floor = -std::numeric_limits<double>::infinity();  // smallest value drawn
-  double right = 0;
+  double left = kChartLeft, right = 0;
 
   CurvePoint place(const CurvePoint& point) const {
     return {x(point.x), std::clamp(y(point.y), y.end, y.begin)};
   }
 };
-
-std::string tick_text(LineChart::Ticks ticks, double value) {
-  switch (ticks) {
-    case LineChart::Ticks::bytes:
-      return format_bytes(value);
-    case LineChart::Ticks::count:
-      return format_count(value);
-    case LineChart::Ticks::number:
-      break;
-  }
-  return format_number(value, 3);
-}
 
 std::vector<CurvePoint> line_of(const std::vector<double>& x, const std::vector<double>& y) {
   std::vector<CurvePoint> points;
@@ -65,7 +54,7 @@ std::vector<CurvePoint> placed(const std::vector<CurvePoint>& points, const Plot
 /// The range of all that is drawn; false if there is nothing.
 bool fit(const LineChart& chart, Plot& plot) {
   double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
-  double first_x = lowest, last_x = 0;
+  double first_x = lowest, last_x = -lowest;
   const auto widen = [&](const CurvePoint& point) {
     if (point.y <= plot.floor) return;
     first_x = std::min(first_x, point.x);
@@ -81,17 +70,22 @@ bool fit(const LineChart& chart, Plot& plot) {
   };
   if (chart.logarithmic) plot.floor = 0;
   widen_all();
-  if (!(highest >= lowest) || last_x <= 0) return false;
+  if (!(highest >= lowest) || (last_x <= 0 && !chart.bands_only)) return false;
   if (chart.logarithmic && highest / lowest > std::pow(10.0, kMostDecades)) {
     plot.floor = highest * std::pow(10.0, -kMostDecades);
     lowest = highest;
     widen_all();
   }
-  plot.x = {0, last_x, kChartLeft, plot.right, chart.logarithmic_x};
-  if (chart.bands_only) plot.x.low = first_x;
   plot.y = fitted(lowest, highest, chart.logarithmic);
   plot.y.begin = kChartHeight - kChartBottom;
   plot.y.end = kChartTop;
+  for (const Tick& tick : named_ticks(plot.y, kTicks))
+    plot.left = std::max(plot.left, text_width(tick.text, kTickSize) + kTickGap + 1);
+  plot.x = {0, last_x, 0, 0, chart.logarithmic_x};
+  if (chart.bands_only) plot.x.low = first_x;
+  if (!(plot.x.high > plot.x.low)) plot.x = fitted(first_x, last_x, chart.logarithmic_x);
+  plot.x.begin = plot.left;
+  plot.x.end = plot.right;
   return true;
 }
 
@@ -99,21 +93,21 @@ Shapes axes(const LineChart& chart, const Plot& plot) {
   std::string grid;
   Shapes labels;
   const double bottom = kChartHeight - kChartBottom;
-  for (const double value : ticks(plot.y, 5)) {
+  for (const auto& [value, text] : named_ticks(plot.y, kTicks)) {
     const double y = plot.y(value);
-    grid += path_of("M{} {}H{}", kChartLeft, y, plot.right);
-    labels.text(kChartLeft - 6, y + 3.5, "end", format_number(value, 3));
+    grid += path_of("M{} {}H{}", plot.left, y, plot.right);
+    labels.text(plot.left - kTickGap, y + 3.5, "end", text);
   }
-  for (const double value : ticks(plot.x, 5)) {
+  for (const auto& [value, text] : named_ticks_along(plot.x, kTicks, chart.x_ticks)) {
     const double x = plot.x(value);
     grid += path_of("M{} {}v4", x, bottom);
-    labels.text(x, bottom + 16, "middle", tick_text(chart.x_ticks, value));
+    labels.text(x, bottom + 16, "middle", text);
   }
   Shapes out;
   out.path("grid", grid).ends_line = true;
-  out.path("axis", path_of("M{} {}H{}", kChartLeft, bottom, plot.right)).ends_line = true;
+  out.path("axis", path_of("M{} {}H{}", plot.left, bottom, plot.right)).ends_line = true;
   out.add(std::move(labels));
-  out.text((kChartLeft + plot.right) / 2, kChartHeight - 3, "middle", chart.x_label, "name");
+  out.text((plot.left + plot.right) / 2, kChartHeight - 3, "middle", chart.x_label, "name");
   return out;
 }
 
@@ -167,8 +161,15 @@ std::vector<std::vector<CurvePoint>> ends(const LineChart& chart, const Plot& pl
   return result;
 }
 
+std::vector<std::string> names_of(const std::vector<ChartSeries>& series) {
+  std::vector<std::string> labels;
+  for (const ChartSeries& each : series) labels.push_back(each.label);
+  return shortened_apart(labels, kChartLongestLabel);
+}
+
 Shapes direct_labels(const LineChart& chart, const Plot& plot) {
   const auto last = ends(chart, plot);
+  const std::vector<std::string> names = names_of(chart.series);
   std::vector<std::size_t> order;
   for (std::size_t s = 0; s < last.size(); ++s)
     if (!last[s].empty()) order.push_back(s);
@@ -190,8 +191,7 @@ Shapes direct_labels(const LineChart& chart, const Plot& plot) {
     // Level within the plot, so that it does not look like a part of the curve.
     label.path("lead",
                path_of("M{} {}H{}L{} {}", end.x + 1, end.y, plot.right + 1, plot.right + 8, y[k]));
-    label.text(plot.right + 10, y[k] + 3.5, "start", shortened(series.label, kChartLongestLabel),
-               "label");
+    label.text(plot.right + 10, y[k] + 3.5, "start", names[order[k]], "label");
     out.group(std::move(label), series.style).ends_line = true;
   }
   return out;
@@ -296,7 +296,7 @@ std::string data_table(const LineChart& chart, const Plot& plot) {
   for (const ChartSeries& series : chart.series) table.head.push_back(series.label);
   for (int row = 0; row < kTableRows; ++row) {
     const double x = plot.x.high * row / (kTableRows - 1);
-    std::vector<Markup> cells{number_text(tick_text(chart.x_ticks, x))};
+    std::vector<Markup> cells{number_text(chart.x_ticks(x, 3))};
     const bool at_end = row == 0 || row == kTableRows - 1;
     for (const ChartSeries& series : chart.series) {
       const Band there = band_at(series, x, chart.logarithmic);
@@ -315,7 +315,8 @@ std::string data_table(const LineChart& chart, const Plot& plot) {
   return details("Data", table.html());
 }
 
-std::string missing_note(const LineChart& chart, const Plot& plot) {
+/// What the chart does not say of itself.
+std::vector<std::string> notes_of(const LineChart& chart, const Plot& plot) {
   std::string names;
   for (const ChartSeries& series : chart.series) {
     const bool drawn = std::any_of(series.seeds.begin(), series.seeds.end(), [&](const auto& seed) {
@@ -324,16 +325,23 @@ std::string missing_note(const LineChart& chart, const Plot& plot) {
     });
     if (!drawn) names += (names.empty() ? "" : ", ") + series.label;
   }
-  if (names.empty() || !chart.logarithmic) return "";
-  return fmt::format("<p class=\"note\">{}: zero on this scale, not drawn.</p>\n", escaped(names));
+  std::vector<std::string> notes;
+  if (!names.empty() && chart.logarithmic)
+    notes.push_back(names + ": zero on this scale, not drawn.");
+  for (const ChartReference& reference : chart.references)
+    notes.push_back(reference.label + ": " + reference.note);
+  return notes;
 }
 
-std::string reference_notes(const LineChart& chart) {
-  std::string notes;
-  for (const ChartReference& reference : chart.references)
-    notes += fmt::format("<p class=\"note\">{}{}: {}</p>\n", swatch(reference.style),
-                         escaped(reference.label), escaped(reference.note));
-  return notes;
+/// The same for a page; those of references are last and have their swatches.
+std::string notes_below(const LineChart& chart, const std::vector<std::string>& notes) {
+  std::string html;
+  const std::size_t first = notes.size() - chart.references.size();
+  for (std::size_t k = 0; k < notes.size(); ++k)
+    html +=
+        fmt::format("<p class=\"note\">{}{}</p>\n",
+                    k < first ? "" : swatch(chart.references[k - first].style), escaped(notes[k]));
+  return html;
 }
 
 std::string description(const LineChart& chart, const Plot& plot) {
@@ -344,16 +352,15 @@ std::string description(const LineChart& chart, const Plot& plot) {
     text += fmt::format(" {}: from {} to {}.", series.label,
                         format_number(series.band.mean.front(), 3), series.final);
   }
-  return text +
-         fmt::format(" {} runs to {}.", chart.x_label, tick_text(chart.x_ticks, plot.x.high));
+  return text + fmt::format(" {} runs to {}.", chart.x_label, chart.x_ticks(plot.x.high, 3));
 }
 
 }  // namespace
 
 PageFigure draw(const LineChart& chart) {
   int longest = 0;
-  for (const ChartSeries& series : chart.series)
-    longest = std::max(longest, terminal_columns(shortened(series.label, kChartLongestLabel)));
+  for (const std::string& name : names_of(chart.series))
+    longest = std::max(longest, terminal_columns(name));
   Plot plot;
   plot.right = kChartWidth - 12 - kChartCharacterWidth * longest;
   PageFigure figure{.caption = escaped(chart.title)};
@@ -368,8 +375,12 @@ PageFigure draw(const LineChart& chart) {
                     axes(chart, plot)};
   figure.drawing->shapes.add(lines(chart, plot));
   figure.drawing->shapes.add(direct_labels(chart, plot));
-  if (!chart.bands_only)
-    figure.below = missing_note(chart, plot) + reference_notes(chart) + data_table(chart, plot);
+  if (chart.bands_only) return figure;
+  for (const ChartReference& reference : chart.references)
+    figure.drawing->legend +=
+        (figure.drawing->legend.empty() ? "thin and dashed: " : "; ") + reference.label;
+  figure.notes = notes_of(chart, plot);
+  figure.below = notes_below(chart, figure.notes) + data_table(chart, plot);
   return figure;
 }
 

@@ -5,6 +5,7 @@
 
 #include "reports/curves.hpp"
 #include "reports/html/page_figure.hpp"
+#include "reports/html/scale.hpp"
 
 namespace acid {
 
@@ -26,10 +27,9 @@ struct ChartReference {
 };
 
 struct LineChart {
-  enum class Ticks { number, count, bytes };
   std::string id;              // unique in the page
   std::string title, x_label;  // plain text
-  Ticks x_ticks = Ticks::number;
+  TickFormat x_ticks = &format_number;
   bool logarithmic = false;  // y
   /// The bands are all there is, and x begins where they do. False: they are over seeds, and x
   /// begins at 0.

@@ -12,6 +12,7 @@
 #include "reports/html/scale.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/sweep.hpp"
+#include "reports/html/verdict.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/primary.hpp"
@@ -198,9 +199,9 @@ void add_axis_above(Shapes& out, const OverviewPlot& plot, double head, double b
   std::string grid;
   Shapes labels;
   const int most = std::clamp(static_cast<int>((x.end - x.begin) / kTickRoom), 1, 5);
-  for (const double value : ticks(x, most)) {
+  for (const auto& [value, text] : named_ticks_along(x, most)) {
     grid += path_of("M{} {}V{}", x(value), head - 4, bottom);
-    labels.text(x(value), head - 8, "middle", with_minus(format_number(value, 3)));
+    labels.text(x(value), head - 8, "middle", with_minus(text));
   }
   out.path("grid", grid).ends_line = true;
   out.add(std::move(labels));
@@ -214,11 +215,8 @@ void add_axis_above(Shapes& out, const OverviewPlot& plot, double head, double b
 struct KeyColumn {
   std::string above, head;
   double left = 0;
+  std::vector<std::string> cells = {};
 };
-
-std::string cell_value(const nlohmann::json& value) {
-  return shortened(value_text(value), kLongestCell);
-}
 
 /// The columns of the swept keys' values; `right`: where the last one ends.
 std::vector<KeyColumn> key_columns(const std::vector<ComparedPoint>& points, double& right) {
@@ -233,7 +231,10 @@ std::vector<KeyColumn> key_columns(const std::vector<ComparedPoint>& points, dou
     column.head = shortened(column.head, kLongestCell);
     int longest = std::max(terminal_columns(column.above), terminal_columns(column.head) + 1);
     for (const ComparedPoint& point : points)
-      longest = std::max(longest, terminal_columns(cell_value(point.settings[k].second)));
+      column.cells.push_back(value_text(point.settings[k].second));
+    column.cells = shortened_apart(column.cells, kLongestCell);
+    for (const std::string& cell : column.cells)
+      longest = std::max(longest, terminal_columns(cell));
     columns.push_back(column);
     right += kOverviewCharacter * longest + kKeyGap;
   }
@@ -274,14 +275,13 @@ std::string overview_csv(const ReportData& data) {
   std::vector<std::string> head;
   for (const auto& [key, value] : comparison.points.front().settings) head.push_back(key);
   for (const char* name : {"label", "n", "final", "ci_low", "ci_high", "difference",
-                           "difference_low", "difference_high"})
+                           "simultaneous_ci_low", "simultaneous_ci_high"})
     head.emplace_back(name);
   std::string csv = csv_line(head);
   for (const ComparedPoint& point : comparison.points)
     for (const std::size_t g : point.groups) {
       std::vector<std::string> row;
-      for (const auto& [key, value] : point.settings)
-        row.push_back(value.is_null() ? "" : value_text(value));
+      for (const auto& [key, value] : point.settings) row.push_back(exact_text(value));
       row.push_back(comparison.groups[g].label);
       const Estimate e = final_value(data, g, comparison.primary);
       row.push_back(std::to_string(e.n));
@@ -316,8 +316,12 @@ std::vector<OverviewPlot> plots_of(const Comparison& comparison, double right,
       plot_of(0, means,
               fmt::format("{}, {}", words_of(comparison.primary), place.empty() ? "final" : place),
               std::nullopt)};
-  if (differences != nullptr)
-    drawn.push_back(plot_of(1, *differences, "difference to the baseline, 95 % intervals", 0));
+  if (differences == nullptr) return drawn;
+  int family = 1;  // one for all differences in a metric
+  for (const ComparedDifference& difference : comparison.differences)
+    if (difference.metric == comparison.primary) family = std::max(family, difference.family);
+  drawn.push_back(
+      plot_of(1, *differences, "difference to the baseline, " + interval_words(family), 0));
   return drawn;
 }
 
@@ -334,6 +338,9 @@ PageFigure draw_overview(const ReportData& data) {
     any_difference = any_difference || !differences.back().empty();
   }
   if (!any || comparison.primary.empty()) return {};
+  const bool any_missed = std::ranges::any_of(comparison.groups, [&](const ComparedGroup& group) {
+    return censored(group, comparison.primary) > 0;
+  });
   double right = 0;
   const std::vector<KeyColumn> columns = key_columns(comparison.points, right);
   const std::vector<OverviewPlot> drawn =
@@ -355,8 +362,7 @@ PageFigure draw_overview(const ReportData& data) {
     Shapes cells;
     cells.rect("hit", 0, 0, width, kOverviewRow);
     for (std::size_t k = 0; k < columns.size(); ++k)
-      cells.text(columns[k].left, kOverviewRow - 4, "start", cell_value(point.settings[k].second),
-                 "figures");
+      cells.text(columns[k].left, kOverviewRow - 4, "start", columns[k].cells[p], "figures");
     add_plot_row(cells, means[p], drawn[0].x);
     if (any_difference) add_plot_row(cells, differences[p], drawn[1].x);
     DrawnShape& row = rest.group(std::move(cells));
@@ -377,9 +383,11 @@ PageFigure draw_overview(const ReportData& data) {
                              below + bottom + kOverviewFoot, title,
                              "One row per setting; the table of each is below.", std::move(out)},
           .scrolls = true,
-          .below = note("Means over the seeds that finished. An arrow is a value beyond the edge "
-                        "of the scale; a row’s numbers show when the mouse rests on it, its "
-                        "details when it is clicked."),
+          .below = note(fmt::format(
+              "Means over the seeds that finished{}. An arrow is a value beyond the edge of the "
+              "scale; a row’s numbers show when the mouse rests on it, its details when it is "
+              "clicked.",
+              any_missed ? "; none where one of them missed the target" : "")),
           .csv = overview_csv(data)};
 }
 

@@ -208,6 +208,7 @@ Estimate final_value(const ReportData& data, std::size_t group, std::string_view
   const ComparedGroup& of = data.comparison.groups[group];
   const std::string name(metric);
   if (const auto known = of.metrics.find(name); known != of.metrics.end()) return known->second;
+  if (censored(of, name) > 0) return {};
   std::vector<double> values;
   for (const RunSummary& run : of.runs)
     if (const auto found = run.metrics.find(name);

@@ -76,7 +76,8 @@ struct ReportData {
 /// have no meaning.
 double place_on(const Position& position, const CurveAxis& axis, double gradients_per_epoch);
 
-/// The page's final value: the last value of each finished run, over seeds; n = 0 without one.
+/// The page’s final value: the last value of each finished run, over seeds; n = 0 without one, or
+/// where a run missed the target that it is the way to.
 Estimate final_value(const ReportData& data, std::size_t group, std::string_view metric);
 
 /// Reads the runs on several threads and keeps only data that is drawn, to save memory.

@@ -157,14 +157,18 @@ std::vector<Row> rows_of(const ReportData& data) {
 PageFigure runtime_figure(const ReportData& data) {
   const std::vector<Row> rows = rows_of(data);
   std::vector<Runtime> runtimes;
+  std::vector<std::string> labels;
   int label = 0, words = 0;
   for (const Row& row : rows) {
     if (!row.runtime) continue;
     runtimes.push_back(*row.runtime);
-    label = std::max(label, terminal_columns(shortened(row.label, kRuntimeLongestLabel)));
+    labels.push_back(row.label);
     words = std::max(words, terminal_columns(waiting_text(*row.runtime)));
   }
   if (runtimes.empty()) return {};
+  labels = shortened_apart(labels, kRuntimeLongestLabel);
+  for (const std::string& each : labels) label = std::max(label, terminal_columns(each));
+  auto next_label = labels.begin();
   Scale x = fit_seconds(runtimes);
   x.begin = kRuntimeCharacterWidth * label + kRuntimeGap;
   x.end = kRuntimeWidth - kRuntimeDigitWidth * words - kRuntimeGap;
@@ -182,7 +186,7 @@ PageFigure runtime_figure(const ReportData& data) {
     }
     const int style = data.styles[row.runtime->group];
     Shapes name;
-    name.text(0, middle + 3.5, "start", shortened(row.label, kRuntimeLongestLabel), "label");
+    name.text(0, middle + 3.5, "start", *next_label++, "label");
     out.group(std::move(name), style);
     out.group(runtime_bar(*row.runtime, x, middle), style).ends_line = true;
     out.text(kRuntimeWidth, middle + 3.5, "end", waiting_text(*row.runtime), "figures");

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
-#include "reports/numbers.hpp"
+#include "reports/html/font.hpp"
 
 namespace acid {
 namespace {
@@ -41,6 +42,20 @@ std::vector<double> logarithmic_ticks(const Scale& scale, int wanted) {
   return values.size() >= 2 ? values : linear_ticks(scale, wanted);
 }
 
+int exponent_of(double value) {
+  return value == 0 ? 0 : static_cast<int>(std::floor(std::log10(std::abs(value))));
+}
+
+/// "1.50e-05" → "1.5e-05", "1.00e-05" → "1e-05".
+std::string without_zeros(std::string text) {
+  const std::size_t exponent = text.find('e');
+  if (exponent == std::string::npos || text.find('.') > exponent) return text;
+  std::size_t end = exponent;
+  while (text[end - 1] == '0') --end;
+  if (text[end - 1] == '.') --end;
+  return text.erase(end, exponent - end);
+}
+
 }  // namespace
 
 double Scale::operator()(double value) const {
@@ -70,13 +85,45 @@ std::vector<double> ticks(const Scale& scale, int wanted) {
   return scale.logarithmic ? logarithmic_ticks(scale, wanted) : linear_ticks(scale, wanted);
 }
 
+std::vector<Tick> named_ticks(const Scale& scale, int wanted, TickFormat format) {
+  constexpr int kFewestDigits = 3, kMostDigits = 12;
+  std::vector<Tick> all;
+  double gap = std::numeric_limits<double>::infinity();
+  for (const double value : ticks(scale, wanted)) {
+    if (!all.empty()) gap = std::min(gap, std::abs(value - all.back().value));
+    all.push_back({value, ""});
+  }
+  for (int more = 0; more <= kMostDigits - kFewestDigits; ++more) {
+    for (auto& [value, text] : all) {
+      const int needed = std::isfinite(gap) ? exponent_of(value) - exponent_of(gap) + 1 : 0;
+      const int digits = std::min(kMostDigits, std::max(kFewestDigits, needed) + more);
+      text = without_zeros(format(value, digits));
+    }
+    if (std::ranges::adjacent_find(all, {}, &Tick::text) == all.end()) break;
+  }
+  return all;
+}
+
+std::vector<Tick> named_ticks_along(const Scale& scale, int wanted, TickFormat format) {
+  constexpr double kSize = 10.5, kApart = 1;
+  const auto touch = [&](const Tick& a, const Tick& b) {
+    const double room = (text_width(a.text, kSize) + text_width(b.text, kSize)) / 2 + kApart;
+    return scale(b.value) - scale(a.value) < room;
+  };
+  for (; wanted > 1; --wanted) {
+    std::vector<Tick> all = named_ticks(scale, wanted, format);
+    if (std::ranges::adjacent_find(all, touch) == all.end()) return all;
+  }
+  return named_ticks(scale, wanted, format);
+}
+
 Shapes axis_below(const Scale& x, double bottom, int wanted, std::string_view name,
                   double name_below, Shapes between) {
   std::string marks;
   Shapes out, labels;
-  for (const double value : ticks(x, wanted)) {
+  for (const auto& [value, text] : named_ticks_along(x, wanted)) {
     marks += path_of("M{} {}v4", x(value), bottom);
-    labels.text(x(value), bottom + 15, "middle", with_minus(format_number(value, 3)));
+    labels.text(x(value), bottom + 15, "middle", with_minus(text));
   }
   out.path("grid", marks);
   out.path("axis", path_of("M{} {}H{}", x.begin, bottom, x.end)).ends_line = true;

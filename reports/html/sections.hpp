@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/html/markup.hpp"
 #include "reports/html/page_figure.hpp"
 #include "reports/html/report_data.hpp"
 
@@ -42,6 +43,8 @@ PageFigure worker_figure(const ReportData& data, std::size_t group, bool idle);
 /// point_title() for a picture: short keys, only those that are set, with a kind's own settings
 /// after it: "partition = dirichlet alpha 0.1".
 std::string brief_title(const ComparedPoint& point);
+/// A setting in a table, with all its digits for the table's CSV.
+Markup setting_cell(const nlohmann::json& value);
 /// A group's name, with its brief sweep point if there are several.
 std::string full_label(const ReportData& data, std::size_t group);
 

@@ -31,12 +31,6 @@ std::string verified_mark(const RunDetail& run) {
   return last->altered.empty() ? "✓ bit for bit" : "✗ altered since";
 }
 
-Markup setting_cell(const nlohmann::json& value) {
-  Markup cell = text(value_text(value));
-  if (value.is_number_float()) cell.exact = fmt::format("{}", value.get<double>());
-  return cell;
-}
-
 std::string group_label(const Comparison& comparison, const RunDetail& run) {
   for (const ComparedGroup& group : comparison.groups)
     if (group.runs_group == run.summary.group) return group.label;
@@ -125,7 +119,7 @@ std::string seeds_section(const ReportData& data) {
     std::vector<Markup> row{code(run.summary.id), text(group_label(data.comparison, run))};
     const FlatSettings flat = flatten(run.settings);
     for (const auto& [key, value] : data.comparison.points.front().settings)
-      row.push_back(text(value_text(value_at(flat, key))));
+      row.push_back(setting_cell(value_at(flat, key)));
     row.push_back(text(std::to_string(run.summary.seed)));
     row.push_back(text(state_name(run.summary.state)));
     row.push_back(text(verified_mark(run)));

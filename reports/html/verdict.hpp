@@ -20,6 +20,8 @@ std::string verdict_table(const ReportData& data);
 /// The table as a section of its own.
 std::string numbers_section(const ReportData& data);
 
+/// What the simultaneous intervals of a family of so many differences are.
+std::string interval_words(int family);
 /// Differences to the baseline in one outcome, and ratios of consensus distances; empty if there
 /// are none.
 PageFigure difference_forest(const ReportData& data, const std::string& metric);

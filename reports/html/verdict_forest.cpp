@@ -56,6 +56,11 @@ std::string common_label(const Comparison& comparison, const std::vector<std::st
 
 }  // namespace
 
+std::string interval_words(int family) {
+  return family == 1 ? "95 % intervals"
+                     : fmt::format("95 % intervals that hold for all {} at once", family);
+}
+
 PageFigure difference_forest(const ReportData& data, const std::string& name) {
   if (!is_outcome(name) && !is_way_to_target(name)) return {};
   const Comparison& comparison = data.comparison;
@@ -80,14 +85,14 @@ PageFigure difference_forest(const ReportData& data, const std::string& name) {
     differs = differs || difference->value.unequal > 0;
     family = difference->family;
     survivors = survivors || difference->is_of_survivors();
-    return ForestRow{
-        difference->is_of_survivors() ? group.label + std::string(kSurvivors) : group.label,
-        false,
-        data.styles[g],
-        e.mean,
-        e.ci_low,
-        e.ci_high,
-        forest_numbers(e.mean, e.ci_low, e.ci_high)};
+    return ForestRow{group.label,
+                     false,
+                     data.styles[g],
+                     e.mean,
+                     e.ci_low,
+                     e.ci_high,
+                     forest_numbers(e.mean, e.ci_low, e.ci_high),
+                     difference->is_of_survivors() ? kSurvivors : ""};
   });
   if (!differs) return {};
   forest.id = fmt::format("forest-{}", name);
@@ -96,10 +101,8 @@ PageFigure difference_forest(const ReportData& data, const std::string& name) {
       fmt::format("Difference in {}{}{}", words_of(name), place.empty() ? "" : ", ", place);
   forest.x_label =
       fmt::format("difference to {}, paired by seed", common_label(comparison, baselines));
-  forest.legend =
-      family == 1
-          ? "95 % intervals"
-          : fmt::format("95 % intervals that hold for all {} at once; the test decides", family);
+  forest.legend = interval_words(family) + (family == 1 ? "" : "; the test decides");
+  forest.columns = {"difference", "simultaneous_ci_low", "simultaneous_ci_high"};
   if (survivors) forest.legend += "; * over the seeds that finished in both";
   forest.line = 0;
   forest.better = better_direction(name) > 0 ? "better →" : "← better";
@@ -119,13 +122,14 @@ PageFigure ratio_forest(const ReportData& data) {
     if (ratio == nullptr) return std::nullopt;
     references.push_back(ratio->reference);
     survivors = survivors || ratio->diverged > 0;
-    return ForestRow{ratio->diverged > 0 ? group.label + std::string(kSurvivors) : group.label,
+    return ForestRow{group.label,
                      false,
                      data.styles[g],
                      ratio->value.mean,
                      ratio->value.ci_low,
                      ratio->value.ci_high,
-                     forest_numbers(ratio->value.mean, ratio->value.ci_low, ratio->value.ci_high)};
+                     forest_numbers(ratio->value.mean, ratio->value.ci_low, ratio->value.ci_high),
+                     ratio->diverged > 0 ? kSurvivors : ""};
   });
   if (forest.rows.empty()) return {};
   forest.id = "forest-consensus-ratio";

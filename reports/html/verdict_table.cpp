@@ -73,7 +73,7 @@ Markup tested_cell(const Comparison& comparison, std::size_t g) {
 /// The first cells of every table by group.
 std::vector<Markup> group_cells(const ReportData& data, const ComparedPoint& point, std::size_t g) {
   std::vector<Markup> row{{swatch(data.styles[g]) + escaped(data.comparison.groups[g].label)}};
-  for (const auto& [key, value] : point.settings) row.push_back(text(value_text(value)));
+  for (const auto& [key, value] : point.settings) row.push_back(setting_cell(value));
   const ComparedGroup& group = data.comparison.groups[g];
   Markup count = text(std::to_string(group.runs.size()));
   if (!group.diverged.empty())

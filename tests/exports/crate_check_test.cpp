@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "engine/base/digest.hpp"
 #include "exports/zip.hpp"
@@ -137,6 +138,37 @@ TEST_CASE("an experiment that the crate does not name is found in its store") {
       .execute(R"(UPDATE experiments SET comparison = '{"claims": [1]}')");
   CHECK_THAT(found_with("[\"" + experiment + "\"]"),
              ContainsSubstring("the crate's store cannot be read"));
+}
+
+TEST_CASE("a crate holds what a search tried, and compares what it chose") {
+  const ScratchFolder folder;
+  const std::string crate = folder.path() + "/crate";
+  RunRecord run = make_run(1), tried = make_run(9);
+  tried.is_search = true;
+  Store store = make_store(folder.store(), {run, tried});
+  AskedRuns asked{run.id, tried.id};
+  asked.experiments = {make_experiment("test").id};
+  const auto make = [&](const AskedRuns& runs, const CrateParts& parts) {
+    fs::remove_all(crate);
+    StagedFolder staged(crate);
+    fill_crate(store, runs, staged, {.author = {}, .license = {}, .acid = kMaker, .parts = parts},
+               kCheckedRunJson, [](std::size_t) {});
+    staged.commit_folder();
+  };
+  for (const RunRecord& one : {run, tried})
+    store.end_attempt(begin(store, one.id), ended_as(RunState::finished));
+  make(asked, {});
+  std::ifstream comparison(crate + "/comparison.json"), reproduce(crate + "/REPRODUCE.md");
+  CHECK(nlohmann::json::parse(comparison)["groups"][0]["seeds"] == nlohmann::json{1});
+  CHECK(fs::exists(crate + "/runs/" + tried.id + "/run.json"));
+  CHECK(found_in(crate).empty());
+  const std::string commands((std::istreambuf_iterator<char>(reproduce)), {});
+  CHECK_THAT(commands, ContainsSubstring("acid compare --store acid-store " +
+                                         asked.experiments.front() + "\n"));
+  asked.ids = {tried.id};
+  CHECK_THROWS_WITH(make(asked, {}), ContainsSubstring("tried by a search"));
+  make(asked, {.models = true, .tables = false});
+  CHECK(found_in(crate).empty());
 }
 
 TEST_CASE("a crate that cannot be written is checked in a copy that can") {

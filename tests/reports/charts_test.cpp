@@ -26,7 +26,7 @@ LineChart chart_of(std::vector<CurvePoint> points, bool logarithmic) {
   LineChart chart{.id = "c",
                   .title = "Loss",
                   .x_label = "gradients",
-                  .x_ticks = LineChart::Ticks::count,
+                  .x_ticks = &format_count,
                   .logarithmic = logarithmic,
                   .series = {}};
   const double end = points.empty() ? 1 : points.back().x;
@@ -116,6 +116,42 @@ TEST_CASE("logarithmic ticks are powers of ten, closer on a short range") {
   CHECK(scale(10) == Approx(5));
 }
 
+TEST_CASE("neighbouring ticks have different texts") {
+  const auto texts_of = [](const Scale& scale, TickFormat format) {
+    std::string texts;
+    for (const Tick& tick : named_ticks(scale, 5, format)) texts += tick.text + " ";
+    return texts;
+  };
+  CHECK(texts_of({0.9715, 0.9737, 0, 1, false}, &format_number) ==
+        "0.9715 0.972 0.9725 0.973 0.9735 ");
+  CHECK(texts_of({1e6, 1.02e6, 0, 1, false}, &format_number) ==
+        "1e+06 1.005e+06 1.01e+06 1.015e+06 1.02e+06 ");
+  CHECK(texts_of({1e6, 1.02e6, 0, 1, false}, &format_count) == "1M 1.005M 1.01M 1.015M 1.02M ");
+  CHECK(
+      texts_of({1e-6, 0.9e-4, 0, 1, true}, &format_number).starts_with("1e-06 2e-06 5e-06 1e-05 "));
+  CHECK(texts_of({0, 97, 0, 1, false}, &format_number) == "0 20 40 60 80 ");
+  // Along an axis there are fewer where they would touch.
+  CHECK(named_ticks_along({0.9715, 0.9737, 0, 400, false}, 5).size() == 5);
+  CHECK(named_ticks_along({0.9715, 0.9737, 0, 60, false}, 5).size() < 5);
+}
+
+TEST_CASE("a chart of values at one place has room around it") {
+  LineChart chart{.id = "c", .title = "Seconds", .x_label = "n", .bands_only = true, .series = {}};
+  ChartSeries& series = chart.series.emplace_back();
+  series.label = "ad-psgd";
+  series.band.x = {4};
+  series.band.mean = {1};
+  series.band.low = {0.9};
+  series.band.high = {1.1};
+  for (const bool logarithmic : {false, true}) {
+    chart.logarithmic_x = logarithmic;
+    const std::string html = draw(chart).html();
+    CHECK_FALSE(has(html, "nan"));
+    CHECK_FALSE(has(html, "inf"));
+    CHECK(has(html, ">ad-psgd</text>"));
+  }
+}
+
 TEST_CASE("a fitted scale has room and respects zero") {
   CHECK(fitted(0, 1, false).low == 0);
   CHECK(fitted(5, 5, false).low < 5);
@@ -152,6 +188,12 @@ TEST_CASE("a logarithmic chart leaves out zeros and says so") {
   chart.series.push_back(zeros.series[0]);
   const std::string svg = draw(chart).html();
   CHECK(has(svg, "ar-sgd: zero on this scale, not drawn."));
+  chart.references.push_back({"ad-psgd bound", "as theory says.", 1, {{0, 10}, {100, 1}}});
+  const PageFigure figure = draw(chart);  // a file has no words below it
+  CHECK(figure.notes == std::vector<std::string>{"ar-sgd: zero on this scale, not drawn.",
+                                                 "ad-psgd bound: as theory says."});
+  REQUIRE(figure.drawing);
+  CHECK(figure.drawing->legend == "thin and dashed: ad-psgd bound");
   CHECK_FALSE(has(svg, "nan"));
   CHECK(has(draw(zeros).html(), "Nothing to draw"));
   CHECK(has(draw(chart_of({}, false)).html(), "Nothing to draw"));

@@ -64,6 +64,15 @@ TEST_CASE("a title above a figure makes it higher") {
   CHECK(titled.height > plain.height);
   CHECK(titled.items.back().text == plain.title);
   CHECK(titled.items.front().dy > plain.items.front().dy);
+  Figure told = plain;
+  told.legend =
+      "95 % intervals that hold for all 12 at once; the test decides; * over the seeds "
+      "that finished in both";
+  told = with_title(told);
+  CHECK(told.height > titled.height);
+  CHECK(has(told.items.back().text, "finished in both"));
+  for (const FigureItem& item : told.items)
+    if (!item.text.empty()) CHECK(text_width(item.text, item.look.size) < told.width);
 }
 
 TEST_CASE("the font has what charts write, and widths add up") {

@@ -77,6 +77,17 @@ TEST_CASE("a forest plot shows its line, its intervals and cuts a far one with a
   CHECK_FALSE(has(cut, "500"));                    // no tick out there
 }
 
+TEST_CASE("labels of a forest plot that are cut still differ and keep what is marked") {
+  Forest forest = forest_of({row_of("ad-psgd, learning rate 0.1", 1, 0.5, 1.5),
+                             row_of("ad-psgd, learning rate 0.2", 1, 0.5, 1.5)});
+  forest.rows.front().mark = " *";
+  const PageFigure figure = draw_forest(forest);
+  CHECK(has(figure.html(), ">ad-psgd, learnin…1 *</text>"));
+  CHECK(has(figure.html(), ">ad-psgd, learnin…2</text>"));
+  CHECK(has(figure.csv, "\"ad-psgd, learning rate 0.1 *\""));
+  CHECK(figure.csv.starts_with("setting,label,value,ci_low,ci_high\n"));
+}
+
 TEST_CASE("a forest plot takes single seeds, headings and values that are not numbers") {
   ForestRow heading;
   heading.label = "workers = 4";

@@ -187,6 +187,22 @@ TEST_CASE("CSV has a column per varying setting") {
   CHECK(has(csv, ",ar-sgd,8,eval_loss,1,1,"));
 }
 
+TEST_CASE("CSV has all digits of settings, and nothing where there is none") {
+  std::vector<ComparedRun> runs;
+  for (const nlohmann::json& rate :
+       {nlohmann::json(0.12345678), nlohmann::json(0.12345679), nlohmann::json()})
+    runs.push_back(run("ar-sgd", 1, {{"eval_loss", 1}},
+                       {{"optimizer", {{"learning_rate", rate}, {"momentum", 0.5}}},
+                        {"list", {0.12345678, rate}}}));
+  const Comparison comparison = compare_runs(runs);
+  const std::string csv = to_csv(comparison);
+  CHECK(has(csv, ",0.12345678,eval_loss,"));
+  CHECK(has(csv, ",0.12345679,eval_loss,"));
+  CHECK(has(csv, "\"[0.12345678, 0.12345679]\""));
+  CHECK(has(csv, ",,eval_loss,"));
+  CHECK(has(to_text(comparison, false), "0.123457"));
+}
+
 TEST_CASE("Markdown escapes the bars of labels") {
   const std::string markdown = to_markdown(sample(3));
   CHECK(has(markdown, "lr 0.1, \\| a long"));

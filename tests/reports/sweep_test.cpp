@@ -37,6 +37,9 @@ TEST_CASE("an overview has a row for each setting, and arrows for one that colla
   const ReportData data = swept(folder, 7);
   const std::string html = draw_overview(data).html();
   CHECK(count_of(html, "class=\"row\"") == 5);
+  // Two differences at each of five settings hold at once, and the data's columns say so.
+  CHECK(has(html, " at once</text>"));
+  CHECK(has(draw_overview(data).csv, ",difference,simultaneous_ci_low,simultaneous_ci_high\n"));
   CHECK(has(html, ">learning_rate</text>"));
   CHECK(has(html, "<title>optimizer.learning_rate = 1.6: AR-SGD 0.3"));
   // Three algorithms at this setting are beyond the edge, and their range is beside them.
@@ -44,6 +47,32 @@ TEST_CASE("an overview has a row for each setting, and arrows for one that colla
   CHECK(count_of(html, "class=\"mark s0\"") == 5);  // one in each row, and the legend's
   CHECK(has(html, " to 0.3"));
   CHECK(draw_overview(one_setting(data, 0)).html().find("class=\"mark\"") == std::string::npos);
+}
+
+TEST_CASE("an overview has no mean where a run missed the target") {
+  std::vector<ComparedRun> runs;
+  for (const double rate : {0.1, 0.2})
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      const auto way = static_cast<double>(100 + seed);
+      const nlohmann::json settings{
+          {"optimizer", {{"learning_rate", rate}}},
+          {"budget", {{"target", {{"metric", "eval_loss"}, {"value", 0.5}}}}}};
+      const bool missed = rate < 0.15 && seed == 8;
+      const std::map<std::string, double> reached{{"gradients_to_target", way}, {"eval_loss", 0.4}};
+      runs.push_back(synthetic::run("ar-sgd", seed, reached, settings));
+      runs.push_back(synthetic::run(
+          "ad-psgd", seed, missed ? std::map<std::string, double>{{"eval_loss", 9}} : reached,
+          settings));
+    }
+  ReportData data;
+  data.comparison = compare_runs(runs);
+  data.styles.resize(data.comparison.groups.size());
+  data.comparison.primary = "gradients_to_target";
+  const PageFigure figure = draw_overview(data);
+  CHECK(has(figure.csv, "\n0.1,ar-sgd,8,104.5,"));
+  CHECK(has(figure.csv, "\n0.1,ad-psgd,0,,,,"));
+  CHECK(has(figure.csv, "\n0.2,ad-psgd,8,104.5,"));
+  CHECK(has(figure.below, "none where one of them missed the target"));
 }
 
 TEST_CASE("verdicts over many settings are counted") {

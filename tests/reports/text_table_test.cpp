@@ -20,6 +20,14 @@ TEST_CASE("shortening cuts between characters and marks the cut") {
   CHECK(shortened("A²CiD²", 4) == "A²C…");
   CHECK(shortened("実験実験", 4) == "実…");
   CHECK(shortened("α̃β", 1) == "…");
+  using Texts = std::vector<std::string>;
+  CHECK(shortened_apart({"short", "a long label", "short"}, 6) ==
+        Texts{"short", "a lon…", "short"});
+  CHECK(shortened_apart({"ad-psgd (lr 0.1)", "ad-psgd (lr 0.2)"}, 9) ==
+        Texts{"ad-psg…1)", "ad-psg…2)"});
+  CHECK(shortened_apart({"the same 1 the same", "the same 2 the same"}, 6) ==
+        Texts{"…1 th…", "…2 th…"});
+  CHECK(shortened_apart({"größer1", "größer2"}, 4) == Texts{"gr…1", "gr…2"});
 }
 
 TEST_CASE("wrapping breaks at spaces and leaves long words whole") {
