@@ -32,10 +32,12 @@ void require_results(const Store& store, const std::vector<std::string>& ids) {
       ids.size(), ids.size() == 1 ? "run" : "runs", counts));
 }
 
-std::string make_page(const Store& store, const AskedRuns& asked) {
+std::string make_page(const Store& store, const AskedRuns& asked,
+                      const std::vector<std::string>& where) {
   const SteadyClock clock;
   ReadingProgress progress(clock, "read", standard_error_is_terminal());
   ReportOptions options;
+  options.where = where;
   options.progress = [&](std::size_t done, std::size_t runs) { progress.show(done, runs); };
   return render_report(store, asked, options);
 }
@@ -45,7 +47,7 @@ Exit report(const Session& session, const ReportCommand& command) {
   const AskedRuns asked =
       runs_where(store, resolve_runs(store, command.names, OfSearches::without), command.where);
   require_results(store, asked.ids);
-  const std::string page = make_page(store, asked);
+  const std::string page = make_page(store, asked, command.where);
   if (page_script().script.empty())
     say("static charts: this acid was built without npm; with it, charts zoom and tables can be "
         "saved");

@@ -16,6 +16,8 @@ struct ReportOptions {
   bool live = false;
   /// Where compared values are read; curves are whole.
   ReadAt at = {};
+  /// The conditions by which the runs were chosen, for the page's own command.
+  std::vector<std::string> where = {};
   /// Threads that read the store, each with a connection of its own; 0: one per core. The bytes of
   /// the page do not depend on it.
   int threads = 0;

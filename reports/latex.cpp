@@ -34,6 +34,129 @@ constexpr std::array kReplacements{Replacement{"±", "$\\pm$"},
                                    Replacement{"\n", " "},
                                    Replacement{"\r", " "}};
 
+// Commands of mathematics, what is above or below the line in it, letters that are Latin ones to
+// LaTeX, and marks over the letter before them.
+constexpr auto kSymbols = std::to_array<Replacement>({{"α", "alpha"},
+                                                      {"β", "beta"},
+                                                      {"γ", "gamma"},
+                                                      {"δ", "delta"},
+                                                      {"ε", "varepsilon"},
+                                                      {"ϵ", "epsilon"},
+                                                      {"ζ", "zeta"},
+                                                      {"η", "eta"},
+                                                      {"θ", "theta"},
+                                                      {"ϑ", "vartheta"},
+                                                      {"ι", "iota"},
+                                                      {"κ", "kappa"},
+                                                      {"λ", "lambda"},
+                                                      {"μ", "mu"},
+                                                      {"ν", "nu"},
+                                                      {"ξ", "xi"},
+                                                      {"π", "pi"},
+                                                      {"ρ", "rho"},
+                                                      {"σ", "sigma"},
+                                                      {"ς", "varsigma"},
+                                                      {"τ", "tau"},
+                                                      {"υ", "upsilon"},
+                                                      {"φ", "varphi"},
+                                                      {"ϕ", "phi"},
+                                                      {"χ", "chi"},
+                                                      {"ψ", "psi"},
+                                                      {"ω", "omega"},
+                                                      {"Γ", "Gamma"},
+                                                      {"Δ", "Delta"},
+                                                      {"Θ", "Theta"},
+                                                      {"Λ", "Lambda"},
+                                                      {"Ξ", "Xi"},
+                                                      {"Π", "Pi"},
+                                                      {"Σ", "Sigma"},
+                                                      {"Υ", "Upsilon"},
+                                                      {"Φ", "Phi"},
+                                                      {"Ψ", "Psi"},
+                                                      {"Ω", "Omega"},
+                                                      {"≥", "geq"},
+                                                      {"≈", "approx"},
+                                                      {"≠", "neq"},
+                                                      {"≡", "equiv"},
+                                                      {"∼", "sim"},
+                                                      {"∝", "propto"},
+                                                      {"∞", "infty"},
+                                                      {"→", "rightarrow"},
+                                                      {"←", "leftarrow"},
+                                                      {"↔", "leftrightarrow"},
+                                                      {"↑", "uparrow"},
+                                                      {"↓", "downarrow"},
+                                                      {"⇒", "Rightarrow"},
+                                                      {"⇔", "Leftrightarrow"},
+                                                      {"∈", "in"},
+                                                      {"∑", "sum"},
+                                                      {"∏", "prod"},
+                                                      {"∫", "int"},
+                                                      {"√", "surd"},
+                                                      {"∂", "partial"},
+                                                      {"∇", "nabla"},
+                                                      {"∀", "forall"},
+                                                      {"∃", "exists"},
+                                                      {"∅", "emptyset"},
+                                                      {"∪", "cup"},
+                                                      {"∩", "cap"},
+                                                      {"⊂", "subset"},
+                                                      {"⋅", "cdot"},
+                                                      {"∙", "cdot"},
+                                                      {"•", "bullet"},
+                                                      {"…", "ldots"},
+                                                      {"‖", "|"},
+                                                      {"′", "prime"},
+                                                      {"÷", "div"},
+                                                      {"¬", "neg"},
+                                                      {"†", "dagger"},
+                                                      {"‡", "ddagger"},
+                                                      {"ℓ", "ell"},
+                                                      {"✓", "surd"},
+                                                      {"✗", "times"},
+                                                      {"▸", "triangleright"},
+                                                      {"◂", "triangleleft"}});
+constexpr auto kAbove = std::to_array<Replacement>({{"⁰", "0"},
+                                                    {"¹", "1"},
+                                                    {"³", "3"},
+                                                    {"⁴", "4"},
+                                                    {"⁵", "5"},
+                                                    {"⁶", "6"},
+                                                    {"⁷", "7"},
+                                                    {"⁸", "8"},
+                                                    {"⁹", "9"},
+                                                    {"⁺", "+"},
+                                                    {"⁻", "-"},
+                                                    {"⁼", "="},
+                                                    {"⁽", "("},
+                                                    {"⁾", ")"},
+                                                    {"ⁿ", "n"},
+                                                    {"ⁱ", "i"},
+                                                    {"ᵀ", "T"},
+                                                    {"°", "\\circ"}});
+constexpr auto kBelow = std::to_array<Replacement>(
+    {{"₀", "0"}, {"₁", "1"}, {"₂", "2"}, {"₃", "3"}, {"₄", "4"}, {"₅", "5"}, {"₆", "6"},
+     {"₇", "7"}, {"₈", "8"}, {"₉", "9"}, {"₊", "+"}, {"₋", "-"}, {"₌", "="}, {"₍", "("},
+     {"₎", ")"}, {"ᵢ", "i"}, {"ⱼ", "j"}, {"ₐ", "a"}, {"ₑ", "e"}, {"ₕ", "h"}, {"ₖ", "k"},
+     {"ₗ", "l"}, {"ₘ", "m"}, {"ₙ", "n"}, {"ₒ", "o"}, {"ₚ", "p"}, {"ᵣ", "r"}, {"ₛ", "s"},
+     {"ₜ", "t"}, {"ᵤ", "u"}, {"ᵥ", "v"}, {"ₓ", "x"}});
+constexpr auto kLatin = std::to_array<Replacement>({{"Α", "A"},
+                                                    {"Β", "B"},
+                                                    {"Ε", "E"},
+                                                    {"Ζ", "Z"},
+                                                    {"Η", "H"},
+                                                    {"Ι", "I"},
+                                                    {"Κ", "K"},
+                                                    {"Μ", "M"},
+                                                    {"Ν", "N"},
+                                                    {"Ο", "O"},
+                                                    {"Ρ", "P"},
+                                                    {"Τ", "T"},
+                                                    {"Χ", "X"},
+                                                    {"ο", "o"}});
+constexpr auto kMarks = std::to_array<Replacement>(
+    {{"\u0304", "bar"}, {"\u0303", "tilde"}, {"\u0302", "hat"}, {"\u0307", "dot"}});
+
 /// Removes `start` from the beginning of the text, if it is there.
 bool take_start(std::string_view& text, std::string_view start) {
   if (!text.starts_with(start)) return false;
@@ -41,22 +164,45 @@ bool take_start(std::string_view& text, std::string_view start) {
   return true;
 }
 
+/// Takes what the text begins with, if it is known, and returns it as LaTeX; else nothing.
+std::string take_known(std::string_view& text) {
+  std::string latex;
+  const auto take = [&](const auto& table, std::string_view before, std::string_view after) {
+    for (const auto& [from, to] : table)
+      if (latex.empty() && take_start(text, from)) latex = fmt::format("{}{}{}", before, to, after);
+  };
+  take(kReplacements, "", "");
+  take(kSymbols, "$\\", "$");
+  take(kAbove, "$^", "$");
+  take(kBelow, "$_", "$");
+  take(kLatin, "", "");
+  return latex;
+}
+
+/// Sets the marks that the text begins with, and takes them, over a letter.
+std::string with_marks(std::string letter, std::string_view& text) {
+  const bool in_mathematics = letter.front() == '$';
+  if (!in_mathematics && std::isalpha(static_cast<unsigned char>(letter.front())) == 0)
+    return letter;
+  for (const auto& [mark, name] : kMarks)
+    if (take_start(text, mark))
+      return fmt::format("$\\{}{{{}}}$", name,
+                         in_mathematics ? letter.substr(1, letter.size() - 2) : letter);
+  return letter;
+}
+
 }  // namespace
 
 std::string latex_text(std::string_view text) {
   std::string result;
   while (!text.empty()) {
-    const auto* const known =
-        std::find_if(kReplacements.begin(), kReplacements.end(),
-                     [&](const Replacement& one) { return text.starts_with(one.first); });
-    if (known != kReplacements.end()) {
-      result += known->second;
-      text.remove_prefix(known->first.size());
-      continue;
+    std::string latex = take_known(text);
+    if (latex.empty()) {
+      if (std::string_view("&%$#_{}").find(text.front()) != std::string_view::npos) latex = "\\";
+      latex += text.front();
+      text.remove_prefix(1);
     }
-    if (std::string_view("&%$#_{}").find(text.front()) != std::string_view::npos) result += '\\';
-    result += text.front();
-    text.remove_prefix(1);
+    result += with_marks(std::move(latex), text);
   }
   return result;
 }

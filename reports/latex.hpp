@@ -6,8 +6,9 @@
 
 namespace acid {
 
-/// Text as LaTeX prints it, also at the start of a row of a tabular: special characters escaped, ±
-/// and superscript two in mathematics.
+/// Text as LaTeX prints it, also at the start of a row of a tabular: special characters escaped,
+/// Greek letters, signs and what is above or below the line in mathematics. Letters of other
+/// languages stay as they are.
 std::string latex_text(std::string_view text);
 /// A line of comment. Line breaks in the text become blanks.
 std::string latex_comment(std::string text);

@@ -60,7 +60,7 @@ double latex_width(std::string_view cell) {
       const bool bold = cell.substr(name, k + 1 - name) == "textbf";
       if (bold) scale = 1.15;
       if (!bold) width += scale * kSymbol;
-    } else if (c == '^') {
+    } else if (c == '^' || c == '_') {
       scale *= kSuperscript;
     } else if (c == '$') {
       scale = 1;

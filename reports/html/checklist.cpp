@@ -195,11 +195,16 @@ ChecklistItem software_item(const ReportData& data) {
 }
 
 ChecklistItem commands_item(const ReportData& data) {
-  if (data.experiment.id.empty())
+  if (data.experiments.empty())
     return {"Commands", Answer::no, "The recipe of these runs is no longer in the store."};
+  std::string digests;
+  for (const ExperimentRecord& experiment : data.experiments)
+    digests += (digests.empty() ? "" : ", ") + experiment.recipe_digest.substr(0, 12) + "…";
   return {"Commands", Answer::yes,
-          "Under “Reproduce”, with the recipe’s text and its digest " +
-              data.experiment.recipe_digest.substr(0, 12) + "…"};
+          (data.experiments.size() == 1
+               ? "Under “Reproduce”, with the recipe’s text and its digest "
+               : "Under “Reproduce”, with the text of each recipe and its digest ") +
+              digests};
 }
 
 ChecklistItem verified_item(const ReportData& data) {

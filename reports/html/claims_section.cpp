@@ -10,14 +10,18 @@ std::string claims_section(const ReportData& data) {
   HtmlTable table;
   table.csv = "claims";
   table.head = {"claim", "verdict", "found", "what it says"};
+  const bool several = data.experiments.size() > 1;
+  if (several) table.head.insert(table.head.begin(), "experiment");
   table.first_number = table.head.size();
-  for (const JudgedClaim& judged : data.claims) {
+  for (const auto& [experiment, judged] : data.claims) {
     std::string words = judged.claim.words() + ".";
     if (!judged.why.empty()) words += " " + judged.why + ".";
     if (const std::string late = registered_words(judged); !late.empty()) words += " " + late;
     const std::string numbers = found(judged);
     table.rows.push_back({text(judged.claim.name), text(std::string(name_of(judged.verdict))),
                           text(numbers.empty() ? "–" : numbers), text(words)});
+    auto& row = table.rows.back();
+    if (several) row.insert(row.begin(), text(experiment));
   }
   return "<section id=\"claims\">\n<h2>Claims</h2>\n" + table.html() +
          note(

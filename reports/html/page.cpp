@@ -162,8 +162,10 @@ std::string content_security_policy(bool live) {
 }
 
 std::string draw_page(const ReportData& data) {
-  const std::string title =
-      data.experiment.name.empty() ? data.experiment.id : data.experiment.name;
+  std::string title;
+  for (const ExperimentRecord& experiment : data.experiments)
+    title +=
+        (title.empty() ? "" : ", ") + (experiment.name.empty() ? experiment.id : experiment.name);
   std::string body, links;
   const auto sections = is_sweep(data) ? std::span<const Section>(kSweepSections) : kSections;
   for (const Section& section : sections) {

@@ -16,8 +16,7 @@ namespace acid {
 namespace {
 
 constexpr std::size_t kLongestValue = 400;  // longer ones are shown as a digest
-constexpr std::size_t kMostNamedRuns = 12;
-constexpr std::size_t kMostValues = 6;  // of one key; attempts on many hosts have many
+constexpr std::size_t kMostValues = 6;      // of one key; attempts on many hosts have many
 // Keys that belong to a single run: the plan's digest has a table, the command names a folder.
 const std::set<std::string> kPerRun{"command_line", "plan_sha256"};
 
@@ -63,23 +62,34 @@ std::string run_command(const ExperimentRecord& experiment) {
   return "acid run " + quoted_for_shell(experiment.recipe_path) + set_options(experiment.overrides);
 }
 
-/// The four commands that reproduce these results, each with its purpose.
+/// The runs of the page, as arguments of a command.
+std::string run_arguments(const ReportData& data) {
+  std::string arguments;
+  for (const std::string& name : data.names) arguments += " " + name;
+  for (const std::string& condition : data.where)
+    arguments += " --where " + quoted_for_shell(condition);
+  return arguments;
+}
+
+/// The commands that reproduce these results, each with its purpose.
 std::string commands(const ReportData& data) {
   std::string out;
-  if (!data.experiment.id.empty())
-    out += "# every run of this page; those that have finished are not repeated\n" +
-           run_command(data.experiment) +
-           "\n\n# what was interrupted, from its last checkpoint\nacid resume\n\n";
-  std::string verified, all;
-  for (const RunDetail& run : data.runs) {
-    if (run.summary.state == RunState::finished && verified.empty()) verified = run.summary.id;
-    if (data.runs.size() <= kMostNamedRuns) all += fmt::format(" {}", run.summary.id);
+  if (!data.experiments.empty()) {
+    out += data.all_of_experiments
+               ? "# every run of this page; those that have finished are not repeated\n"
+               : "# every run of this page, and others of the same recipes; those that have "
+                 "finished are not repeated\n";
+    for (const ExperimentRecord& experiment : data.experiments)
+      out += run_command(experiment) + "\n";
+    out += "\n# what was interrupted, from its last checkpoint\nacid resume\n\n";
   }
-  if (!verified.empty())
+  const auto finished = std::ranges::find(data.runs, RunState::finished,
+                                          [](const RunDetail& run) { return run.summary.state; });
+  if (finished != data.runs.end())
     out +=
         "# executes one run again and compares every digest with the recorded one\nacid verify " +
-        verified + "\n\n";
-  if (!data.experiment.id.empty()) all = fmt::format(" {}", data.experiment.id);
+        finished->summary.id + "\n\n";
+  const std::string all = run_arguments(data);
   return out + "# this page\nacid report" + all +
          " --html -o report.html\n# a chart of it for a paper\nacid figure" + all +
          (data.comparison.points.size() > 1 ? " --chart overview -o overview.pdf\n"
@@ -209,18 +219,17 @@ std::string environment_section(const ReportData& data) {
 }
 
 std::string reproduce_section(const ReportData& data) {
-  const ExperimentRecord& experiment = data.experiment;
   std::string out = "<section id=\"reproduce\">\n<h2>Reproduce</h2>\n";
   out += fmt::format("<pre tabindex=\"0\">{}</pre>\n", escaped(commands(data)));
-  if (experiment.id.empty())
+  if (data.experiments.empty())
     out += paragraph("The recipe these runs were asked for through compiles to other runs now.");
-  else
+  for (const ExperimentRecord& experiment : data.experiments)
     out += fmt::format(
                "<dl class=\"facts\">\n<dt>experiment</dt><dd>{} ({})</dd>\n<dt>recipe digest</dt>"
                "<dd>{}</dd>\n<dt>as it was started</dt><dd>{}</dd>\n</dl>\n",
                escaped(experiment.name), code(experiment.id).html,
                code(experiment.recipe_digest).html, code(experiment.command_line).html) +
-           details("Recipe",
+           details(data.experiments.size() == 1 ? "Recipe" : "Recipe of " + experiment.name,
                    fmt::format("<pre tabindex=\"0\">{}</pre>\n", escaped(experiment.recipe_text)));
   return out + run_digests(data) + file_digests(data) + "</section>\n";
 }

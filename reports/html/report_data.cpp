@@ -171,6 +171,54 @@ void drop_idle(ReportData& data) {
   }
 }
 
+/// Finds the experiments, and what names exactly these runs in a command.
+void name_runs(ReportData& data, const Store& store, const AskedRuns& asked,
+               const std::vector<RunSummary>& runs, const std::vector<std::string>& where) {
+  std::set<std::string> seen;
+  for (const RunSummary& run : runs)
+    if (seen.insert(run.experiment).second)
+      if (ExperimentRecord experiment = experiment_of(store, run.experiment);
+          !experiment.id.empty())
+        data.experiments.push_back(std::move(experiment));
+  std::vector<std::string> names = asked.experiments;
+  if (names.empty())
+    for (const ExperimentRecord& experiment : data.experiments) names.push_back(experiment.id);
+  const auto is_asked = [&](const std::vector<std::string>& ids) {
+    return std::set(ids.begin(), ids.end()) == std::set(asked.ids.begin(), asked.ids.end());
+  };
+  data.names = asked.ids;
+  data.all_of_experiments = false;
+  if (names.empty()) return;
+  AskedRuns all = without_searches(store, resolve_runs(store, names));
+  data.all_of_experiments = is_asked(all.ids);
+  if (data.all_of_experiments) {
+    data.names = std::move(names);
+    return;
+  }
+  if (where.empty() || all.ids.empty()) return;
+  try {
+    all = runs_where(store, std::move(all), where);
+  } catch (const UsageError&) {  // it holds for none that is compared: a search tried these runs
+    return;
+  }
+  if (!is_asked(all.ids)) return;
+  data.names = std::move(names);
+  data.where = where;
+}
+
+/// Each experiment's claims are judged on its own runs, as acid claim does.
+void judge_page(ReportData& data, const Store& store, const AskedRuns& asked) {
+  const auto add = [&](const std::string& experiment, std::vector<JudgedClaim> judged) {
+    for (JudgedClaim& claim : judged) data.claims.emplace_back(experiment, std::move(claim));
+  };
+  if (data.experiments.size() != 1) {
+    for (const Claimed& one : claimed_by(store, asked)) add(one.name, one.judge(store));
+    return;
+  }
+  const ExperimentRecord& only = data.experiments.front();
+  add(only.name, judge_claims(store, data.comparison, asked, claims_from(only.comparison)));
+}
+
 /// The spans of the group's first seed that has them and was not interrupted: of a resumed run the
 /// store has only the beginning of the last attempt, in the middle of the run.
 std::vector<std::vector<Span>> first_spans(const Store& store, const ComparedGroup& group,
@@ -245,9 +293,8 @@ ReportData read_report(const Store& store, const AskedRuns& asked, const ReportO
       compare_runs(compared, compare, selections, comparison_plans_of(store, summaries),
                    reads_equal_places(store, compare));
   data.comparison.tagged = tagged_among(store, summaries);
-  data.experiment = experiment_of(store, summaries.front().experiment);
-  data.claims =
-      judge_claims(store, data.comparison, asked, claims_from(data.experiment.comparison));
+  name_runs(data, store, asked, summaries, options.where);
+  judge_page(data, store, asked);
   for (const ComparedGroup& group : data.comparison.groups)
     gather_group(data, group, ends.at(group.runs_group), runs);
   drop_idle(data);

@@ -54,7 +54,10 @@ struct GroupNetwork {
 
 /// Everything a page shows, read from the store; drawing it needs no store.
 struct ReportData {
-  ExperimentRecord experiment;
+  std::vector<ExperimentRecord> experiments;  // that asked for the runs, as far as they are known
+  /// What names the runs in a command: experiments, else the runs, and conditions on them.
+  std::vector<std::string> names, where;
+  bool all_of_experiments = true;  // the page leaves out none of their runs
   Comparison comparison;
   std::vector<RunDetail> runs;                   // as asked for
   std::vector<Metric> metrics;                   // recorded ones with a curve
@@ -66,7 +69,7 @@ struct ReportData {
   std::vector<int> styles;                       // of each group: one per label
   /// [group][worker]: spans of the group's first finished run that was never resumed, as kept.
   std::vector<std::vector<std::vector<Span>>> spans;
-  std::vector<JudgedClaim> claims;
+  std::vector<std::pair<std::string, JudgedClaim>> claims;  // each with its experiment's name
   PredictionScores predictions;
   HostsAtWork hosts;  // of these runs and of those that their searches tried
   bool live = false;

@@ -108,7 +108,7 @@ bool is_sweep(const ReportData& data) {
 ReportData one_setting(const ReportData& data, std::size_t point) {
   const ComparedPoint& chosen = data.comparison.points[point];
   ReportData one;
-  one.experiment = data.experiment;
+  one.experiments = data.experiments;
   one.metrics = data.metrics;
   one.axes = data.axes;
   one.detail = data.detail;

@@ -26,10 +26,12 @@ function parseCsv(text) {
   return rows;
 }
 
-/// What a reader sees, with the digits that were rounded; a wide cell is in each of its columns.
+/// What a reader sees, with the digits that were rounded and an apostrophe before what a spreadsheet
+/// would take for a formula; a wide cell is in each of its columns.
 const shownRows = (table) => table.evaluate((element) => [...element.rows].map((row) =>
   [...row.cells].flatMap((cell) => Array(cell.colSpan).fill(
-    cell.dataset.value ?? cell.textContent.replace(/\s+/g, " ").trim()))));
+    (cell.dataset.value ?? cell.textContent.replace(/\s+/g, " ").trim())
+      .replace(/^[=+\-@](?![\d.]|inf|nan)/, "'$&")))));
 
 /// Chromium silently drops what goes beyond ten downloads in a second.
 const pauseMs = 150;

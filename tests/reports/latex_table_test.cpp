@@ -65,6 +65,15 @@ std::vector<ComparedRun> wide_study(const std::vector<std::string>& labels) {
 
 }  // namespace
 
+TEST_CASE("what LaTeX has no letter for is written in its mathematics") {
+  CHECK(latex_text("χ₁ ≥ 10⁻³") == "$\\chi$$_1$ $\\geq$ 10$^-$$^3$");
+  CHECK(latex_text("Δx → ∞ ≈ 2 µs") == "$\\Delta$x $\\rightarrow$ $\\infty$ $\\approx$ 2 $\\mu$s");
+  CHECK(latex_text("x\u0304 α\u0303") == "$\\bar{x}$ $\\tilde{\\alpha}$");
+  CHECK(latex_text("größer_é A²CiD²") == "größer\\_é A$^2$CiD$^2$");
+  CHECK(latex_text("‖x‖ 5° …") == "$\\|$x$\\|$ 5$^\\circ$ $\\ldots$");
+  CHECK(latex_width(latex_text("χ₁")) < latex_width("x11"));
+}
+
 TEST_CASE("the width of a cell is that of its letters in Computer Modern") {
   CHECK(latex_width("12.5") == Approx(3 * 5 + 2.78));
   CHECK(latex_width("ring") == Approx(3.92 + 2.78 + 5.56 + 5));

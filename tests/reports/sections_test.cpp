@@ -5,6 +5,7 @@
 #include <regex>
 #include <set>
 
+#include "engine/base/digest.hpp"
 #include "reports/html/timeline.hpp"
 #include "reports/html/verdict.hpp"
 #include "reports/verdict.hpp"
@@ -227,9 +228,51 @@ TEST_CASE("the commands to reproduce name the recipe, a run and the page") {
   const std::string html = reproduce_section(report.data);
   CHECK(has(html, "acid resume"));
   CHECK(has(html, "acid verify " + report.ids[0]));
-  CHECK(has(html, "acid report " + report.data.experiment.id + " --html"));
-  report.data.experiment = {};
+  CHECK(has(html, "acid report " + report.data.experiments.at(0).id + " --html"));
+  report.data.experiments.clear();
   CHECK(has(reproduce_section(report.data), "compiles to other runs now"));
+}
+
+TEST_CASE("the commands to reproduce name every recipe, and a selection of its runs") {
+  Report report;
+  ExperimentRecord other;
+  other.name = "other";
+  other.recipe_path = "other.toml";
+  other.recipe_text = "name = \"other\"";
+  other.recipe_digest = sha256_hex(other.recipe_text);
+  other.id = other.recipe_digest.substr(0, 12);
+  const RunDetail& like = report.data.runs.at(0);
+  RunRecord planned;
+  planned.settings = like.settings;
+  planned.settings["seed"] = planned.seed = 77;
+  planned.digest = sha256_hex(planned.settings.dump());
+  planned.id = planned.digest.substr(0, 12);
+  planned.group = like.summary.group;
+  planned.algorithm = planned.label = like.summary.algorithm;
+  planned.driver = like.summary.driver;
+  planned.topology = like.summary.topology;
+  planned.workers = like.summary.workers;
+  planned.budget_gradients = like.summary.budget_gradients;
+  planned.plan = nlohmann::json::object();
+  report.store().add_experiment(other, {planned});
+  const std::string first = report.data.experiments.at(0).id;
+  AskedRuns both = report.ids;
+  both.ids.push_back(planned.id);
+  both.experiments = {first, other.id};
+  std::string html = reproduce_section(read_report(report.store(), both));
+  CHECK(has(html, "\nacid run other.toml\n"));
+  CHECK(has(html, "<summary>Recipe of other</summary>"));
+  CHECK(has(html, fmt::format("acid report {} {} --html", first, other.id)));
+  // A part of an experiment is named by its condition, or by its runs.
+  const std::vector<std::string> where{"seed = 1"};
+  const AskedRuns part = runs_where(report.store(), report.ids, where);
+  ReportOptions options;
+  options.where = where;
+  html = reproduce_section(read_report(report.store(), part, options));
+  CHECK(has(html, "acid report " + first + " --where "));
+  CHECK(has(html, "and others of the same recipes"));
+  html = reproduce_section(read_report(report.store(), part));
+  CHECK(has(html, "acid report " + part.ids.front() + " "));
 }
 
 TEST_CASE("many sweep points fold their figures, and keep all of them") {
@@ -272,7 +315,8 @@ TEST_CASE("texts from recipes stay text in every section") {
     group.label = evil;
     group.settings["note"] = evil;
   }
-  report.data.experiment.name = report.data.experiment.recipe_path = evil;
+  ExperimentRecord& experiment = report.data.experiments.at(0);
+  experiment.name = experiment.recipe_path = evil;
   for (RunDetail& run : report.data.runs) {
     run.summary.message = evil;
     run.summary.state = RunState::failed;

@@ -6,9 +6,14 @@ export interface Cell {
   rows: number;
 }
 
-/// Quoted if it holds a separator; a quote inside is doubled.
+const kFormula = /^[=+\-@\t\r]/;
+const kNumber = /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|^-?(inf|infinity|nan)$/i;
+
+/// Quoted if it holds a separator; a quote inside is doubled. Text that a spreadsheet would take
+/// for a formula gets an apostrophe before it, as in the files that acid writes.
 export function quoted(text: string): string {
-  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+  const safe = kFormula.test(text) && !kNumber.test(text) ? `'${text}` : text;
+  return /[",\r\n]|^\s|\s$/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
 }
 
 /// One line per row. A cell over several columns or rows is repeated, so that lines are complete.

@@ -4,7 +4,7 @@ import { interpolated, visible, type Band, type ChartCurves, type Line } from ".
 import type { AxisData } from "./data";
 import { makeSvg } from "./dom";
 import { cutsOf, markerPlaces, projection, stretches, type Place, type Projection } from "./lines";
-import { formatNumber, formatPlace, tickTexts } from "./numbers";
+import { formatNumber, formatPlace, shortenedApart, tickTexts } from "./numbers";
 import type { Range } from "./range";
 import { markerOf } from "./theme";
 import { ticks } from "./ticks";
@@ -33,9 +33,12 @@ const kNameWidth = 6.7;
 const kNameHeight = 12;
 const kLongestName = 16;
 
-/// The part of a name for which there is room.
-const shortened = (name: string) =>
-  name.length > kLongestName ? `${name.slice(0, kLongestName - 1)}…` : name;
+/// The parts of the names for which there is room.
+const namesOf = (curves: ChartCurves) =>
+  shortenedApart(
+    curves.groups.map((group) => group.label),
+    kLongestName,
+  );
 
 const place = (x: number, y: number) => `${tenths(x)} ${tenths(y)}`;
 
@@ -107,7 +110,9 @@ function endOf({ x, mean }: Band, at: Projection, logarithmic: boolean): Place |
 /// Names beside the ends of the means, pushed apart.
 function names(at: Projection, curves: ChartCurves, logarithmic: boolean): SVGElement[] {
   const right = at.box.left + at.box.width;
-  const ends = curves.groups.flatMap(({ label: name, style, band }) => {
+  const shown = namesOf(curves);
+  const ends = curves.groups.flatMap(({ label: whole, style, band }, k) => {
+    const name = shown[k] ?? whole;
     const end = endOf(band, at, logarithmic);
     return end ? [{ name, style, end, y: end.y }] : [];
   });
@@ -125,7 +130,7 @@ function names(at: Projection, curves: ChartCurves, logarithmic: boolean): SVGEl
       "g",
       { class: `s${style}` },
       makeSvg("path", { class: "lead", d: `${level}L${(right + 8).toFixed(1)} ${y.toFixed(1)}` }),
-      label(right + 10, y + 3.5, "start", shortened(name), "label"),
+      label(right + 10, y + 3.5, "start", name, "label"),
     );
   });
 }
@@ -134,7 +139,7 @@ export function curveSvg(curves: ChartCurves, options: CurveSvgOptions): Drawn {
   const { width, height, title, logarithmicX, logarithmicY } = options;
   // If there is no room for all names, the legend has them.
   const named = options.names && curves.groups.length * kNameHeight <= height - kTop - kAxisRoom;
-  const longest = Math.max(0, ...curves.groups.map((group) => shortened(group.label).length));
+  const longest = Math.max(0, ...namesOf(curves).map((name) => name.length));
   const right = width - (named ? 12 + kNameWidth * longest : 4);
   const longestRow = Math.max(0, ...rowsOf(options)[1].map((text) => text.length));
   const left = Math.max(kLeft, 14 + kTickCharacterWidth * longestRow);

@@ -102,3 +102,20 @@ export function tickTexts(
     return format(tick, Math.min(12, Math.max(3, needed))).replace(/\.?0+e/, "e");
   });
 }
+
+/// Names of at most `width` characters; those that differ still do where that can be: if their
+/// beginnings do not, "…" is before their ends.
+export function shortenedApart(names: string[], width: number): string[] {
+  const different = new Set(names).size;
+  const cut = (tail: number) =>
+    names.map((name) =>
+      name.length > width
+        ? `${name.slice(0, width - 1 - tail)}…${name.slice(name.length - tail)}`
+        : name,
+    );
+  for (let tail = 0; tail < width - 1; ++tail) {
+    const all = cut(tail);
+    if (new Set(all).size === different) return all;
+  }
+  return cut(0);
+}

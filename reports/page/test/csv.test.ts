@@ -14,6 +14,15 @@ describe("CSV", () => {
     assert.equal(quoted("A²CiD² 🎲"), "A²CiD² 🎲");
     assert.equal(quoted(""), "");
   });
+  test("lets no spreadsheet take text for a formula", () => {
+    assert.equal(quoted("=1+1"), "'=1+1");
+    assert.equal(quoted("-x,y"), "\"'-x,y\"");
+    assert.equal(quoted("+1"), "'+1");
+    assert.equal(quoted("@a"), "'@a");
+    assert.equal(quoted("\t=1"), "'\t=1");
+    for (const number of ["-1", "-0.25", "-1.5e-07", "-inf", "-nan", "-.5"])
+      assert.equal(quoted(number), number);
+  });
   test("ends every row with CRLF", () => {
     assert.equal(csvOf([
         [cell("a"), cell("b")],

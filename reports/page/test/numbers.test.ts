@@ -5,6 +5,7 @@ import {
   formatNumber,
   formatPlace,
   formatPlusMinus,
+  shortenedApart,
   tickTexts,
 } from "../src/numbers";
 
@@ -75,4 +76,15 @@ describe("ticks", () => {
     assert.deepEqual(plain([1e6, 1.25e6]), ["1e+06", "1.25e+06"]);
   });
   test("one tick alone has its text", () => assert.deepEqual(plain([3]), ["3"]));
+});
+
+describe("names that are cut", () => {
+  test("still differ", () => {
+    assert.deepEqual(shortenedApart(["short", "a long label", "short"], 6),
+      ["short", "a lon…", "short"]);
+    assert.deepEqual(shortenedApart(["ad-psgd (lr 0.1)", "ad-psgd (lr 0.2)"], 9),
+      ["ad-psg…1)", "ad-psg…2)"]);
+    assert.deepEqual(shortenedApart(["the same 1 the same", "the same 2 the same"], 6),
+      ["the s…", "the s…"]);
+  });
 });
