@@ -107,15 +107,28 @@ class ConditionParser {
     const std::size_t dot = name.find('.');
     return dot != std::string::npos && names_.sections.contains(name.substr(0, dot));
   }
-  /// Whether a value can stand here that is compared with `left_`, or a pattern.
+  /// What the SQL so far ends with: a word in lower case, signs that belong together (">="), or
+  /// any other character.
+  std::string before() const {
+    const std::string& sql = condition_.sql;
+    const std::size_t end = sql.find_last_not_of(" \t\n") + 1;  // 0: there is nothing
+    std::size_t begin = end;
+    const auto take_back = [&](const auto& belongs) {
+      while (begin > 0 && belongs(sql[begin - 1])) --begin;
+    };
+    take_back(in_word);
+    if (begin == end)
+      take_back([](char c) { return std::string_view("=<>!").find(c) != std::string_view::npos; });
+    if (begin == end && end > 0) --begin;
+    return lowered(sql.substr(begin, end - begin));
+  }
+  /// Whether a value can stand here that `left_` may be equal to, or a pattern.
   bool is_compared() const {
-    const std::size_t last = condition_.sql.find_last_not_of(" \t\n");
-    if (left_ == Left::none || last == std::string::npos) return false;
-    if (std::string_view("=<>(,").find(condition_.sql[last]) != std::string_view::npos) return true;
-    std::size_t begin = last + 1;
-    while (begin > 0 && in_word(condition_.sql[begin - 1])) --begin;
-    const std::string word = lowered(condition_.sql.substr(begin, last + 1 - begin));
-    return word == "is" || word == "not" || is_pattern_word(word);
+    if (left_ == Left::none) return false;
+    const std::string last = before();
+    if (last == "(" || last == ",") return !are_values_.empty() && are_values_.back();
+    constexpr std::array<std::string_view, 6> kEqual = {"=", "==", "!=", "<>", "is", "not"};
+    return std::ranges::find(kEqual, last) != kEqual.end() || is_pattern_word(last);
   }
   template <class Holds>
   std::string taken(Holds holds) {
@@ -196,6 +209,8 @@ class ConditionParser {
 
   void other() {
     const char c = text_[at_++];
+    if (c == '(') are_values_.push_back(left_ != Left::none && before() == "in");
+    if (c == ')' && !are_values_.empty()) are_values_.pop_back();
     condition_.sql += c;
     if (std::string_view("=!<>(), \t\n").find(c) == std::string_view::npos) left_ = Left::none;
   }
@@ -204,6 +219,7 @@ class ConditionParser {
   const ConditionNames& names_;
   std::size_t at_ = 0;
   Left left_ = Left::none;
+  std::vector<bool> are_values_;  // of each open parenthesis: whether it holds those of an IN
   RunCondition condition_;
 };
 

@@ -28,9 +28,10 @@ inline constexpr std::string_view kGraphs = "graphs_of_all", kGraph = "graph_of_
 /// The language of `--where`: one SQL expression over the columns of run_list, in which
 /// - dotted keys of settings are names too, workers.count or algorithm.codec.kind: NULL where a run
 ///   has no such setting, 'none' for an empty list or table, lists as JSON;
-/// - what a name is compared with by = == != <> < > IS or IN may be a bare word, which is text:
-///   beside a setting always, topology.kind = ring; beside a column unless it names a column
-///   itself; beside the column state where it is a state.
+/// - what a name is compared with by = == != <> IS IN LIKE or GLOB may be a bare word, which is
+///   text: beside a setting always, topology.kind = ring; beside a column unless it names a column
+///   itself; beside the column state where it is a state. Elsewhere, as after < or among the
+///   arguments of a function, a word is a name.
 /// What is no name, word or list is SQL's as it stands. UsageError, as reject_condition() throws
 /// it, where the text could be more than one expression.
 RunCondition parse_condition(const std::string& text, const ConditionNames& names);

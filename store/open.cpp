@@ -158,6 +158,19 @@ std::uintmax_t size_of(const std::string& folder, const std::string& file) {
   return bytes;
 }
 
+/// Whether the header says that a write-ahead log is kept. SQLite reads it: the end of any other
+/// reading would give up the locks that this process has on the file.
+bool has_log(const Connection& connection) {
+  constexpr sqlite3_int64 kWhere = 18;
+  std::array<unsigned char, 2> versions{};  // of the format, for writers and for readers
+  sqlite3_file* file = nullptr;
+  const int code =
+      sqlite3_file_control(connection.handle(), "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  return code == SQLITE_OK && file != nullptr && file->pMethods != nullptr &&
+         file->pMethods->xRead(file, versions.data(), 2, kWhere) == SQLITE_OK &&
+         versions == std::array<unsigned char, 2>{2, 2};
+}
+
 // A process that was killed while it made the store may have left a journal behind, which only a
 // writer may undo: where it may write, this function becomes a writer for a moment.
 void undo_what_was_begun(const std::string& folder, const sqlite::SqliteError& error) {
@@ -178,10 +191,12 @@ Connection open_for_reading(const std::string& folder) {
                     folder));
   }
   // Readers of a write-ahead log coordinate through a file beside the store. Where there is none
-  // (store.db was copied alone) and none can be created, no process can be writing either.
+  // (store.db was copied alone) and none can be created, no process can be writing either. Writers
+  // without such a log leave nothing beside the store between two commits.
   const bool log_is_empty = size_of(folder, file + "-wal") == 0;
-  const bool immutable =
-      access(folder.c_str(), W_OK) != 0 && !fs::exists(file + "-shm", error) && log_is_empty;
+  const bool immutable = access(folder.c_str(), W_OK) != 0 && !fs::exists(file + "-shm", error) &&
+                         log_is_empty &&
+                         has_log(Connection(file, folder, Connection::Mode::immutable));
   const auto mode = immutable                       ? Connection::Mode::immutable
                     : is_shared_among_hosts(folder) ? Connection::Mode::read_and_undo
                                                     : Connection::Mode::read;

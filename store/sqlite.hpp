@@ -55,7 +55,7 @@ class Connection {
     read,           // the file must exist
     read_and_undo,  // as read; undoes what a writer had begun that was killed meanwhile, as readers
                     // of a database without a write-ahead log must, if the file can be written
-    immutable,      // as read, on a read-only medium: no locks, no files beside it
+    immutable,      // as read, where nothing can write: no locks, no files beside it
     write,          // created when absent
   };
   /// `place` is what messages call the store. Waits for locks as long as kBusySeconds. Never

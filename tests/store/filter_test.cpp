@@ -151,6 +151,33 @@ TEST_CASE("empty lists, lists, numbers and truth values of settings are compared
   }
 }
 
+TEST_CASE("beside a setting, a word is a column after < and > and in a function") {
+  ScratchFolder temp;
+  Store store(temp.store(), Store::Access::write);
+  RunRecord run = make_run(1);  // with 4 workers
+  run.settings["task"] = {{"size", 7}, {"kind", "mlp"}};
+  store.add_experiment(make_experiment("one"), {run});
+  const auto count = [&](const std::string& where) {
+    RunFilter filter;
+    filter.where = {where};
+    return list_runs(store, filter).size();
+  };
+  for (const char* right :
+       {"task.size > workers", "task.size >= workers", "NOT task.size < workers",
+        "NOT task.size<=workers", "workers < task.size", "max(task.size, seed) = 7",
+        "task.size IN (3, max(workers, 7), 5)", "task.size > .5", "task.kind <> workers",
+        "task.kind IN (max(seed, workers), mlp)", "task.kind NOT IN (seed, workers)",
+        "task.kind IS NOT seed"}) {
+    INFO(right);
+    CHECK(count(right) == 1);
+  }
+  CHECK(count("task.size < workers") == 0);
+  CHECK(count("task.size < .5") == 0);
+  for (const char* wrong : {"task.size > workrs", "max(task.size, workrs) > 1", "seed < workrs",
+                            "task.size IN (1, max(2, workrs))", "task.size = (workrs)"})
+    CHECK_THROWS_WITH(count(wrong), ContainsSubstring("no such column: workrs"));
+}
+
 TEST_CASE("a run without a graph stands beside those of every graph that is asked for") {
   ScratchFolder temp;
   Store store(temp.store(), Store::Access::write);

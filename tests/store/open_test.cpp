@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 
+#include "store/hosts.hpp"
 #include "store/impl.hpp"
 #include "tests/catch.hpp"
 #include "tests/store/story.hpp"
@@ -298,6 +299,23 @@ TEST_CASE("a store in a folder that cannot be written can be read, and says why 
   fs::remove(temp.store() + "/store.db-wal");
   fs::remove(temp.store() + "/store.db-shm");
   CHECK(as_nobody(reads));
+  chmod(temp.store().c_str(), 0755);
+}
+
+TEST_CASE("who may not write into the folder of a store without a log sees what others write") {
+  ScratchFolder temp;
+  share_among_hosts(temp.store());
+  make_store(temp.store(), {make_run(1)});
+  chmod(temp.path().c_str(), 0755);
+  chmod((temp.store() + "/store.db").c_str(), 0666);
+  chmod(temp.store().c_str(), 0555);
+  CHECK(as_nobody([&] {
+    const Store reader(temp.store(), Store::Access::read);
+    if (number(reader, "SELECT count(*) FROM runs") != 1) return false;
+    const sqlite::Connection writer = raw_connection(temp.store());
+    writer.execute("PRAGMA journal_mode = memory; DELETE FROM experiment_runs; DELETE FROM runs");
+    return number(reader, "SELECT count(*) FROM runs") == 0;
+  }));
   chmod(temp.store().c_str(), 0755);
 }
 
