@@ -145,13 +145,13 @@ void add_environment(SettingsDiff& diff, const Store& store) {
 }
 
 /// Exact, so that different values look different.
-std::string exact_text(const SettingsDiff::Row& row, const nlohmann::json& value) {
+std::string text_of_value(const SettingsDiff::Row& row, const nlohmann::json& value) {
   if (value.is_string() && value.get<std::string>().empty()) return "none";
   if (value.is_null()) return value_text(value);
-  if (!row.environment || !value.is_array()) return acid::exact_text(value);
+  if (!row.environment || !value.is_array()) return exact_text(value);
   std::string text;
   for (const nlohmann::json& one : value)
-    text += fmt::format("{}{}", text.empty() ? "" : " | ", exact_text(row, one));
+    text += fmt::format("{}{}", text.empty() ? "" : " | ", text_of_value(row, one));
   return text;
 }
 
@@ -168,7 +168,7 @@ ReportTable diff_table(const SettingsDiff& diff, std::string first_head) {
   for (const SettingsDiff::Row& row : diff.rows) {
     table.columns.front().cells.push_back({row_name(row)});
     for (std::size_t c = 0; c < row.values.size(); ++c)
-      table.columns[1 + c].cells.push_back({exact_text(row, row.values[c])});
+      table.columns[1 + c].cells.push_back({text_of_value(row, row.values[c])});
   }
   return table;
 }
@@ -197,7 +197,7 @@ std::string diff_blocks(const SettingsDiff& diff, const TextLines& lines,
   for (const SettingsDiff::Row& row : diff.rows) {
     std::vector<std::pair<std::string, std::vector<std::size_t>>> values;
     for (std::size_t c = 0; c < diff.columns.size(); ++c) {
-      const std::string value = exact_text(row, row.values[c]);
+      const std::string value = text_of_value(row, row.values[c]);
       auto same = std::ranges::find(values, value, [](const auto& one) { return one.first; });
       if (same == values.end()) same = values.insert(same, {value, {}});
       same->second.push_back(c);
@@ -278,7 +278,7 @@ std::string to_csv(const SettingsDiff& diff) {
   for (const SettingsDiff::Row& row : diff.rows) {
     std::vector<std::string> fields{row.key, row.environment ? "environment" : "setting"};
     for (const auto& value : row.values)
-      fields.push_back(value.is_null() || value == "" ? "" : exact_text(row, value));
+      fields.push_back(value.is_null() || value == "" ? "" : text_of_value(row, value));
     text += csv_line(fields);
   }
   return text;
