@@ -97,15 +97,15 @@ TEST_CASE("rounds: bytes are those of the messages that the exchanges had") {
 TEST_CASE("rounds: a plan's bytes are those that a run sends, also where it ends within a period") {
   struct Case {
     const char* algorithm;
-    json options;
+    nlohmann::json options;
     const char* graph = "ring";
   };
   for (const Case& one : {Case{"local-sgd", {{"steps", 10}}}, Case{"diloco", {{"steps", 7}}},
                           Case{"des-loc", {{"steps", 3}, {"steps_m", 6}, {"steps_v", 12}}},
                           Case{"gossip-pga", {{"period", 4}}},
                           Case{"streaming-diloco", {{"steps", 5}, {"fragments", 4}}},
-                          Case{"d-psgd", json::object(), "alternating-ring"},
-                          Case{"d-psgd", json::object(), "one-peer-exponential"}})
+                          Case{"d-psgd", nlohmann::json::object(), "alternating-ring"},
+                          Case{"d-psgd", nlohmann::json::object(), "one-peer-exponential"}})
     for (const int gradients : {1, 6, 7, 11, 31}) {
       INFO(one.algorithm << " on " << one.graph << ", " << gradients);
       Setup setup;
