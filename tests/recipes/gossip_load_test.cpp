@@ -185,7 +185,7 @@ TEST_CASE("codecs that spoil what a method averages are warned of, or refused") 
   };
   const auto warned = [&](const std::string& method, const std::string& codec) {
     INFO(method << ", " << codec);
-    const auto& warnings = compiled(recipe(method, codec)).runs[0].warnings;
+    const auto warnings = compiled(recipe(method, codec)).runs[0].warnings;
     return std::ranges::any_of(warnings, [](const std::string& one) {
       return one.find("this codec") != std::string::npos;
     });
