@@ -149,20 +149,11 @@ std::string set_journal(const Connection& connection, const char* mode) {
   return statement.text(0);
 }
 
-/// `folder`: where temporary files go; empty: where the system wants them.
-void keep_temporaries(const Connection& connection, const char* store, const std::string& folder) {
-  std::string quoted;
-  for (const char c : folder) quoted += c == '\'' ? "''" : std::string(1, c);
-  connection.execute(
-      fmt::format("PRAGMA temp_store = {}; PRAGMA temp_store_directory = '{}'", store, quoted));
-}
-
 }  // namespace
 
 // To find out whether another process uses the store, it gives up the write-ahead log for a while,
 // which works for the only user alone; the folder's lock keeps others from setting the log up again
-// meanwhile. VACUUM copies the whole database: into a file without a name in the store's folder,
-// for neither memory nor the system's temporary folder need be as large.
+// meanwhile.
 void give_space_back(const std::string& folder, Connection& connection) {
   constexpr std::int64_t kManyBytes = 64 << 20;
   const std::int64_t free = connection.pragma("freelist_count");
@@ -174,14 +165,10 @@ void give_space_back(const std::string& folder, Connection& connection) {
   const bool logged = set_journal(connection, "") == "wal";
   try {
     connection.set_busy_timeout(0);
-    if (!logged || set_journal(connection, "delete") == "delete") {
-      keep_temporaries(connection, "FILE", folder);
-      connection.execute("VACUUM");
-    }
+    if (!logged || set_journal(connection, "delete") == "delete") connection.execute("VACUUM");
   } catch (const SqliteError&) {
     // Another process uses it, or the disk has no room for the copy: the pages will be used again.
   }
-  keep_temporaries(connection, "MEMORY", "");
   connection.set_busy_timeout(Connection::kBusySeconds);
   try {
     if (logged) set_journal(connection, "wal");

@@ -2,14 +2,12 @@
 #include "store/remove.hpp"
 
 #include "store/proof.hpp"
-#include "store/upkeep.hpp"
 #include "tests/catch.hpp"
 #include "tests/store/histories.hpp"
 
 namespace acid {
 namespace {
 
-namespace fs = std::filesystem;
 using namespace test;
 using Ids = std::vector<std::string>;
 
@@ -168,41 +166,6 @@ TEST_CASE("the runs of searches are those that an experiment's search tried") {
   CHECK(runs_of_searches(f.store, {make_experiment("three").id}) == Ids{tried.id});
   CHECK(runs_of_searches(f.store, {make_experiment("one").id}).empty());
   CHECK(runs_of_searches(f.store, {}).empty());
-}
-
-TEST_CASE("space is given back where memory is smaller than the store") {
-  ScratchFolder temp;
-  const std::string folder = temp.path() + "/it's here";
-  {
-    const Store store(folder, Store::Access::write);
-    const sqlite::Connection& connection = store.impl().connection();
-    sqlite::Transaction transaction(connection, sqlite::Transaction::Kind::write);
-    const std::string blob(100'000, 'x');
-    for (int i = 1; i <= 400; ++i)
-      sqlite::Statement(connection,
-                        "INSERT INTO experiments VALUES (?, ?, ?, '', '', '', '', '', '', NULL,"
-                        " NULL, NULL, NULL)")
-          .bind(i, std::to_string(i), blob)
-          .run();
-    connection.execute("DELETE FROM experiments WHERE number % 2 = 0");
-    transaction.commit();
-  }
-  REQUIRE(fs::file_size(folder + "/store.db") > 40'000'000);
-  const pid_t child = fork();  // for a limit cannot be raised again
-  if (child == 0) {
-    try {
-      Store store(folder, Store::Access::write);
-      store.impl().connection().execute("PRAGMA hard_heap_limit = 12000000");
-      give_space_back(folder, store.impl().connection());
-    } catch (const std::exception&) {
-      _exit(1);
-    }
-    _exit(0);
-  }
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
-  CHECK(fs::file_size(folder + "/store.db") < 24'000'000);
 }
 
 }  // namespace
