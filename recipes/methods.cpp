@@ -220,7 +220,9 @@ std::vector<const AlgorithmEntry*> methods_of_recipe(const std::string& path) {
   std::set<std::string> broken;
   if (const auto root = parse_recipe(text, diagnostics)) {
     Checker checker(diagnostics, std::filesystem::path(path).parent_path());
-    const bool is_recipe = root->find("task") != nullptr || root->find("algorithms") != nullptr;
+    bool is_recipe = false;
+    for (const char* const section : {"task", "algorithms"})
+      is_recipe = is_recipe || root->find(section) != nullptr;
     MethodReader top(checker);
     const Node* const list = is_recipe ? root->find("methods") : top.read_top(*root, diagnostics);
     entries = recipe_methods(list, checker, broken);

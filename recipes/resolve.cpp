@@ -291,6 +291,16 @@ void Resolver::look_at_target() {
           "add workers = \"always\" to [evaluation]");
 }
 
+// The run's longest or approximate duration in seconds; 0: unknown. `time`: its budget.
+static double known_seconds(const json& settings, bool is_executed, double time) {
+  const json& limit = settings["budget"]["seconds"];
+  const double most = limit.is_null() ? 0 : limit.get<double>();
+  if (!is_executed || !simulates(text(settings["execution"], "driver"))) return most;
+  const double simulated =
+      time * number(settings["execution"]["virtual"]["network"], "gradient_seconds");
+  return most > 0 ? std::min(most, simulated) : simulated;
+}
+
 void Resolver::look_at_cadence() {
   const auto report = [&](std::string_view path, Problem problem) {
     out_.error(place(path), std::move(problem));
@@ -310,7 +320,9 @@ void Resolver::look_at_cadence() {
       plan_.examples ? evaluation_cost(*plan_.examples, labels_, pace, local ? workers_ : 1)
                      : EvaluationCost{};
   if (draft_.sound({"evaluation"}))
-    resolve_evaluation(evaluation, pace, cost, worker_time_ / workers_, known_seconds(), report);
+    resolve_evaluation(evaluation, pace, cost, worker_time_ / workers_,
+                       known_seconds(s_, draft_.sound({"execution"}), worker_time_ / workers_),
+                       report);
   if (draft_.share < 1) {
     shorten(s_["budget"], evaluation, draft_.share, pace);
     worker_time_ = s_["budget"]["gradients"].get<double>();
@@ -321,16 +333,6 @@ void Resolver::look_at_cadence() {
   if (!consensus_only_) evaluation_cost_ = cost;
   if (draft_.sound({"checkpoint"}))
     resolve_checkpoint(s_["checkpoint"], pace, worker_time_ / workers_, report);
-}
-
-// The run's longest or approximate duration in seconds; 0: unknown.
-double Resolver::known_seconds() const {
-  const json& limit = s_["budget"]["seconds"];
-  const double most = limit.is_null() ? 0 : limit.get<double>();
-  if (!draft_.sound({"execution"}) || !simulates(text(s_["execution"], "driver"))) return most;
-  const double simulated =
-      worker_time_ / workers_ * number(s_["execution"]["virtual"]["network"], "gradient_seconds");
-  return most > 0 ? std::min(most, simulated) : simulated;
 }
 
 // Decides whether the event log is kept: always for runs against the wall clock, which cannot be

@@ -131,7 +131,6 @@ class Resolver {
   void look_at_schedule(const Pace& pace);
   void look_at_tensors(std::string_view path);
   void look_at_cadence();
-  double known_seconds() const;
   void look_at_target();
   void look_at_record();
   void look_at_exchanges(const Method& method);

@@ -27,7 +27,7 @@ double planned_exchanges(const RunSummary& run, const json& settings, double ste
   if (entry == nullptr || !settings.contains("algorithm")) return steps;
   try {
     const Method method = method_of(*entry, settings.at("algorithm"), nullptr);
-    return method.has_meetings() ? steps * method.rate : exchanges_in(method, steps);
+    return exchanges_in(method, steps);
   } catch (const Error&) {  // settings of another version
     return steps;
   } catch (const json::exception&) {

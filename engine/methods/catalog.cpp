@@ -260,6 +260,7 @@ double exchanges_in(const Method& method, double gradients) {
   const auto said = [](const Round& round, double legs) {
     return static_cast<double>(round.said_before(static_cast<std::int64_t>(legs)));
   };
+  if (method.has_meetings()) return gradients * method.rate;
   if (method.paces.empty()) return said(method.round, gradients);
   double speeds = 0, exchanges = 0;
   for (const Method::Pace& one : method.paces) speeds += one.speed;

@@ -19,6 +19,14 @@ namespace {
 
 using nlohmann::json;
 
+bool hears_pulls(const Listing& listing) {
+  const auto is_pull = [](const Expression& part) { return part.operation == Operation::pull; };
+  return std::ranges::any_of(listing.vectors,
+                             [](const Kept& one) { return one.pulled_by.has_value(); }) ||
+         std::ranges::any_of(listing.hear,
+                             [&](const Statement& one) { return any_of(one.value, is_pull); });
+}
+
 bool is_of_rates(const Expression& one) { return one.name == "chi1" || one.name == "chi2"; }
 
 Optimizers optimizers_of(const Listing& listing) {
@@ -139,13 +147,7 @@ class ListedEntry {
     method.saturates = options.value(kSaturates, false);
     if (listing_->peers == Peers::neighbours)
       method.uniform_weights = text(options, kWeightsField.name) == "uniform";
-    method.pulls = std::ranges::any_of(listing_->vectors,
-                                       [](const auto& one) { return one.pulled_by.has_value(); }) ||
-                   std::ranges::any_of(listing_->hear, [](const Statement& one) {
-                     return any_of(one.value, [](const Expression& part) {
-                       return part.operation == Operation::pull;
-                     });
-                   });
+    method.pulls = hears_pulls(*listing_);
     if (const auto how = options.find(kExchangeField.name); how != options.end())
       method.reduces_groups = *how == "all-reduce";
     for (const Listing::Turn& turn : listing_->turns)

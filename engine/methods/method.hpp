@@ -182,7 +182,8 @@ std::optional<double> left_by_exchange(const AlgorithmEntry& entry, const Method
                                        const MixingNumbers& numbers);
 /// Exchanges per worker and gradient of a method of rounds, in the long run.
 double exchanges_per_gradient(const Method& method);
-/// Messages that a worker says in so many gradients of its own, in the mean of the workers.
+/// Messages that a worker says in so many gradients of its own, in the mean of the workers; the
+/// expected number if exchanges are drawn.
 double exchanges_in(const Method& method, double gradients);
 /// After how many exchanges of a method of rounds messages have the same sizes and receivers again,
 /// if these are not drawn.

@@ -196,4 +196,33 @@ TEST_CASE("a chart shows who is fastest where, as predicted and as measured") {
                 {"over one numeric key that a sweep varies"});
 }
 
+TEST_CASE("messages that differ from exchange to exchange are scaled by whole periods of them") {
+  const Folder folder;
+  folder.write("long.toml", R"(
+task.dataset = { kind = "quadratic", dimension = 16 }
+optimizer.learning_rate = 0.001
+workers.count = 8
+topology.kind = "ring"
+[execution.virtual]
+cost.buckets = 1
+network = { vector_bytes = 100000000, bandwidth_bytes_per_second = 1e8 }
+)");
+  for (const char* algorithm :
+       {"{ kind = \"des-loc\", steps = 2, steps_m = 6, steps_v = 18 }",
+        "{ kind = \"gossip-pga\", period = 7 }", "{ kind = \"halos\", steps = 3 }"}) {
+    INFO(algorithm);
+    const auto bytes_and_seconds = [&](std::vector<std::string> more) {
+      more.insert(more.begin(),
+                  {"predict", "long.toml", "--set", fmt::format("algorithms=[{}]", algorithm),
+                   "--set", "budget.gradients=5760"});
+      const auto one = folder.told(more)["predictions"][0];
+      return std::pair(one["bytes"].get<double>(), one["seconds"].get<double>());
+    };
+    const auto [bytes, seconds] = bytes_and_seconds({});
+    const auto [part_bytes, part_seconds] = bytes_and_seconds({"--iterations", "20"});
+    CHECK(part_bytes == Approx(bytes).epsilon(0.01));
+    CHECK(part_seconds == Approx(seconds).epsilon(0.01));
+  }
+}
+
 }  // namespace acid::test

@@ -225,27 +225,6 @@ TEST_CASE("long budgets are scaled from their first iterations, and limits are k
                    "local-sgd")["simulated_iterations"] == 16.0);
 }
 
-TEST_CASE("messages that differ from exchange to exchange are scaled by whole periods of them") {
-  const Folder folder;
-  folder.write("long.toml", kCrossing);
-  for (const char* algorithm :
-       {"{ kind = \"des-loc\", steps = 2, steps_m = 6, steps_v = 18 }",
-        "{ kind = \"gossip-pga\", period = 7 }", "{ kind = \"halos\", steps = 3 }"}) {
-    INFO(algorithm);
-    const auto bytes_and_seconds = [&](Words more) {
-      more.insert(more.begin(),
-                  {"predict", "long.toml", "--set", fmt::format("algorithms=[{}]", algorithm),
-                   "--set", "budget.gradients=5760"});
-      const auto one = folder.told(more)["predictions"][0];
-      return std::pair(one["bytes"].get<double>(), one["seconds"].get<double>());
-    };
-    const auto [bytes, seconds] = bytes_and_seconds({});
-    const auto [part_bytes, part_seconds] = bytes_and_seconds({"--iterations", "20"});
-    CHECK(part_bytes == Approx(bytes).epsilon(0.01));
-    CHECK(part_seconds == Approx(seconds).epsilon(0.01));
-  }
-}
-
 TEST_CASE("recipes of other drivers are predicted, and those that say too little are refused") {
   const Folder folder;
   folder.write("crossing.toml", kCrossing);
