@@ -291,14 +291,13 @@ void Resolver::look_at_target() {
           "add workers = \"always\" to [evaluation]");
 }
 
-// The run's longest or approximate duration in seconds; 0: unknown. `time`: its budget.
+// The longest or approximate duration in seconds of a run of normalised `time`; 0: unknown.
 static double known_seconds(const json& settings, bool is_executed, double time) {
   const json& limit = settings["budget"]["seconds"];
   const double most = limit.is_null() ? 0 : limit.get<double>();
   if (!is_executed || !simulates(text(settings["execution"], "driver"))) return most;
-  const double simulated =
-      time * number(settings["execution"]["virtual"]["network"], "gradient_seconds");
-  return most > 0 ? std::min(most, simulated) : simulated;
+  time *= number(settings["execution"]["virtual"]["network"], "gradient_seconds");
+  return most > 0 ? std::min(most, time) : time;
 }
 
 void Resolver::look_at_cadence() {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <charconv>
 #include <cstdint>
 
@@ -66,9 +67,8 @@ std::string shortened(std::string_view text, int width) {
 
 namespace {
 
-std::size_t count_distinct(std::vector<std::string> texts) {
-  std::ranges::sort(texts);
-  return texts.size() - std::ranges::unique(texts).size();
+std::size_t count_distinct(const std::vector<std::string>& texts) {
+  return std::set<std::string>(texts.begin(), texts.end()).size();
 }
 
 /// The end of the text in at most `width` columns.
