@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <charconv>
 #include <cstdint>
+#include <set>
 
 #include "engine/base/error.hpp"
 #include "engine/base/utf8.hpp"
