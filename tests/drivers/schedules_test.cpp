@@ -111,11 +111,11 @@ TEST_CASE("rounds: a plan's bytes are those that a run sends, also where it ends
       Setup setup;
       setup.algorithm = one.algorithm;
       setup.options = one.options;
-      setup.topology = {{"kind", one.graph}};
+      setup.topology = {{"kind", one.graph}, {"directed", true}};
       setup.task = {{"dimension", 8}};
       setup.spec.budget.gradients = gradients * setup.workers;
       const Outcome outcome = setup.run();
-      CHECK(bytes_sent(setup.spec.method, *setup.spec.topology,
+      CHECK(bytes_sent(setup.spec.method, make_topology(setup.workers, setup.topology),
                        static_cast<double>(setup.spec.budget.gradients),
                        8 * sizeof(float)) == Approx(static_cast<double>(outcome.position.bytes)));
     }
