@@ -86,12 +86,9 @@ bool ends_on_time(const RunSettings& settings, const Method& method) {
       settings.budget.normalised_time < kNever)
     return true;
   const VirtualOptions& model = settings.execution.simulation;
-  const ComputeModel& compute = model.compute;
-  const bool in_step =
-      model.gradient_clock == GradientClock::duration && compute.kind == ComputeKind::constant &&
-      std::ranges::all_of(compute.slow_factors, [](double factor) { return factor == 1; }) &&
-      compute.slowdown_probability == 0 && compute.pauses.empty() &&
-      model.cost.exchange_seconds == 0 && (method.has_meetings() || model.network.is_instant());
+  const bool in_step = model.gradient_clock == GradientClock::duration && model.compute.is_even() &&
+                       model.cost.exchange_seconds == 0 &&
+                       (method.has_meetings() || model.network.is_instant());
   return in_step && settings.budget.gradients % settings.workers == 0;
 }
 

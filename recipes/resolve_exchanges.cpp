@@ -216,8 +216,8 @@ void Resolver::look_at_codec(const Method& method) {
           "{ kind = \"bf16\", error_feedback = true }"});
   else if (!method.codec->leaves_out() && !method.codec->has_gaps() && takes_mean && !fed_back)
     warn("algorithm",
-         {fmt::format("{} takes the mean of its messages as x, its own one as well, and this codec "
-                      "rounds them: of steps that are small beside x little may be left",
+         {fmt::format("{} replaces x by the mean of messages, its own included, and this codec "
+                      "rounds them: steps that are small beside x may be lost",
                       entry_->name),
           "add error_feedback = true to the codec, or use a method that sends differences"});
 }

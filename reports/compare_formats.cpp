@@ -183,12 +183,6 @@ json row_json(const Comparison& comparison, const ComparedGroup& group, const st
   return row;
 }
 
-std::string csv_text(const json& value) {
-  if (value.is_null()) return "";
-  if (value.is_string()) return value.get<std::string>();
-  return value.is_number_float() ? fmt::format("{}", value.get<double>()) : value.dump();
-}
-
 std::vector<std::string> csv_row(const Comparison& comparison, const ComparedGroup& group,
                                  const std::string& metric, const std::vector<std::string>& keys) {
   std::vector<std::string> fields{group.group, group.algorithm, group.label};
@@ -196,7 +190,7 @@ std::vector<std::string> csv_row(const Comparison& comparison, const ComparedGro
   for (const std::string& key : keys) fields.push_back(exact_text(value_at(flat, key)));
   const json row = row_json(comparison, group, metric);
   for (const std::string& column : csv_columns())
-    fields.push_back(csv_text(row.value(column, json())));
+    fields.push_back(exact_text(row.value(column, json())));
   return fields;
 }
 

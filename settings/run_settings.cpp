@@ -163,7 +163,7 @@ constexpr Fields kEvaluation = fields<Cadence>(
          Values<WorkerEvaluation::at_end, WorkerEvaluation::always, WorkerEvaluation::never>{})});
 
 // In the help of every cadence, because errors show the help of one key only.
-#define ACID_UNLESS_CADENCE \
+#define ACID_UNLESS_CADENCE                                                                \
   " (default: every 30 s, or less often if it costs more than 2 % of the time, and at an " \
   "interruption)"
 constexpr Fields kCheckpoint = fields<Checkpoint>(

@@ -264,9 +264,9 @@ class HostsCalibration {
   }
 
   // Fits the simulated all-reduce of this kind: its share of the bandwidth by the two largest
-  // sizes, and what each bucket takes on top by the run's own. B buckets that are said at once keep
-  // the link busy for b seconds, until their last sum takes the latency once, or first come and go
-  // with it before the others' sums follow.
+  // sizes, and what each bucket takes on top by the run's own. With B buckets that are ready at
+  // once, whose bytes take b seconds, it lasts max(b + l, b (B + 1) / 2B + 2 l): l is the latency
+  // of one way (MessageCosts::all_reduced()). The overhead is latency, half of it each way.
   void add_all_reduce(const std::vector<std::size_t>& floats, const std::vector<double>& seconds) {
     json& network = result_["network"];
     const bool alone = crew_.hosts().size() == 1;

@@ -8,13 +8,6 @@ namespace {
 
 constexpr double kRounding = 1e-12;
 
-bool workers_are_alike(const ComputeModel& compute) {
-  return compute.kind == ComputeKind::constant && compute.slowdown_probability == 0 &&
-         compute.pauses.empty() &&
-         std::ranges::adjacent_find(compute.slow_factors, std::ranges::not_equal_to()) ==
-             compute.slow_factors.end();
-}
-
 bool links_are_alike(const NetworkModel& network) {
   return network.edges.empty() && network.nodes() == 0 && network.between_nodes.empty();
 }
@@ -43,7 +36,7 @@ std::optional<double> closed_form_seconds(const RunSpec& spec, const VirtualOpti
       method.peers == Peers::neighbours && !method.reduces_groups && network.sends_whole()
           ? std::vector<double>{1}
           : options.cost.bucket_shares(bytes);
-  if (options.variation > 0 || !workers_are_alike(options.compute) || !links_are_alike(network) ||
+  if (options.variation > 0 || !options.compute.is_even() || !links_are_alike(network) ||
       !has_equal_parts(shares) || method.is_asynchronous() || method.varies() ||
       method.round.legs().size() != 1)
     return std::nullopt;

@@ -113,6 +113,9 @@ bool any_of(const Expression& expression, const Visit& visit) {
     if (any_of(argument, visit)) return true;
   return false;
 }
+inline bool contains(const Expression& expression, Operation operation) {
+  return any_of(expression, [&](const Expression& one) { return one.operation == operation; });
+}
 /// Whether the statement's value or condition reads the name.
 bool reads(const Statement& statement, std::string_view name);
 

@@ -74,11 +74,6 @@ std::vector<Shown> shown_by_any() {
 
 namespace {
 
-double bytes_of(const Method& method, double vector_bytes) {
-  const auto elements = static_cast<std::size_t>(vector_bytes / sizeof(float));
-  return static_cast<double>(method.packed_message(elements).bytes());
-}
-
 bool is_about(double given, double value) {  // to six digits
   return std::abs(given - value) <= 1e-6 * std::abs(value);
 }
@@ -218,16 +213,15 @@ std::vector<double> vectors_by_exchange(const Method& method, const MixingSchedu
 // The sum of the first `count` elements of a sequence that repeats `period`.
 double sum_of_first(std::int64_t count, const std::vector<double>& period) {
   const auto size = static_cast<std::int64_t>(period.size());
-  double sum = 0;
-  if (count >= size)
-    sum = static_cast<double>(count / size) * std::accumulate(period.begin(), period.end(), 0.0);
-  return std::accumulate(period.begin(), period.begin() + count % size, sum);
+  const double whole = std::accumulate(period.begin(), period.end(), 0.0);
+  return std::accumulate(period.begin(), period.begin() + count % size,
+                         static_cast<double>(count / size) * whole);
 }
 
 // Bytes of `exchanges` messages of each worker to its server, and of the replies; the visits of
 // hubs to the server above included.
-double bytes_to_servers(const Method& method, int workers, double exchanges, double vector_bytes) {
-  const auto dimension = static_cast<std::size_t>(vector_bytes / sizeof(float));
+double bytes_to_servers(const Method& method, int workers, double exchanges,
+                        std::size_t dimension) {
   double bytes =
       workers * exchanges * static_cast<double>(method.bytes_per_exchange(dimension).both());
   if (!method.hubs) return bytes;
@@ -273,12 +267,14 @@ double exchanges_in(const Method& method, double gradients) {
 double bytes_sent(const Method& method, const Topology& topology, double gradients,
                   double vector_bytes, AllReduceKind all_reduce) {
   const int n = topology.workers();
+  const auto dimension = static_cast<std::size_t>(vector_bytes / sizeof(float));
+  const PackedMessage form = method.packed_message(dimension);
   if (n < 2 && !method.has_server()) return 0;
-  if (method.has_meetings()) return gradients * method.rate * bytes_of(method, vector_bytes);
+  if (method.has_meetings())
+    return exchanges_in(method, gradients) * static_cast<double>(form.bytes());
   const double each = gradients / n;
   if (method.has_server())
-    return bytes_to_servers(method, n, exchanges_in(method, each), vector_bytes);
-  const auto exchanges = static_cast<std::int64_t>(exchanges_in(method, std::ceil(each)));
+    return bytes_to_servers(method, n, exchanges_in(method, each), dimension);
   std::vector<double> copies{2 * static_cast<double>(topology.edge_count())};
   if (method.peers == Peers::one || (method.peers == Peers::neighbours && topology.schedule()))
     copies = vectors_by_exchange(method, *mixing_of(method, topology), all_reduce);
@@ -286,17 +282,14 @@ double bytes_sent(const Method& method, const Topology& topology, double gradien
     copies = {all_reduce_vectors(all_reduce, n)};
   const double to_all =
       method.gathers() ? static_cast<double>(n) * (n - 1) : all_reduce_vectors(all_reduce, n);
-  if (!method.varies())
-    return sum_of_first(exchanges, method.peers == Peers::all ? std::vector{to_all} : copies) *
-           bytes_of(method, vector_bytes);
-  const PackedMessage form =
-      method.packed_message(static_cast<std::size_t>(vector_bytes / sizeof(float)));
+  const auto exchanges = static_cast<std::int64_t>(exchanges_in(method, std::ceil(each)));
+  const std::int64_t period = std::min({std::max<std::int64_t>(1, exchanges),
+                                        exchange_period(method, topology, dimension), kLookedAt});
   std::vector<double> bytes;
-  for (std::int64_t e = 0; e < kLookedAt; ++e)
+  for (std::int64_t e = 0; e < period; ++e)
     bytes.push_back(
         (method.hears_all_in(e) ? to_all : copies[static_cast<std::size_t>(e) % copies.size()]) *
         static_cast<double>(form.bytes(e)));
-  if (exchanges > kLookedAt) bytes.resize(period_of(bytes));
   return sum_of_first(exchanges, bytes);
 }
 

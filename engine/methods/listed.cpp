@@ -20,11 +20,11 @@ namespace {
 using nlohmann::json;
 
 bool hears_pulls(const Listing& listing) {
-  const auto is_pull = [](const Expression& part) { return part.operation == Operation::pull; };
   return std::ranges::any_of(listing.vectors,
                              [](const Kept& one) { return one.pulled_by.has_value(); }) ||
-         std::ranges::any_of(listing.hear,
-                             [&](const Statement& one) { return any_of(one.value, is_pull); });
+         std::ranges::any_of(listing.hear, [](const Statement& one) {
+           return contains(one.value, Operation::pull);
+         });
 }
 
 bool is_of_rates(const Expression& one) { return one.name == "chi1" || one.name == "chi2"; }

@@ -31,18 +31,17 @@ std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method&
 /// Whether the method's messages are models; then what a codec leaves out is a part of the model,
 /// not a small change.
 bool says_models(const AlgorithmEntry& entry);
-/// Whether the mean of such messages takes the place of x, a worker's own message, as it was sent,
-/// among them.
+/// Whether x becomes the mean of such messages. It includes the worker's own, as it was sent.
 bool takes_mean_as_model(const AlgorithmEntry& entry);
-/// Whether a vector or number beside x becomes its own mean, as estimates whose sum over the
-/// workers has a meaning do.
+/// Whether workers average a vector or number beside x. Its sum over the workers then has a
+/// meaning.
 bool averages_kept(const AlgorithmEntry& entry);
-/// Whether workers keep what a codec left out or changed, and say it later: a vector that is said
-/// changes by the own message as it was sent.
+/// Whether workers say later what a codec left out or changed: hearing changes a vector that they
+/// say by their own message, as it was sent.
 bool corrects_codec(const AlgorithmEntry& entry);
 
-/// Whether workers that start apart stay as far apart: what they exchange are gradients, or by how
-/// much their models changed, and never models. `options`: of the algorithm, resolved.
+/// Whether workers that start apart stay as far apart: they exchange gradients, or changes of their
+/// models, and never models. `options`: of the algorithm, resolved.
 bool leaves_workers_apart(const AlgorithmEntry& entry, const nlohmann::json& options);
 
 /// Whether the step uses the mean of all gradients and nothing else, as DDP's does.

@@ -110,19 +110,16 @@ bool averages_kept(const AlgorithmEntry& entry) {
 }
 
 bool takes_mean_as_model(const AlgorithmEntry& entry) {
-  const auto takes = [&](const Statement& one) {
-    return one.target == "x" && !reads(one, "x") && any_of(one.value, [](const Expression& part) {
-             return part.operation == Operation::mean;
-           });
+  const auto takes = [](const Statement& one) {
+    return one.target == "x" && !reads(one, "x") && contains(one.value, Operation::mean);
   };
   return says_models(entry) && std::ranges::any_of(entry.listing->hear, takes);
 }
 
 bool corrects_codec(const AlgorithmEntry& entry) {
   const Listing& listing = *entry.listing;
-  const auto is_mine = [](const Expression& part) { return part.operation == Operation::mine; };
   return std::ranges::any_of(listing.hear, [&](const Statement& one) {
-    if (one.target == "x" || !listing.keeps(one.target) || !any_of(one.value, is_mine))
+    if (one.target == "x" || !listing.keeps(one.target) || !contains(one.value, Operation::mine))
       return false;
     return std::ranges::any_of(listing.send,
                                [&](const Statement& said) { return reads(said, one.target); });
@@ -147,12 +144,9 @@ bool steps_by_gradients(const AlgorithmEntry& entry) {
 }
 
 bool averages_in_gradient(const AlgorithmEntry& entry) {
-  const auto pulls = [](const Statement& one) {
-    return one.target == "g" && any_of(one.value, [](const Expression& part) {
-             return part.operation == Operation::pull;
-           });
-  };
-  return std::ranges::any_of(entry.listing->hear, pulls);
+  return std::ranges::any_of(entry.listing->hear, [](const Statement& one) {
+    return one.target == "g" && contains(one.value, Operation::pull);
+  });
 }
 
 }  // namespace acid

@@ -2,10 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "engine/base/quantiles.hpp"
 
 namespace acid {
+
+bool ComputeModel::is_even() const {
+  return kind == ComputeKind::constant && slowdown_probability == 0 && pauses.empty() &&
+         std::ranges::adjacent_find(slow_factors, std::ranges::not_equal_to()) ==
+             slow_factors.end();
+}
 
 double ComputeModel::mean_seconds(int worker) const {
   const double factor = slow_factors.empty() ? 1.0 : slow_factors[static_cast<std::size_t>(worker)];
