@@ -776,7 +776,7 @@ def check_killed_at_start(lab):
 ANSWERS = [
     ("write(struct.pack('<I', 2**32 - 1))", "it announced 4294967295 bytes", 2),
     ("write(struct.pack('<I', 5) + b'hello')", "it is no JSON object", 2),
-    ("write(struct.pack('<I', 2) + b'{}')", "key 'loss' not found", 1),
+    ("write(struct.pack('<I', 2) + b'{}')", "key 'loss' not found", 2),
     ("raise ValueError(b'caf\\xe9'.decode('utf-8', 'surrogateescape'))", "ValueError: caf", 2),
     ("raise ValueError(10**8 * 'x')", "characters …", 2),
     ("if os.fork() == 0: return 1.0, {'w': x['w']}", "", 0),  # a child that comes back
