@@ -91,6 +91,30 @@ TEST_CASE("a run that is being executed is not removed, nor is anything after a 
   CHECK(list_runs(f.store).size() == 3);
 }
 
+TEST_CASE("a process that comes back after its run was removed writes into no other run") {
+  ScratchFolder temp;
+  const RunRecord gone = make_run(1), other = make_run(2);
+  Store store = make_store(temp.store(), {gone, other});
+  Store held_up(temp.store(), Store::Access::write);
+  const auto attempt = held_up.begin_attempt(gone.id, dead_lease(), {}, {}, {});
+  RunWriter writer(temp.store(), gone.id, attempt);
+  const Named named{{gone.id}, {}};
+  remove_from(store, named, find_removal(store, named));
+  const auto removed = ContainsSubstring("run " + gone.id + " was removed");
+  CHECK_THROWS_WITH(held_up.end_attempt(attempt, ended_as(RunState::failed)), removed);
+  REQUIRE(begin(store, other.id) == attempt);
+  const auto write = [&] {
+    writer.progress({5, 5, 5, 5});
+    writer.flush();
+  };
+  CHECK_THROWS_WITH(write(), removed);
+  CHECK_THROWS_WITH(held_up.end_attempt(attempt, ended_as(RunState::failed)), removed);
+  CHECK_THROWS_WITH(RunWriter(temp.store(), gone.id, attempt), removed);
+  const RunSummary left = run_summaries(store, {other.id}).at(0);
+  CHECK(left.state == RunState::running);
+  CHECK(left.progress.gradients == 0);
+}
+
 TEST_CASE("predictions stay when the experiment that they were made from goes") {
   ScratchFolder temp;
   Store store(temp.store(), Store::Access::write);
