@@ -1,6 +1,8 @@
 // Runs and experiments that are removed, and tags and notes on them.
 #include "store/remove.hpp"
 
+#include "store/at_work.hpp"
+#include "store/hosts.hpp"
 #include "store/proof.hpp"
 #include "store/upkeep.hpp"
 #include "tests/catch.hpp"
@@ -194,23 +196,48 @@ TEST_CASE("the runs of searches are those that an experiment's search tried") {
   CHECK(runs_of_searches(f.store, {}).empty());
 }
 
+/// Rows of 100 kB, every other one of which is deleted.
+void fill_and_free(const std::string& folder, int rows) {
+  const Store store(folder, Store::Access::write);
+  const sqlite::Connection& connection = store.impl().connection();
+  sqlite::Transaction transaction(connection, sqlite::Transaction::Kind::write);
+  const std::string blob(100'000, 'x');
+  for (int i = 1; i <= rows; ++i)
+    sqlite::Statement(connection,
+                      "INSERT INTO experiments VALUES (?, ?, ?, '', '', '', '', '', '', NULL,"
+                      " NULL, NULL, NULL)")
+        .bind(1000 + i, std::to_string(i), blob)
+        .run();
+  connection.execute("DELETE FROM experiments WHERE number > 1000 AND number % 2 = 0");
+  transaction.commit();
+}
+
+TEST_CASE("a shared store gives no space back while a process executes runs of it") {
+  ScratchFolder temp;
+  share_among_hosts(temp.store());
+  const RunRecord run = make_run(1);
+  Store store = make_store(temp.store(), {run});
+  fill_and_free(temp.store(), 100);
+  sqlite::Connection& connection = store.impl().connection();
+  const auto size = [&] { return fs::file_size(temp.store() + "/store.db"); };
+  const auto before = size();
+  const auto attempt = begin(store, run.id);
+  CHECK_THAT(give_space_back(temp.store(), connection), ContainsSubstring("keeps its size"));
+  store.end_attempt(attempt, ended_as(RunState::interrupted));
+  {
+    AtWork between_two_attempts(temp.store());
+    between_two_attempts.on({run.id});
+    CHECK_THAT(give_space_back(temp.store(), connection), ContainsSubstring("keeps its size"));
+  }
+  CHECK(size() == before);
+  CHECK(give_space_back(temp.store(), connection) == "");
+  CHECK(size() < before - 4'000'000);
+}
+
 TEST_CASE("space is given back where memory is smaller than the store") {
   ScratchFolder temp;
   const std::string folder = temp.path() + "/it's here";
-  {
-    const Store store(folder, Store::Access::write);
-    const sqlite::Connection& connection = store.impl().connection();
-    sqlite::Transaction transaction(connection, sqlite::Transaction::Kind::write);
-    const std::string blob(100'000, 'x');
-    for (int i = 1; i <= 400; ++i)
-      sqlite::Statement(connection,
-                        "INSERT INTO experiments VALUES (?, ?, ?, '', '', '', '', '', '', NULL,"
-                        " NULL, NULL, NULL)")
-          .bind(i, std::to_string(i), blob)
-          .run();
-    connection.execute("DELETE FROM experiments WHERE number % 2 = 0");
-    transaction.commit();
-  }
+  fill_and_free(folder, 400);
   REQUIRE(fs::file_size(folder + "/store.db") > 40'000'000);
   const pid_t child = fork();  // for a limit cannot be raised again
   if (child == 0) {
