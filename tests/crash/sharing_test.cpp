@@ -148,6 +148,18 @@ TEST_CASE("parts with stores of their own end in one store, also what an earlier
   CHECK(fs::is_empty(parts));
 }
 
+TEST_CASE("a merge into a new store takes no folder over that another process left") {
+  const Bench bench(short_recipe());
+  bench.done();
+  const Result merged = bench.shell(
+      "mkdir new.merging-$$\ntouch new.merging-$$/left\nexec \"$ACID\" merge acid-store --store "
+      "new");
+  INFO(merged.err);
+  CHECK(merged.code == 0);
+  CHECK_FALSE(fs::exists(bench.path("new/left")));
+  CHECK(faults(bench.path("new")) == "");
+}
+
 TEST_CASE("a store that was copied elsewhere goes on there, and the original here") {
   const auto killed = killed_run();
   const Bench& bench = *killed;
