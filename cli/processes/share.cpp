@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "cli/processes/touching.hpp"
 #include "cli/terminal/commands.hpp"
 #include "engine/base/folders.hpp"
 #include "engine/base/names.hpp"
@@ -26,8 +27,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A merging that has said nothing for so long was killed. Each run that it has looked at counts.
-constexpr std::chrono::minutes kLongestMerging(3);
+// A merging that has given no sign for so long was killed.
+constexpr std::chrono::minutes kLongestSilence(3);
+constexpr double kSecondsBetweenSigns = 20;
 
 // The number at the front of the text, which it takes away; 0: there is none, or it is not
 // positive.
@@ -56,7 +58,7 @@ std::optional<Share> read_share(std::string_view text) {
 bool is_merging(const std::string& file) {
   std::error_code failed;
   const auto touched = fs::last_write_time(file, failed);
-  return !failed && touched + kLongestMerging > fs::file_time_type::clock::now();
+  return !failed && touched + kLongestSilence > fs::file_time_type::clock::now();
 }
 
 // Processes of one host may share the store, where file locks stay within it.
@@ -144,14 +146,29 @@ void PartStore::merge() const {
   for (const auto& entry : fs::directory_iterator(base_))
     if (store_exists(entry.path())) folders.push_back(entry.path());
   std::ranges::sort(folders);
-  std::error_code ignored;
+  const Touching sign(merging(), kSecondsBetweenSigns);
   Store target(store_, Store::Access::write);
-  merge_stores(target, folders, [&](std::size_t, std::size_t) {
-    fs::last_write_time(merging(), fs::file_time_type::clock::now(), ignored);
-  });
+  merge_stores(target, folders, [](std::size_t, std::size_t) {});
   const std::string merged = fmt::format("{}.merged-{}", base_, getpid());
   fs::rename(base_, merged);
+  std::error_code ignored;
   fs::remove_all(merged, ignored);
+}
+
+// What a killed process left is renamed, which one of several can do, before it is removed: where a
+// faster one had made a new file since, that has now been renamed, and gets its name again.
+bool PartStore::takes_merging() const {
+  std::error_code ignored;
+  if (!is_merging(merging())) {
+    const std::string left =
+        fmt::format("{}-{}-{}", merging(), Lease::of_this_process().host, getpid());
+    fs::rename(merging(), left, ignored);
+    if (is_merging(left)) fs::rename(left, merging(), ignored);
+    fs::remove(left, ignored);
+  }
+  const int descriptor = open(merging().c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+  if (descriptor >= 0) close(descriptor);
+  return descriptor >= 0;
 }
 
 void PartStore::end() {
@@ -166,15 +183,12 @@ void PartStore::end() {
   };
   if (!all_have_ended()) return some_go_on();
   // Only one of those that find all parts ended may merge.
-  std::error_code ignored;
-  if (!is_merging(merging())) fs::remove(merging(), ignored);
-  const int descriptor = open(merging().c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-  if (descriptor < 0)
+  if (!takes_merging())
     return say(
         fmt::format("all {} parts have ended, and another merges them; if that was killed, "
                     "{} does it",
                     share_.parts, by_hand));
-  close(descriptor);
+  std::error_code ignored;
   const bool all = all_have_ended();
   try {
     if (all) merge();

@@ -56,6 +56,7 @@ class PartStore {
   std::string marker(std::size_t part) const;
   std::string merging() const { return base_ + ".merging"; }
   bool all_have_ended() const;
+  bool takes_merging() const;
   void merge() const;
 
   const std::string store_, base_;

@@ -1,6 +1,7 @@
 // Several processes and one store, and a store that is moved elsewhere.
 #include <signal.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -145,6 +146,20 @@ TEST_CASE("parts with stores of their own end in one store, also what an earlier
   bench.check_sound();
   CHECK(difference(uninterrupted(recipe), bench.kept()) == "");
   CHECK_THAT(part("1/2").err, ContainsSubstring("have ended in"));
+  CHECK(fs::is_empty(parts));
+}
+
+TEST_CASE("a part that was killed while it merged is replaced by the next") {
+  const Bench bench("seeds = [1, 2]\n" + short_recipe());
+  const auto part = [&](const std::string& share) {
+    return bench.run({"--share", share, "--own-stores"});
+  };
+  CHECK(part("1/2").code == 0);
+  const fs::path parts = bench.path("acid-store/parts"),
+                 merging = fs::directory_iterator(parts)->path().string() + ".merging";
+  put(merging.string(), "");
+  fs::last_write_time(merging, fs::file_time_type::clock::now() - std::chrono::minutes(10));
+  CHECK_THAT(part("2/2").err, ContainsSubstring("all 2 parts have ended and are merged"));
   CHECK(fs::is_empty(parts));
 }
 
