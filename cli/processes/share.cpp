@@ -6,8 +6,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -75,7 +77,19 @@ void refuse_while_executed(const Store& store) {
   }
 }
 
+// One file for all recipes: their parts are merged into the same store.
+std::string merging_in(const std::string& store_folder) { return store_folder + "/parts/merging"; }
+
+void wait_a_second(bool said) {
+  if (!said) say("waiting while another task merges what parts have left");
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
 }  // namespace
+
+void wait_while_parts_merge(const std::string& store_folder) {
+  for (bool said = false; is_merging(merging_in(store_folder)); said = true) wait_a_second(said);
+}
 
 // Parts that are done early take from different others, so that they do not all take the same run.
 std::vector<RunSummary> Share::ordered(const std::vector<RunSummary>& runs) const {
@@ -119,10 +133,7 @@ PartStore::PartStore(const std::string& store_folder, const std::string& experim
       folder_(part_folder(share.part)) {
   std::error_code ignored;
   fs::remove(marker(share_.part), ignored);
-  for (bool said = false; is_merging(merging()); said = true) {
-    if (!said) say("waiting while another task merges what parts have left");
-    std::this_thread::sleep_for(std::chrono::seconds(1));
-  }
+  wait_while_parts_merge(store_folder);
   create_folders(folder_);
   if (store_exists(folder_)) refuse_while_executed(Store(folder_, Store::Access::read));
 }
@@ -130,6 +141,8 @@ PartStore::PartStore(const std::string& store_folder, const std::string& experim
 std::string PartStore::part_folder(std::size_t part) const {
   return fmt::format("{}/{}-of-{}", base_, part, share_.parts);
 }
+
+std::string PartStore::merging() const { return merging_in(store_); }
 
 std::string PartStore::marker(std::size_t part) const { return part_folder(part) + ".ended"; }
 
@@ -168,6 +181,11 @@ bool PartStore::takes_merging() const {
   }
   const int descriptor = open(merging().c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
   if (descriptor >= 0) close(descriptor);
+  if (descriptor < 0 && errno != EEXIST)
+    throw StoreError(
+        fmt::format("cannot make {} ({}), without which no parts are merged; check the folder's "
+                    "permissions and free space",
+                    merging(), std::strerror(errno)));
   return descriptor >= 0;
 }
 
@@ -175,20 +193,22 @@ void PartStore::end() {
   std::ofstream(marker(share_.part)).flush();
   const std::string by_hand = fmt::format("'acid merge {}/*/ --store {}'", quoted_for_shell(base_),
                                           quoted_for_shell(store_));
+  std::error_code ignored;
   const auto some_go_on = [&] {
+    if (!fs::exists(base_, ignored))
+      return say(fmt::format("all {} parts have ended, and another task has merged them into {}",
+                             share_.parts, store_));
     say(
         fmt::format("part {} of {} has ended; the part that ends last merges all of them. "
                     "{} merges what there is",
                     share_.part, share_.parts, by_hand));
   };
   if (!all_have_ended()) return some_go_on();
-  // Only one of those that find all parts ended may merge.
-  if (!takes_merging())
-    return say(
-        fmt::format("all {} parts have ended, and another merges them; if that was killed, "
-                    "{} does it",
-                    share_.parts, by_hand));
-  std::error_code ignored;
+  // Only one at a time may merge, of those that find all parts ended and of other recipes.
+  for (bool said = false; !takes_merging(); said = true) {
+    if (!all_have_ended()) return some_go_on();
+    wait_a_second(said);
+  }
   const bool all = all_have_ended();
   try {
     if (all) merge();

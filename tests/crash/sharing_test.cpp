@@ -13,6 +13,7 @@
 #include "tests/catch.hpp"
 #include "tests/crash/bench.hpp"
 #include "tests/crash/recipes.hpp"
+#include "tests/waiting.hpp"
 
 using namespace acid::test;
 namespace fs = std::filesystem;
@@ -155,11 +156,28 @@ TEST_CASE("a part that was killed while it merged is replaced by the next") {
     return bench.run({"--share", share, "--own-stores"});
   };
   CHECK(part("1/2").code == 0);
-  const fs::path parts = bench.path("acid-store/parts"),
-                 merging = fs::directory_iterator(parts)->path().string() + ".merging";
-  put(merging.string(), "");
+  const std::string parts = bench.path("acid-store/parts"), merging = parts + "/merging";
+  put(merging, "");
   fs::last_write_time(merging, fs::file_time_type::clock::now() - std::chrono::minutes(10));
   CHECK_THAT(part("2/2").err, ContainsSubstring("all 2 parts have ended and are merged"));
+  CHECK(fs::is_empty(parts));
+}
+
+TEST_CASE("a part waits while the parts of any recipe are merged into its store") {
+  const Bench bench(short_recipe());
+  const std::string parts = bench.path("acid-store/parts"), merging = parts + "/merging";
+  fs::create_directories(parts);
+  put(merging, "");
+  Running running = bench.start({"--share", "1/1", "--own-stores"});
+  const auto waits = [&] {
+    return running.err().find("waiting while another task merges") != std::string::npos;
+  };
+  CHECK(comes_true(waits));
+  CHECK_FALSE(fs::exists(bench.path("acid-store/store.db")));
+  fs::remove(merging);
+  const Result result = wait_at_most(bench, running, kPatienceSeconds);
+  CHECK(result.code == 0);
+  CHECK_THAT(result.err, ContainsSubstring("all 1 parts have ended and are merged"));
   CHECK(fs::is_empty(parts));
 }
 
