@@ -105,11 +105,11 @@ TEST_CASE("a process that comes back after its run was removed writes into no ot
   const auto removed = ContainsSubstring("run " + gone.id + " was removed");
   CHECK_THROWS_WITH(held_up.end_attempt(attempt, ended_as(RunState::failed)), removed);
   REQUIRE(begin(store, other.id) == attempt);
-  const auto write = [&] {
+  const auto records = [&] {
     writer.progress({5, 5, 5, 5});
     writer.flush();
   };
-  CHECK_THROWS_WITH(write(), removed);
+  CHECK_THROWS_WITH(records(), removed);
   CHECK_THROWS_WITH(held_up.end_attempt(attempt, ended_as(RunState::failed)), removed);
   CHECK_THROWS_WITH(RunWriter(temp.store(), gone.id, attempt), removed);
   const RunSummary left = run_summaries(store, {other.id}).at(0);
