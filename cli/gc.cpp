@@ -67,7 +67,8 @@ Exit collect(const Session& session, const GcOptions& options) {
   Store store = options.dry_run ? Store(session.store_folder, Store::Access::read)
                                 : open_existing_store(session.store_folder);
   const Garbage garbage = find_garbage(store, options.keep_checkpoints);
-  if (!options.dry_run && !garbage.empty()) collect_garbage(store, garbage);
+  if (!options.dry_run && !garbage.empty())
+    if (const std::string kept = collect_garbage(store, garbage); !kept.empty()) say(kept);
   if (options.format.json) {
     print_json(to_json(garbage, !options.dry_run));
     return Exit::ok;

@@ -6,9 +6,12 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/terminal/commands.hpp"
+#include "cli/terminal/end_signals.hpp"
 #include "cli/terminal/progress.hpp"
+#include "engine/base/folders.hpp"
 #include "engine/base/names.hpp"
 #include "reports/numbers.hpp"
 #include "store/maintenance.hpp"
@@ -58,7 +61,8 @@ std::string summary_text(const MergeReport& report, const std::string& contents)
 }
 
 /// The folder of a target. One that does not exist gets its name when everything has come: a merge
-/// that is refused leaves nothing behind, and no other process uses the store meanwhile.
+/// that is refused or interrupted leaves nothing behind, and no other process uses the store
+/// meanwhile.
 class TargetFolder {
  public:
   explicit TargetFolder(const std::string& folder) : name_(fs::absolute(folder)), made_(folder) {
@@ -66,22 +70,30 @@ class TargetFolder {
     if (!name_.has_filename()) name_ = name_.parent_path();
     std::error_code ignored;
     if (fs::exists(fs::symlink_status(name_, ignored))) return;
-    made_ = fmt::format("{}.merging-{}", name_.string(), getpid());
+    signals_.emplace();
     for (fs::path parent = name_.parent_path(); !fs::exists(parent, ignored);
          parent = parent.parent_path())
       parents_.push_back(parent);
+    try {
+      make();
+    } catch (...) {
+      remove_parents();
+      throw;
+    }
     is_new_ = true;
   }
   ~TargetFolder() {
     if (!is_new_) return;
     std::error_code ignored;
     fs::remove_all(made_, ignored);
-    for (const fs::path& parent : parents_) fs::remove(parent, ignored);  // if it is empty
+    remove_parents();
   }
   TargetFolder(const TargetFolder&) = delete;
   TargetFolder& operator=(const TargetFolder&) = delete;
 
   const std::string& folder() const { return made_; }
+  /// Whether a signal asks to end. Those that come while a folder is new are kept for this.
+  bool is_interrupted() { return signals_ && signals_->come_within(0); }
   void name() {
     std::error_code failed;
     if (is_new_) fs::rename(made_, name_, failed);
@@ -94,6 +106,27 @@ class TargetFolder {
   }
 
  private:
+  // No other process has the folder: one that was killed may have left its own.
+  void make() {
+    create_folders(name_.parent_path());
+    std::error_code failed;
+    for (int k = 1;; ++k) {
+      made_ = fmt::format("{}.merging-{}{}", name_.string(), getpid(),
+                          k == 1 ? std::string() : fmt::format("-{}", k));
+      if (fs::create_directory(made_, failed)) return;
+      if (failed)
+        throw StoreError(
+            fmt::format("cannot create the folder {}: {}; check the permissions of "
+                        "the folder above, or choose another with --store",
+                        made_, failed.message()));
+    }
+  }
+  void remove_parents() const {
+    std::error_code ignored;
+    for (const fs::path& parent : parents_) fs::remove(parent, ignored);  // if it is empty
+  }
+
+  std::optional<EndSignals> signals_;  // first, so that they are delivered last
   fs::path name_;
   std::string made_;
   std::vector<fs::path> parents_;  // that do not exist, the deepest first
@@ -110,8 +143,13 @@ Exit merge(const Session& session, const MergeOptions& options) {
     Store target(place.folder(), Store::Access::write);
     const SteadyClock clock;
     ReadingProgress progress(clock, "merged", standard_error_is_terminal());
-    report = merge_stores(target, options.stores,
-                          [&](std::size_t done, std::size_t runs) { progress.show(done, runs); });
+    report = merge_stores(target, options.stores, [&](std::size_t done, std::size_t runs) {
+      progress.show(done, runs);
+      if (place.is_interrupted())
+        throw Error(fmt::format("interrupted: nothing was merged, and there is no store {}",
+                                session.store_folder),
+                    Exit::interrupted);
+    });
     contents = contents_digest(target);
   }
   place.name();

@@ -169,7 +169,8 @@ Exit remove(const Session& session, const RemoveOptions& options) {
     flush_data();
   }
   const bool wanted = !options.dry_run && is_meant(options);
-  if (wanted) remove_from(store, named, removal);
+  if (wanted)
+    if (const std::string kept = remove_from(store, named, removal); !kept.empty()) say(kept);
   if (options.format.json)
     print_json(to_json(removal, going, wanted));
   else

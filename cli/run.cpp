@@ -131,6 +131,7 @@ Exit execute_apart(const Plan& plan, const Session& session, const RunOptions& o
   executor.share.others = false;
   const std::vector<std::string> ids = ids_of(plan.runs);
   const auto finished = [&] { return finished_in(session.store_folder, ids); };
+  wait_while_parts_merge(session.store_folder);
   if (finished().size() == ids.size()) {
     say(fmt::format("{} {} ended in {}", counted(ids.size(), "run"),
                     ids.size() == 1 ? "has" : "have", session.store_folder));

@@ -3,10 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 #include <optional>
 
 #include "cli/terminal/commands.hpp"
+#include "cli/terminal/end_signals.hpp"
 #include "cli/terminal/live_screen.hpp"
 #include "cli/terminal/progress.hpp"
 #include "cli/watch/watch_html.hpp"
@@ -32,29 +32,6 @@ struct WatchOptions {
   int port = 0;  // 0: any
   bool open = false;
   Format format;
-};
-
-/// While it lives, signals that end watching are kept for come_within() and not delivered.
-class EndSignals {
- public:
-  EndSignals() {
-    sigemptyset(&signals_);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, number);
-    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
-  }
-  ~EndSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  EndSignals(const EndSignals&) = delete;
-  EndSignals& operator=(const EndSignals&) = delete;
-
-  /// True as soon as a signal arrives, false after this time.
-  bool come_within(double seconds) {
-    const timespec timeout{static_cast<std::time_t>(seconds),
-                           static_cast<long>((seconds - static_cast<std::time_t>(seconds)) * 1e9)};
-    return sigtimedwait(&signals_, nullptr, &timeout) > 0;
-  }
-
- private:
-  sigset_t signals_{}, before_{};
 };
 
 // Says why there is nothing to see, and what would change that.

@@ -140,18 +140,28 @@ constexpr const char* kSayThatItGoesOn = R"sql(
 
 }  // namespace
 
-std::int64_t run_of(const Connection& connection, std::int64_t attempt) {
+void refuse_if_removed(const Connection& connection, std::int64_t attempt,
+                       const std::string& run_id) {
   Statement find(connection,
-                 "SELECT a.run, r.id, a.number,"
-                 " (SELECT max(number) FROM attempts WHERE run = a.run)"
-                 " FROM attempts a JOIN runs r ON r.number = a.run WHERE a.id = ?");
-  const bool found = find.bind(attempt).step();
-  ACID_ASSERT(found, "there is no attempt {}", attempt);
-  if (find.integer(2) != find.integer(3))
+                 "SELECT r.id FROM attempts a JOIN runs r ON r.number = a.run WHERE a.id = ?");
+  if (!find.bind(attempt).step() || find.text(0) != run_id)
+    throw StoreError(
+        fmt::format("run {} was removed from the store {} while this process executed it, so "
+                    "nothing more is recorded; run its recipe again if it is still wanted",
+                    run_id, connection.place()));
+}
+
+std::int64_t run_of(const Connection& connection, std::int64_t attempt, const std::string& run_id) {
+  refuse_if_removed(connection, attempt, run_id);
+  Statement find(connection,
+                 "SELECT run, number, (SELECT max(number) FROM attempts WHERE run = a.run)"
+                 " FROM attempts a WHERE id = ?");
+  find.bind(attempt).step();
+  if (find.integer(1) != find.integer(2))
     throw StoreError(
         fmt::format("another process has taken run {} over (attempt {}), so attempt {} ends here; "
                     "'acid show {}' tells which process it is",
-                    find.text(1), find.integer(3), find.integer(2), find.text(1)));
+                    run_id, find.integer(2), find.integer(1), run_id));
   return find.integer(0);
 }
 
@@ -204,6 +214,7 @@ std::int64_t Store::begin_attempt(
     digest.bind(attempt, i, file_digests[i].first, file_digests[i].second).run();
   insert_holdings(connection, attempt, holdings);
   transaction.commit();
+  impl_->begun[attempt] = run_id;
   return attempt;
 }
 
@@ -211,9 +222,11 @@ void Store::end_attempt(std::int64_t attempt, const AttemptResult& result) {
   ACID_ASSERT(result.state != RunState::planned && result.state != RunState::running,
               "an attempt cannot end as {}", state_name(result.state));
   const Connection& connection = impl_->connection();
+  const auto begun = impl_->begun.find(attempt);
+  ACID_ASSERT(begun != impl_->begun.end(), "attempt {} was not begun here", attempt);
   sqlite::once_unlocked([&] {
     Transaction transaction(connection, Transaction::Kind::write);
-    const std::int64_t run = run_of(connection, attempt);
+    const std::int64_t run = run_of(connection, attempt, begun->second);
     const Position& position = result.position;
     // The attempt knows its own end best, so what other processes wrote about it is replaced.
     go_on(connection, attempt);

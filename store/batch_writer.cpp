@@ -64,11 +64,7 @@ BatchWriter::BatchWriter(WritingConnection& connection, const std::string& folde
                    "INSERT INTO log (attempt, time, severity, text) VALUES (?, ?, ?, ?)"),
       insert_chunk_(connection_.get(), kInsertChunk),
       update_attempt_(connection_.get(), kUpdateAttempt) {
-  sqlite::Statement owner(
-      connection_.get(),
-      "SELECT r.id FROM attempts a JOIN runs r ON r.number = a.run WHERE a.id = ?");
-  const bool found = owner.bind(attempt).step();
-  ACID_ASSERT(found && owner.text(0) == run_id, "attempt {} is not one of run {}", attempt, run_id);
+  refuse_if_removed(connection_.get(), attempt, run_id);
 }
 
 std::int64_t BatchWriter::next_tick() {
@@ -85,7 +81,7 @@ std::vector<std::string> BatchWriter::write(const Batch& batch) {
   std::optional<SyncedCommits> synced;
   if (batch.checkpoint) synced.emplace(connection_.get());
   sqlite::Transaction transaction(connection_.get(), sqlite::Transaction::Kind::write);
-  const std::int64_t run = run_of(connection_.get(), attempt_);
+  const std::int64_t run = run_of(connection_.get(), attempt_, run_);
   go_on(connection_.get(), attempt_);
   insert_ticks_.run(batch.ticks.size(), [&](std::size_t k, const auto& row) {
     const auto& [number, at] = batch.ticks[k];

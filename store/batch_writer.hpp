@@ -23,8 +23,8 @@ class BatchWriter {
   /// Writes the batch in one transaction: points, the summaries of their series, ticks, log lines,
   /// events, progress, heartbeat and the checkpoint, with which the transaction is synced to disk.
   /// Returns the paths of files that the checkpoint made superfluous. Throws with nothing changed:
-  /// StoreError when another process has begun a later attempt; when the store was merely locked,
-  /// call again.
+  /// StoreError when another process has begun a later attempt or removed the run; when the store
+  /// was merely locked, call again.
   std::vector<std::string> write(const Batch& batch);
 
   /// Call it when the store was removed, moved or replaced. Saves what the store had, and the batch

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/base/clock.hpp"
+#include "store/at_work.hpp"
 #include "store/folder_lock.hpp"
 #include "store/impl.hpp"
 #include "store/maintenance.hpp"
@@ -153,16 +154,20 @@ std::string set_journal(const Connection& connection, const char* mode) {
 
 // To find out whether another process uses the store, it gives up the write-ahead log for a while,
 // which works for the only user alone; the folder's lock keeps others from setting the log up again
-// meanwhile.
-void give_space_back(const std::string& folder, Connection& connection) {
+// meanwhile. Returns why the database keeps its size; "": there is nothing to say.
+std::string give_space_back(const std::string& folder, Connection& connection) {
   constexpr std::int64_t kManyBytes = 64 << 20;
   const std::int64_t free = connection.pragma("freelist_count");
   const bool much = free * 10 >= connection.pragma("page_count") ||
                     free * connection.pragma("page_size") >= kManyBytes;
-  if (free == 0 || !much) return;
+  if (free == 0 || !much) return {};
   const FolderLock lock(folder, FolderLock::Wait::no);
-  if (!lock.held()) return;
+  if (!lock.held()) return {};
   const bool logged = set_journal(connection, "") == "wal";
+  // Without a log, others use the store unseen between two commits, and would wait for VACUUM.
+  if (!logged && (!runs_at_work(folder).empty() || !live_runs(connection).empty()))
+    return "the database keeps its size, because processes execute runs of it; what is free in it "
+           "will be used again";
   try {
     connection.set_busy_timeout(0);
     if (!logged || set_journal(connection, "delete") == "delete") connection.execute("VACUUM");
@@ -175,6 +180,7 @@ void give_space_back(const std::string& folder, Connection& connection) {
   } catch (const SqliteError&) {
     // A reader has come. The next process that opens the store for writing sets the log up.
   }
+  return {};
 }
 
 Garbage find_garbage(const Store& store, bool keep_checkpoints) {
@@ -200,7 +206,7 @@ Garbage find_garbage(const Store& store, bool keep_checkpoints) {
   return garbage;
 }
 
-void collect_garbage(Store& store, const Garbage& garbage) {
+std::string collect_garbage(Store& store, const Garbage& garbage) {
   ACID_ASSERT(store.impl().writing, "the store {} is open for reading", store.folder());
   Connection& connection = store.impl().connection();
   refuse_if_damaged(connection, "quick_check");
@@ -220,8 +226,9 @@ void collect_garbage(Store& store, const Garbage& garbage) {
   forget_unneeded(store.folder(), connection, named);
   remove(named);
   delete_superseded(connection);
-  give_space_back(store.folder(), connection);
+  const std::string kept = give_space_back(store.folder(), connection);
   if (failure) std::rethrow_exception(failure);
+  return kept;
 }
 
 }  // namespace acid

@@ -38,6 +38,7 @@ struct Store::Impl {
   std::string folder;
   std::optional<sqlite::Connection> reading;  // exactly one of the two
   std::optional<WritingConnection> writing;
+  std::unordered_map<std::int64_t, std::string> begun;  // by attempt: the id of its run
 
  private:
   mutable KnownSeals known_seals_;
@@ -88,9 +89,14 @@ struct ValidAttempt {
 std::vector<ValidAttempt> valid_attempts(const sqlite::Connection& connection,
                                          const std::string& run_id);
 
-/// The number of the run that the attempt executes. Throws StoreError when the run has a later
-/// attempt: then this attempt may record nothing more.
-std::int64_t run_of(const sqlite::Connection& connection, std::int64_t attempt);
+/// The number of the run with this id, which the attempt executes. Throws StoreError when the run
+/// was removed, whereupon another run's attempt may have this one's number, or has a later attempt:
+/// then this attempt may record nothing more.
+std::int64_t run_of(const sqlite::Connection& connection, std::int64_t attempt,
+                    const std::string& run_id);
+/// Only that it was not removed.
+void refuse_if_removed(const sqlite::Connection& connection, std::int64_t attempt,
+                       const std::string& run_id);
 
 /// The column `special` beside a value (store/schema.sql).
 int special_of(double value);

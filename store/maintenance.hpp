@@ -60,7 +60,8 @@ struct Garbage {
 Garbage find_garbage(const Store& store, bool keep_checkpoints);
 
 /// Removes the garbage and gives the space back to the file system. `store` must be open for
-/// writing.
-void collect_garbage(Store& store, const Garbage& garbage);
+/// writing. Returns why the database keeps its size, if it does because of other processes at a
+/// store without a write-ahead log.
+std::string collect_garbage(Store& store, const Garbage& garbage);
 
 }  // namespace acid

@@ -173,7 +173,7 @@ Removal find_removal(const Store& store, const Named& named) {
   return found_in(store, named);
 }
 
-void remove_from(Store& store, const Named& named, const Removal& expected) {
+std::string remove_from(Store& store, const Named& named, const Removal& expected) {
   Connection& connection = store.impl().connection();
   refuse_if_damaged(connection, "quick_check");
   {
@@ -190,7 +190,7 @@ void remove_from(Store& store, const Named& named, const Removal& expected) {
     transaction.commit();
   }
   remove_unnamed(store.folder(), connection, expected.files);
-  give_space_back(store.folder(), connection);
+  return give_space_back(store.folder(), connection);
 }
 
 }  // namespace acid

@@ -39,6 +39,7 @@ Removal find_removal(const Store& store, const Named& named);
 /// Removes that in one transaction, then the files, and gives the space back to the file system. A
 /// process that is killed meanwhile leaves the store as it was, or complete but for files that no
 /// row names. StoreError, with nothing removed, when the store has changed since find_removal().
-void remove_from(Store& store, const Named& named, const Removal& expected);
+/// Returns what collect_garbage() does.
+std::string remove_from(Store& store, const Named& named, const Removal& expected);
 
 }  // namespace acid

@@ -204,9 +204,10 @@ class Store {
                              const std::optional<Continuation>& continued = std::nullopt,
                              std::optional<RunVersion> known = std::nullopt,
                              const std::vector<std::vector<std::int64_t>>& holdings = {});
-  /// Ends the attempt. The end, and all that was flushed before, is on disk when it returns. Once
-  /// per attempt. Waits as long as the store is locked. Throws StoreError, with nothing changed,
-  /// when another process has begun a later attempt.
+  /// Ends the attempt, which this store has begun. The end, and all that was flushed before, is on
+  /// disk when it returns. Once per attempt. Waits as long as the store is locked. Throws
+  /// StoreError, with nothing changed, when another process has begun a later attempt or removed
+  /// the run.
   void end_attempt(std::int64_t attempt, const AttemptResult& result);
   /// For the supervisor: its worker process `pid` died without ending its attempt. No effect when
   /// the attempt has ended, except that a caller who `knows_better` says why it was interrupted;

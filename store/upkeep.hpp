@@ -64,8 +64,9 @@ std::vector<std::string> remove_unnamed(const std::string& folder,
                                         const std::vector<std::string>& paths);
 
 /// Rewrites the database without its free pages, if there are enough of them and no other process
-/// uses it.
-void give_space_back(const std::string& folder, sqlite::Connection& connection);
+/// uses it. A store without a write-ahead log is left as it is while a living process executes runs
+/// of it or goes on with some; then it returns words that say so.
+std::string give_space_back(const std::string& folder, sqlite::Connection& connection);
 
 /// What the given check (integrity_check or quick_check) says, a line each; empty: the database is
 /// sound.

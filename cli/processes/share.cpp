@@ -6,8 +6,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -15,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "cli/processes/touching.hpp"
 #include "cli/terminal/commands.hpp"
 #include "engine/base/folders.hpp"
 #include "engine/base/names.hpp"
@@ -26,8 +29,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A merging that has said nothing for so long was killed. Each run that it has looked at counts.
-constexpr std::chrono::minutes kLongestMerging(3);
+// A merging that has given no sign for so long was killed.
+constexpr std::chrono::minutes kLongestSilence(3);
+constexpr double kSecondsBetweenSigns = 20;
 
 // The number at the front of the text, which it takes away; 0: there is none, or it is not
 // positive.
@@ -56,7 +60,7 @@ std::optional<Share> read_share(std::string_view text) {
 bool is_merging(const std::string& file) {
   std::error_code failed;
   const auto touched = fs::last_write_time(file, failed);
-  return !failed && touched + kLongestMerging > fs::file_time_type::clock::now();
+  return !failed && touched + kLongestSilence > fs::file_time_type::clock::now();
 }
 
 // Processes of one host may share the store, where file locks stay within it.
@@ -73,7 +77,19 @@ void refuse_while_executed(const Store& store) {
   }
 }
 
+// One file for all recipes: their parts are merged into the same store.
+std::string merging_in(const std::string& store_folder) { return store_folder + "/parts/merging"; }
+
+void wait_a_second(bool said) {
+  if (!said) say("waiting while another task merges what parts have left");
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
 }  // namespace
+
+void wait_while_parts_merge(const std::string& store_folder) {
+  for (bool said = false; is_merging(merging_in(store_folder)); said = true) wait_a_second(said);
+}
 
 // Parts that are done early take from different others, so that they do not all take the same run.
 std::vector<RunSummary> Share::ordered(const std::vector<RunSummary>& runs) const {
@@ -117,10 +133,7 @@ PartStore::PartStore(const std::string& store_folder, const std::string& experim
       folder_(part_folder(share.part)) {
   std::error_code ignored;
   fs::remove(marker(share_.part), ignored);
-  for (bool said = false; is_merging(merging()); said = true) {
-    if (!said) say("waiting while another task merges what parts have left");
-    std::this_thread::sleep_for(std::chrono::seconds(1));
-  }
+  wait_while_parts_merge(store_folder);
   create_folders(folder_);
   if (store_exists(folder_)) refuse_while_executed(Store(folder_, Store::Access::read));
 }
@@ -128,6 +141,8 @@ PartStore::PartStore(const std::string& store_folder, const std::string& experim
 std::string PartStore::part_folder(std::size_t part) const {
   return fmt::format("{}/{}-of-{}", base_, part, share_.parts);
 }
+
+std::string PartStore::merging() const { return merging_in(store_); }
 
 std::string PartStore::marker(std::size_t part) const { return part_folder(part) + ".ended"; }
 
@@ -144,37 +159,56 @@ void PartStore::merge() const {
   for (const auto& entry : fs::directory_iterator(base_))
     if (store_exists(entry.path())) folders.push_back(entry.path());
   std::ranges::sort(folders);
-  std::error_code ignored;
+  const Touching sign(merging(), kSecondsBetweenSigns);
   Store target(store_, Store::Access::write);
-  merge_stores(target, folders, [&](std::size_t, std::size_t) {
-    fs::last_write_time(merging(), fs::file_time_type::clock::now(), ignored);
-  });
+  merge_stores(target, folders, [](std::size_t, std::size_t) {});
   const std::string merged = fmt::format("{}.merged-{}", base_, getpid());
   fs::rename(base_, merged);
+  std::error_code ignored;
   fs::remove_all(merged, ignored);
+}
+
+// What a killed process left is renamed, which one of several can do, before it is removed: where a
+// faster one had made a new file since, that has now been renamed, and gets its name again.
+bool PartStore::takes_merging() const {
+  std::error_code ignored;
+  if (!is_merging(merging())) {
+    const std::string left =
+        fmt::format("{}-{}-{}", merging(), Lease::of_this_process().host, getpid());
+    fs::rename(merging(), left, ignored);
+    if (is_merging(left)) fs::rename(left, merging(), ignored);
+    fs::remove(left, ignored);
+  }
+  const int descriptor = open(merging().c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+  if (descriptor >= 0) close(descriptor);
+  if (descriptor < 0 && errno != EEXIST)
+    throw StoreError(
+        fmt::format("cannot make {} ({}), without which no parts are merged; check the folder's "
+                    "permissions and free space",
+                    merging(), std::strerror(errno)));
+  return descriptor >= 0;
 }
 
 void PartStore::end() {
   std::ofstream(marker(share_.part)).flush();
   const std::string by_hand = fmt::format("'acid merge {}/*/ --store {}'", quoted_for_shell(base_),
                                           quoted_for_shell(store_));
+  std::error_code ignored;
   const auto some_go_on = [&] {
+    if (!fs::exists(base_, ignored))
+      return say(fmt::format("all {} parts have ended, and another task has merged them into {}",
+                             share_.parts, store_));
     say(
         fmt::format("part {} of {} has ended; the part that ends last merges all of them. "
                     "{} merges what there is",
                     share_.part, share_.parts, by_hand));
   };
   if (!all_have_ended()) return some_go_on();
-  // Only one of those that find all parts ended may merge.
-  std::error_code ignored;
-  if (!is_merging(merging())) fs::remove(merging(), ignored);
-  const int descriptor = open(merging().c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-  if (descriptor < 0)
-    return say(
-        fmt::format("all {} parts have ended, and another merges them; if that was killed, "
-                    "{} does it",
-                    share_.parts, by_hand));
-  close(descriptor);
+  // Only one at a time may merge, of those that find all parts ended and of other recipes.
+  for (bool said = false; !takes_merging(); said = true) {
+    if (!all_have_ended()) return some_go_on();
+    wait_a_second(said);
+  }
   const bool all = all_have_ended();
   try {
     if (all) merge();

@@ -35,6 +35,9 @@ struct ShareOptions {
   Share share() const;
 };
 
+/// Waits while some task merges parts into the store in this folder, which nothing may read then.
+void wait_while_parts_merge(const std::string& store_folder);
+
 /// The store of one part, where parts cannot write to one store because its file system does not
 /// keep file locks among hosts. It is in the store's folder, which all parts see. The part that
 /// ends last merges all of them into the store, with what an earlier division of the same runs has
@@ -46,16 +49,17 @@ class PartStore {
   PartStore(const std::string& store_folder, const std::string& experiment, const Share& share);
 
   const std::string& folder() const { return folder_; }
-  /// This part has come to its end. If all have, and no other merges them already, merges them into
-  /// the store and removes them. Says what it did, or for what it waits. StoreError when they
-  /// cannot be merged: then they stay.
+  /// This part has come to its end. If all have, merges them into the store and removes them, or
+  /// waits while another task does, or merges those of another recipe. Says what it did, or for
+  /// what it waits. StoreError when they cannot be merged: then they stay.
   void end();
 
  private:
   std::string part_folder(std::size_t part) const;
   std::string marker(std::size_t part) const;
-  std::string merging() const { return base_ + ".merging"; }
+  std::string merging() const;
   bool all_have_ended() const;
+  bool takes_merging() const;
   void merge() const;
 
   const std::string store_, base_;

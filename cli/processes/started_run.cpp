@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "engine/environment/environment.hpp"
+#include "store/sqlite.hpp"
 
 namespace acid {
 
@@ -24,6 +25,27 @@ std::string StartedRun::new_words(const std::string& output) const {
   std::string_view words = output;
   if (words.starts_with(said)) words.remove_prefix(said.size());
   return last_words(words);
+}
+
+RunDetail patient_detail(const Store& store, const std::string& id) {
+  constexpr int kMost = 5;  // each waits for a minute
+  for (int k = 1;; ++k) {
+    try {
+      return run_detail(store, id);
+    } catch (const sqlite::SqliteError& error) {
+      if (!error.locked() || k == kMost) throw;
+    }
+  }
+}
+
+std::vector<RunSummary> summaries_unless_locked(const Store& store,
+                                                const std::vector<std::string>& ids) {
+  try {
+    return run_summaries(store, ids);
+  } catch (const sqlite::SqliteError& error) {
+    if (!error.locked()) throw;
+    return {};
+  }
 }
 
 void record_failed_start(const std::string& store_folder, const RunDetail& run,

@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/processes/supervisor.hpp"
 #include "cli/processes/worker_death.hpp"
+#include "store/queries.hpp"
 
 namespace acid {
 
@@ -39,6 +41,12 @@ struct StartedRun {
   std::optional<Lost> lost;     // the end of its process, while the lease still seems alive
   std::string said;             // the beginning of its output, which was passed on
 };
+
+/// run_detail() and run_summaries() where another process may hold the store locked for longer than
+/// one reading waits: the first waits for five minutes, the second then finds nothing.
+RunDetail patient_detail(const Store& store, const std::string& id);
+std::vector<RunSummary> summaries_unless_locked(const Store& store,
+                                                const std::vector<std::string>& ids);
 
 /// Records that a process for the run was started and ended before it began an attempt; `why`: its
 /// own words. A run that was never executed gets a failed attempt; an interrupted run keeps what it

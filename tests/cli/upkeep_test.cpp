@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <vector>
 
+#include "cli/processes/touching.hpp"
 #include "tests/cli/stored_run.hpp"
+#include "tests/waiting.hpp"
 
 namespace fs = std::filesystem;
 using acid::RunState;
@@ -174,6 +176,23 @@ TEST_CASE("tag says that notes were removed, and list keeps the experiments that
   const auto again = bench.done({"tag", "other", "--note", ""});
   CHECK_THAT(again.err, ContainsSubstring("there was no note to remove"));
   CHECK(again.out == "experiment " + acid::test::make_experiment("other").id + ": final paper\n");
+}
+
+TEST_CASE("a sign of life is given as long as it is to be") {
+  const acid::test::Folder folder;
+  const std::string file = folder.write("sign", "");
+  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  const auto is_new = [&] { return fs::last_write_time(file) > old + std::chrono::minutes(1); };
+  {
+    const acid::Touching sign(file, 0.01);
+    for (int k = 0; k < 3; ++k) {
+      fs::last_write_time(file, old);
+      CHECK(acid::test::comes_true(is_new));
+    }
+  }
+  fs::remove(file);
+  { const acid::Touching none(file, 0.01); }
+  CHECK_FALSE(fs::exists(file));
 }
 
 TEST_CASE("a merge that is refused leaves no new store, and one that is not makes it") {

@@ -57,6 +57,25 @@ class KeptStores : public Folder {
     CHECK(contents() == after);
   }
 
+  /// Interrupts a merge into a new store at random moments, which leaves no unfinished one.
+  void interrupt_often() {
+    const std::vector<std::string> command{"merge", "mine", "other", "--store", "new"};
+    const double seconds = done(command).seconds;
+    for (int round = 0; round < 4 * rounds_; ++round) {
+      fs::remove_all(path("new"));
+      Running running(*this, command);
+      sleep_seconds(seconds * static_cast<double>(random_() >> 11) * 0x1p-53);
+      kill(running.pid(), round % 2 == 0 ? SIGINT : SIGTERM);
+      const Result result = running.wait();
+      INFO("round " << round << ", code " << result.code << ": " << result.err);
+      for (const auto& entry : fs::directory_iterator(path()))
+        CHECK(entry.path().filename().string().find(".merging-") == std::string::npos);
+      if (result.code == 130) CHECK_FALSE(fs::exists(path("new")));
+    }
+    fs::remove_all(path("new"));
+    done(command);
+  }
+
  private:
   void make(const std::string& name, std::uint64_t first, std::uint64_t last) const {
     std::vector<RunRecord> runs;
@@ -94,6 +113,10 @@ class KeptStores : public Folder {
 
 TEST_CASE("a merge that is killed at any time leaves the store as it was, or complete") {
   KeptStores().kill_often({"merge", "other"});
+}
+
+TEST_CASE("a merge into a new store that is interrupted leaves nothing") {
+  KeptStores().interrupt_often();
 }
 
 TEST_CASE("a removal that is killed at any time leaves the store as it was, or complete") {

@@ -1,6 +1,7 @@
 // Several processes and one store, and a store that is moved elsewhere.
 #include <signal.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "tests/catch.hpp"
 #include "tests/crash/bench.hpp"
 #include "tests/crash/recipes.hpp"
+#include "tests/waiting.hpp"
 
 using namespace acid::test;
 namespace fs = std::filesystem;
@@ -146,6 +148,49 @@ TEST_CASE("parts with stores of their own end in one store, also what an earlier
   CHECK(difference(uninterrupted(recipe), bench.kept()) == "");
   CHECK_THAT(part("1/2").err, ContainsSubstring("have ended in"));
   CHECK(fs::is_empty(parts));
+}
+
+TEST_CASE("a part that was killed while it merged is replaced by the next") {
+  const Bench bench("seeds = [1, 2]\n" + short_recipe());
+  const auto part = [&](const std::string& share) {
+    return bench.run({"--share", share, "--own-stores"});
+  };
+  CHECK(part("1/2").code == 0);
+  const std::string parts = bench.path("acid-store/parts"), merging = parts + "/merging";
+  put(merging, "");
+  fs::last_write_time(merging, fs::file_time_type::clock::now() - std::chrono::minutes(10));
+  CHECK_THAT(part("2/2").err, ContainsSubstring("all 2 parts have ended and are merged"));
+  CHECK(fs::is_empty(parts));
+}
+
+TEST_CASE("a part waits while the parts of any recipe are merged into its store") {
+  const Bench bench(short_recipe());
+  const std::string parts = bench.path("acid-store/parts"), merging = parts + "/merging";
+  fs::create_directories(parts);
+  put(merging, "");
+  Running running = bench.start({"--share", "1/1", "--own-stores"});
+  const auto waits = [&] {
+    return running.err().find("waiting while another task merges") != std::string::npos;
+  };
+  CHECK(comes_true(waits));
+  CHECK_FALSE(fs::exists(bench.path("acid-store/store.db")));
+  fs::remove(merging);
+  const Result result = wait_at_most(bench, running, kPatienceSeconds);
+  CHECK(result.code == 0);
+  CHECK_THAT(result.err, ContainsSubstring("all 1 parts have ended and are merged"));
+  CHECK(fs::is_empty(parts));
+}
+
+TEST_CASE("a merge into a new store takes no folder over that another process left") {
+  const Bench bench(short_recipe());
+  bench.done();
+  const Result merged = bench.shell(
+      "mkdir new.merging-$$\ntouch new.merging-$$/left\nexec \"$ACID\" merge acid-store --store "
+      "new");
+  INFO(merged.err);
+  CHECK(merged.code == 0);
+  CHECK_FALSE(fs::exists(bench.path("new/left")));
+  CHECK(faults(bench.path("new")) == "");
 }
 
 TEST_CASE("a store that was copied elsewhere goes on there, and the original here") {

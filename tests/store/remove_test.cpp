@@ -1,7 +1,10 @@
 // Runs and experiments that are removed, and tags and notes on them.
 #include "store/remove.hpp"
 
+#include "store/at_work.hpp"
+#include "store/hosts.hpp"
 #include "store/proof.hpp"
+#include "store/upkeep.hpp"
 #include "tests/catch.hpp"
 #include "tests/store/histories.hpp"
 
@@ -89,6 +92,30 @@ TEST_CASE("a run that is being executed is not removed, nor is anything after a 
   CHECK(list_runs(f.store).size() == 3);
 }
 
+TEST_CASE("a process that comes back after its run was removed writes into no other run") {
+  ScratchFolder temp;
+  const RunRecord gone = make_run(1), other = make_run(2);
+  Store store = make_store(temp.store(), {gone, other});
+  Store held_up(temp.store(), Store::Access::write);
+  const auto attempt = held_up.begin_attempt(gone.id, dead_lease(), {}, {}, {});
+  RunWriter writer(temp.store(), gone.id, attempt);
+  const Named named{{gone.id}, {}};
+  remove_from(store, named, find_removal(store, named));
+  const auto removed = ContainsSubstring("run " + gone.id + " was removed");
+  CHECK_THROWS_WITH(held_up.end_attempt(attempt, ended_as(RunState::failed)), removed);
+  REQUIRE(begin(store, other.id) == attempt);
+  const auto records = [&] {
+    writer.progress({5, 5, 5, 5});
+    writer.flush();
+  };
+  CHECK_THROWS_WITH(records(), removed);
+  CHECK_THROWS_WITH(held_up.end_attempt(attempt, ended_as(RunState::failed)), removed);
+  CHECK_THROWS_WITH(RunWriter(temp.store(), gone.id, attempt), removed);
+  const RunSummary left = run_summaries(store, {other.id}).at(0);
+  CHECK(left.state == RunState::running);
+  CHECK(left.progress.gradients == 0);
+}
+
 TEST_CASE("predictions stay when the experiment that they were made from goes") {
   ScratchFolder temp;
   Store store(temp.store(), Store::Access::write);
@@ -166,6 +193,44 @@ TEST_CASE("the runs of searches are those that an experiment's search tried") {
   CHECK(runs_of_searches(f.store, {make_experiment("three").id}) == Ids{tried.id});
   CHECK(runs_of_searches(f.store, {make_experiment("one").id}).empty());
   CHECK(runs_of_searches(f.store, {}).empty());
+}
+
+/// Rows of 100 kB, every other one of which is deleted.
+void fill_and_free(const std::string& folder, int rows) {
+  const Store store(folder, Store::Access::write);
+  const sqlite::Connection& connection = store.impl().connection();
+  sqlite::Transaction transaction(connection, sqlite::Transaction::Kind::write);
+  const std::string blob(100'000, 'x');
+  for (int i = 1; i <= rows; ++i)
+    sqlite::Statement(connection,
+                      "INSERT INTO experiments VALUES (?, ?, ?, '', '', '', '', '', '', NULL,"
+                      " NULL, NULL, NULL)")
+        .bind(1000 + i, std::to_string(i), blob)
+        .run();
+  connection.execute("DELETE FROM experiments WHERE number > 1000 AND number % 2 = 0");
+  transaction.commit();
+}
+
+TEST_CASE("a shared store gives no space back while a process executes runs of it") {
+  ScratchFolder temp;
+  share_among_hosts(temp.store());
+  const RunRecord run = make_run(1);
+  Store store = make_store(temp.store(), {run});
+  fill_and_free(temp.store(), 100);
+  sqlite::Connection& connection = store.impl().connection();
+  const auto size = [&] { return fs::file_size(temp.store() + "/store.db"); };
+  const auto before = size();
+  const auto attempt = begin(store, run.id);
+  CHECK_THAT(give_space_back(temp.store(), connection), ContainsSubstring("keeps its size"));
+  store.end_attempt(attempt, ended_as(RunState::interrupted));
+  {
+    AtWork between_two_attempts(temp.store());
+    between_two_attempts.on({run.id});
+    CHECK_THAT(give_space_back(temp.store(), connection), ContainsSubstring("keeps its size"));
+  }
+  CHECK(size() == before);
+  CHECK(give_space_back(temp.store(), connection) == "");
+  CHECK(size() < before - 4'000'000);
 }
 
 }  // namespace

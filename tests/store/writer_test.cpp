@@ -101,7 +101,7 @@ TEST_CASE("a writer gives a store's connection back as it was") {
   }
   CHECK(synced() == before);
   CHECK(before == 2);  // FULL
-  CHECK_THROWS_AS(RunWriter(recording.store, "another", recording.attempt), AssertionError);
+  CHECK_THROWS_AS(RunWriter(recording.store, "another", recording.attempt), StoreError);
   CHECK(synced() == before);
   CHECK(recording.series().at(0).points.size() == 2);
 }
@@ -232,7 +232,7 @@ TEST_CASE("two values of one series in one sample are a bug that is reported") {
 
 TEST_CASE("a writer for an attempt of another run is refused") {
   Recording recording;
-  CHECK_THROWS_AS(RunWriter(recording.temp.store(), "another", recording.attempt), AssertionError);
+  CHECK_THROWS_AS(RunWriter(recording.temp.store(), "another", recording.attempt), StoreError);
 }
 
 TEST_CASE("a checkpoint's file goes when the disk is too full for its row, and stays in doubt") {
