@@ -1,6 +1,8 @@
 // Runs and experiments that are removed, and tags and notes on them.
 #include "store/remove.hpp"
 
+#include <filesystem>
+
 #include "store/at_work.hpp"
 #include "store/hosts.hpp"
 #include "store/proof.hpp"
@@ -12,6 +14,7 @@ namespace acid {
 namespace {
 
 using namespace test;
+namespace fs = std::filesystem;
 using Ids = std::vector<std::string>;
 
 /// Two experiments that share a run. All runs have finished.
