@@ -94,7 +94,7 @@ Exit claim(const Session& session, const ClaimOptions& options) {
   const Verdicts verdicts = verdicts_on(store, claimed_by(store, options.names, options.overrides),
                                         lines_of_standard_output().prose());
   if (options.format.json)
-    print_json({{"schema_version", kJsonSchemaVersion}, {"claims", verdicts.rows}});
+    print_json({{"claims", verdicts.rows}});
   else
     print_data(verdicts.text);
   return verdicts.all_hold ? Exit::ok : Exit::claim_fails;

@@ -162,7 +162,7 @@ Exit list_all_experiments(const Session& session, const ListOptions& options) {
   }
   constexpr int kWidest = 60;
   if (format.json) {
-    print_json({{"schema_version", kJsonSchemaVersion}, {"experiments", listed}});
+    print_json({{"experiments", listed}});
     return Exit::ok;
   }
   print_data(format.csv        ? to_csv(table)
@@ -289,7 +289,7 @@ Exit list(const Session& session, const ListOptions& options) {
   if (options.format.json) {
     nlohmann::json listed = nlohmann::json::array();
     for (const RunSummary& run : runs) listed.push_back(to_json(run));
-    print_json({{"schema_version", kJsonSchemaVersion}, {"runs", listed}});
+    print_json({{"runs", listed}});
     return Exit::ok;
   }
   if (!options.format.csv && !options.format.markdown && folds(options, runs.size())) {

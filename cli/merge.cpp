@@ -35,8 +35,7 @@ json to_json(const MergeReport& report, const std::string& store, const std::str
                      {"equal", one.equal},
                      {"came", one.came},
                      {"what", one.what}});
-  return {{"schema_version", kJsonSchemaVersion},
-          {"store", store},
+  return {{"store", store},
           {"runs_added", report.runs_added},
           {"runs_completed", report.runs_completed},
           {"runs_known", report.runs_known},

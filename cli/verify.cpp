@@ -165,7 +165,7 @@ Exit verify(const Session& session, const VerifyOptions& options) {
   if (options.format.json && parts.size() == 1)
     print_data(verified.output);
   else if (options.format.json)
-    print_json({{"schema_version", kJsonSchemaVersion}, {"verifications", verified.documents}});
+    print_json({{"verifications", verified.documents}});
   return verified.exit;
 }
 

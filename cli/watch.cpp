@@ -62,11 +62,7 @@ Exit print(const WatchedRuns& watched, const WatchOptions& options) {
     nlohmann::json hosts = nlohmann::json::array(), lost = nlohmann::json::array();
     for (const WatchedHost& host : watched.hosts()) hosts.push_back(to_json(host));
     for (const LostAttempt& one : watched.lost()) lost.push_back(to_json(one));
-    print_json({{"schema_version", kJsonSchemaVersion},
-                {"active", watched.at_work()},
-                {"runs", runs},
-                {"hosts", hosts},
-                {"lost", lost}});
+    print_json({{"active", watched.at_work()}, {"runs", runs}, {"hosts", hosts}, {"lost", lost}});
     return Exit::ok;
   }
   // Waiting runs are only counted.

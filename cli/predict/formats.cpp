@@ -217,8 +217,7 @@ std::string notes_of(const PredictedRecipe& answer) {
 }  // namespace
 
 json to_json(const PredictedRecipe& answer) {
-  json document{{"schema_version", kJsonSchemaVersion},
-                {"name", answer.plan.name},
+  json document{{"name", answer.plan.name},
                 {"recipe_digest", answer.plan.recipe_digest},
                 {"draws", answer.effort.draws},
                 {"seeds", answer.seeds},

@@ -53,8 +53,9 @@ void add_table_options(CLI::App& command, Format& format);
 void print_data(std::string_view text);
 /// Prints what acid itself draws on a terminal, unchanged.
 void print_raw(std::string_view text);
-/// Prints a document and a newline; NaN and infinities become null. `indent` −1: all on one line.
-void print_json(const nlohmann::json& document, int indent = 2);
+/// Prints an object with its "schema_version" and a newline; NaN and infinities become null.
+/// `indent` −1: all on one line.
+void print_json(nlohmann::json document, int indent = 2);
 /// Makes sure that everything printed has reached its destination. Throws Error when it has not.
 void flush_data();
 /// Prints a message for the user: one line on standard error, as seen_on_terminal(). Never throws
