@@ -8,7 +8,6 @@
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/progress.hpp"
 #include "cli/terminal/run_json.hpp"
-#include "engine/base/clock.hpp"
 #include "engine/base/names.hpp"
 #include "engine/environment/build_info.hpp"
 #include "exports/crate.hpp"
@@ -94,8 +93,7 @@ Exit export_crate(const Session& session, const ExportOptions& options) {
                      .tables = std::ranges::count(options.without, "tables") == 0};
   StagedFolder folder(options.crate);
   {
-    const SteadyClock clock;
-    ReadingProgress progress(clock, "exported", standard_error_is_terminal());
+    ReadingProgress progress("exported");
     const RunJson run_json = [](const RunDetail& run) { return to_json(run); };
     fill_crate(store, runs, folder, statement, run_json,
                [&](std::size_t done) { progress.show(done, runs.ids.size()); });

@@ -140,8 +140,7 @@ Exit merge(const Session& session, const MergeOptions& options) {
   std::string contents;
   {
     Store target(place.folder(), Store::Access::write);
-    const SteadyClock clock;
-    ReadingProgress progress(clock, "merged", standard_error_is_terminal());
+    ReadingProgress progress("merged");
     report = merge_stores(target, options.stores, [&](std::size_t done, std::size_t runs) {
       progress.show(done, runs);
       if (place.is_interrupted())

@@ -54,11 +54,10 @@ double fraction_done(const RunSummary& run) {
   return std::min(1.0, work_done(run, run.progress) / work_of(run));
 }
 
-ReadingProgress::ReadingProgress(const Clock& clock, std::string verb, bool terminal)
-    : clock_(clock),
-      verb_(std::move(verb)),
-      terminal_(terminal),
-      next_seconds_(clock.seconds() + kQuietSeconds) {}
+ReadingProgress::ReadingProgress(std::string verb)
+    : verb_(std::move(verb)),
+      terminal_(standard_error_is_terminal()),
+      next_seconds_(clock_.seconds() + kQuietSeconds) {}
 
 ReadingProgress::~ReadingProgress() {
   if (drawn_) say_raw("\r\x1b[K");
