@@ -9,7 +9,6 @@
 #include <map>
 #include <set>
 
-#include "cli/execution_options.hpp"
 #include "cli/plan_outlook.hpp"
 #include "cli/plan_text.hpp"
 #include "cli/plan_time.hpp"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/execution_options.hpp"
 #include "cli/plan_records.hpp"
 #include "cli/planned_runs.hpp"
 #include "cli/predicting.hpp"
@@ -27,7 +26,7 @@ namespace {
 
 struct RunOptions {
   RecipeOptions recipe;
-  ExecutionOptions execution;
+  ExecutorOptions executor;
   ShareOptions share;
   bool force = false;
   bool predict = false;
@@ -149,7 +148,7 @@ Exit run(const Session& session, RunOptions options) {
   if (options.predict) options.recipe.overrides.push_back("execution.predict=true");
   const Plan plan = options.recipe.compile();
   say_warnings(plan);
-  ExecutorOptions executor = options.execution.executor;
+  ExecutorOptions executor = options.executor;
   // Checked before anything is written: without these nothing can run.
   executor.worker = worker_program();
   std::vector<RunSettings> runs;
@@ -176,7 +175,7 @@ void add_run_command(CLI::App& app, Session& session) {
   auto [command, options] = add_command<RunOptions>(
       app, session, "run", "Run what a recipe asks for and print the comparison", run);
   options.recipe.add_to(command);
-  options.execution.add_to(command);
+  add_execution_options(command, options.executor);
   options.share.add_to(command);
   command
       .add_flag("--force", options.force,
