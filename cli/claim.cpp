@@ -7,7 +7,6 @@
 #include <set>
 
 #include "cli/claim_check.hpp"
-#include "cli/plan_records.hpp"
 #include "cli/planned_runs.hpp"
 #include "cli/recipe_options.hpp"
 #include "cli/terminal/commands.hpp"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/plan_records.hpp"
 #include "cli/planned_runs.hpp"
 #include "cli/predicting.hpp"
 #include "cli/processes/launcher.hpp"

@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "cli/plan_outlook.hpp"
-#include "cli/plan_records.hpp"
+#include "cli/planned_runs.hpp"
 #include "cli/processes/child.hpp"
 #include "cli/processes/slurm_script.hpp"
 #include "cli/processes/supervisor.hpp"
