@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "cli/schedule_text.hpp"
+#include "cli/show_text.hpp"
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/option_text.hpp"
 #include "cli/terminal/table.hpp"
