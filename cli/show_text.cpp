@@ -290,20 +290,6 @@ std::string to_text(const RunDetail& run, bool changed) {
   return text;
 }
 
-namespace {
-
-/// A column at this place, unless all its cells are empty.
-void add_column(Table& table, std::size_t place, const char* title,
-                std::vector<std::string> cells) {
-  if (std::ranges::all_of(cells, &std::string::empty)) return;
-  const auto at = static_cast<std::ptrdiff_t>(place);
-  table.columns.insert(table.columns.begin() + at, {title});
-  for (std::size_t r = 0; r < cells.size(); ++r)
-    table.rows[r].insert(table.rows[r].begin() + at, std::move(cells[r]));
-}
-
-}  // namespace
-
 Table run_table(const Store& store, const std::vector<RunSummary>& runs) {
   Table table{{{"run"},
                {"state"},
@@ -311,21 +297,22 @@ Table run_table(const Store& store, const std::vector<RunSummary>& runs) {
                {"seed", true},
                {"n", true},
                {"topology"},
+               {"setting"},
                {"driver"},
                {"result"},
-               {"started (UTC)"}},
+               {"started (UTC)"},
+               {"tags"}},
               {}};
-  for (const RunSummary& run : runs)
+  const auto settings = settings_in_experiments(store, runs, {"workers.count", "topology.kind"});
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const RunSummary& run = runs[r];
     table.rows.push_back({run.id, std::string(state_name(run.state)),
                           shown_name(run.algorithm, run.label), fmt::format("{}", run.seed),
-                          fmt::format("{}", run.workers), run.topology, run.driver, key_result(run),
-                          shown_time(run.started)});
-  std::vector<std::string> tags;
-  for (const RunSummary& run : runs) tags.push_back(fmt::format("{}", fmt::join(run.tags, " ")));
-  add_column(table, table.columns.size(), "tags", std::move(tags));
-  constexpr std::size_t kAfterTopology = 6;
-  add_column(table, kAfterTopology, "setting",
-             settings_in_experiments(store, runs, {"workers.count", "topology.kind"}));
+                          fmt::format("{}", run.workers), run.topology, settings[r], run.driver,
+                          key_result(run), shown_time(run.started),
+                          fmt::format("{}", fmt::join(run.tags, " "))});
+  }
+  for (const char* const title : {"setting", "tags"}) remove_if_empty(table, title);
   return table;
 }
 

@@ -94,13 +94,7 @@ Table folded(const Table& table, std::span<const std::string> keys,
 std::string narrowed_text(Table table, const std::vector<std::string>& leaving) {
   TextLines lines = lines_of_standard_output();
   if (!lines.cut) lines = {TextLines::kLongestProse, true};
-  for (const std::string& title : leaving) {
-    if (fits(table, lines.columns)) break;
-    const auto column = std::ranges::find(table.columns, title, &Table::Column::title);
-    if (column == table.columns.end()) continue;
-    for (auto& row : table.rows) row.erase(row.begin() + (column - table.columns.begin()));
-    table.columns.erase(column);
-  }
+  narrow(table, lines.columns, leaving);
   return to_text(table, lines);
 }
 
