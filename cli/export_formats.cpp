@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <filesystem>
 #include <span>
@@ -155,8 +154,7 @@ void export_from_worker(const ExportRequest& request, const char* flag) {
   const std::string failure = fmt::format("run {} is not exported: acid-worker ended with {}", run,
                                           status_text(ending.status));
   if (supervisor.interrupted()) throw Error(failure, Exit::interrupted);
-  if (!WIFEXITED(ending.status)) throw Error(failure);
-  if (const auto exit = static_cast<Exit>(WEXITSTATUS(ending.status)); exit != Exit::ok)
+  if (const Exit exit = ending.exit().value_or(Exit::run_failed); exit != Exit::ok)
     throw Error(failure, exit);
   write_file(request.output, ending.output);
 }

@@ -1,7 +1,6 @@
 #include "cli/processes/executor.hpp"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <chrono>
@@ -244,26 +243,25 @@ class Executor {
       const double seconds = seconds_to_begin(settings_from(detail.settings));
       return settle_killed(run, ending, {.how = overdue_words(seconds)});
     }
-    const bool exited = WIFEXITED(ending.status);
-    const auto code = static_cast<Exit>(WEXITSTATUS(ending.status));
+    const std::optional<Exit> exit = ending.exit();
     // Also true when another process was faster; then the output of our worker does not matter.
     const bool done = run.state == RunState::finished && !options_.fresh;
     // An mpirun that goes on without lost processes reports no error.
-    const bool well = code == Exit::ok && run.state != RunState::interrupted;
-    if (done || (exited && well)) {
-      if (!exited || code == Exit::ok) say_words(run, new_words(ending));
+    const bool well = exit == Exit::ok && run.state != RunState::interrupted;
+    if (done || well) {
+      if (exit.value_or(Exit::ok) == Exit::ok) say_words(run, new_words(ending));
       return finish(run);
     }
     if (death.alone) return settle_killed(run, ending, death);
-    if (code == Exit::interrupted && supervisor_.stopping())
+    if (exit == Exit::interrupted && supervisor_.stopping())
       return say_words(run, new_words(ending));
     mark_interrupted(run, death);
     progress_.run_ended(run);
-    if (code == Exit::usage) {
+    if (exit == Exit::usage) {
       progress_.say_above(fmt::format("{} was not started: {}", name_of(run), new_words(ending)));
       return fail(Exit::usage);
     }
-    if (code == Exit::interrupted) {
+    if (exit == Exit::interrupted) {
       say_words(run, new_words(ending));
       progress_.say_above(
           fmt::format("{} was stopped by a signal from elsewhere; 'acid resume {}' "
@@ -273,7 +271,7 @@ class Executor {
     }
     leave_failed_start(detail, ending, death);
     report_failure(run, ending, death);
-    fail(code == Exit::store ? Exit::store : Exit::run_failed);
+    fail(exit == Exit::store ? Exit::store : Exit::run_failed);
   }
 
   // A process that died gives no reason against a restart. A launcher that began nothing is

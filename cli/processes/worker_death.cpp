@@ -28,9 +28,8 @@ Death death_of(const Supervisor::Ending& ending, const RunDetail& run, std::size
   death.alone = WIFSIGNALED(ending.status);
   death.signal = death.alone ? WTERMSIG(ending.status) : 0;
   death.pid = ending.pid;
-  const bool exited_lost =
-      WIFEXITED(ending.status) && static_cast<Exit>(WEXITSTATUS(ending.status)) == Exit::lost;
-  if (!launched && exited_lost) {  // a process died that computes for the worker
+  const std::optional<Exit> exit = ending.exit();
+  if (!launched && exit == Exit::lost) {  // a process died that computes for the worker
     death.alone = death.told = true;
     death.how = last_words(ending.output);
   }
@@ -46,8 +45,7 @@ Death death_of(const Supervisor::Ending& ending, const RunDetail& run, std::size
     return {describe(*killed, processes), true, true, killed->signal, death.pid};
   if (const auto host = lost_host(ending.output))
     return {describe_lost_host(*host, processes), true, true, 0, death.pid};
-  const auto code = static_cast<Exit>(WEXITSTATUS(ending.status));
-  if (outlived || code == Exit::lost || code == Exit::ok) {
+  if (outlived || exit == Exit::lost || exit == Exit::ok) {
     // A process that was stopped and wakes up to be killed blames the end of the others, so the
     // first complaint is the best.
     const auto complaint = first_complaint(ending.output);
