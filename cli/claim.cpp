@@ -68,9 +68,8 @@ Claimed of_recipe(const Store& store, const std::string& path,
   if (plan.search) {
     claimed.runs.ids = chosen_earlier(store, stored, plan);
   } else {
-    RunFilter filter;
-    filter.ids = ids_of(plan.runs);
-    for (const RunSummary& run : list_runs(store, filter)) claimed.runs.ids.push_back(run.id);
+    for (const RunSummary& run : list_runs(store, {.ids = ids_of(plan.runs)}))
+      claimed.runs.ids.push_back(run.id);
   }
   if (claimed.runs.ids.empty())
     throw UsageError(fmt::format(

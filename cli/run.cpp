@@ -54,10 +54,8 @@ std::vector<PlannedRun> chosen_runs(const PlannedSearch& search, const Selection
 std::set<std::string> finished_in(const std::string& store_folder,
                                   const std::vector<std::string>& ids) {
   if (!store_exists(store_folder)) return {};
-  RunFilter of_plan;
-  of_plan.ids = ids;
   std::set<std::string> finished;
-  for (const RunSummary& run : list_runs(Store(store_folder, Store::Access::read), of_plan))
+  for (const RunSummary& run : list_runs(Store(store_folder, Store::Access::read), {.ids = ids}))
     if (is_over(run.state)) finished.insert(run.id);
   return finished;
 }

@@ -65,9 +65,7 @@ bool is_merging(const std::string& file) {
 
 // Processes of one host may share the store, where file locks stay within it.
 void refuse_while_executed(const Store& store) {
-  RunFilter under_way;
-  under_way.state = RunState::running;
-  for (const RunSummary& run : list_runs(store, under_way)) {
+  for (const RunSummary& run : list_runs(store, {.state = RunState::running})) {
     const auto pace = newest_pace(store, run.id);
     if (pace && pace->host != Lease::of_this_process().host)
       throw StoreError(
