@@ -8,7 +8,6 @@
 #include <charconv>
 #include <optional>
 
-#include "cli/terminal/live_screen.hpp"
 #include "cli/terminal/session.hpp"
 #include "engine/base/error.hpp"
 #include "reports/text_table.hpp"
@@ -29,7 +28,7 @@ std::optional<double> number_in(const std::string& text) {
 }  // namespace
 
 std::size_t lines_of_screen() {
-  return isatty(STDOUT_FILENO) == 1 ? static_cast<std::size_t>(LiveScreen::size().rows)
+  return isatty(STDOUT_FILENO) == 1 ? static_cast<std::size_t>(screen_size(STDOUT_FILENO).rows)
                                     : kLinesOfNoTerminal;
 }
 

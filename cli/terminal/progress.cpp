@@ -1,6 +1,7 @@
 #include "cli/terminal/progress.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -167,7 +168,7 @@ std::string Progress::line(const std::vector<RunSummary>& running, int columns) 
 
 void Progress::show(const std::vector<RunSummary>& running) {
   if (terminal_) {
-    const int columns = terminal_width() - 1;
+    const int columns = screen_size(STDERR_FILENO).columns - 1;
     say_raw(fmt::format("\r{}\x1b[K", shortened(line(running, columns), columns)));
     drawn_ = true;
   } else if (clock_.seconds() - last_line_ >= kSecondsBetweenLines) {

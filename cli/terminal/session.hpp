@@ -67,8 +67,11 @@ void say_raw(std::string_view text);
 bool standard_error_is_terminal();
 /// Colour on standard output: only on a terminal, and never when NO_COLOR is set.
 bool colour_on_standard_output();
-/// Columns of the terminal on standard error; 80 when unknown.
-int terminal_width();
+/// Of the terminal on a descriptor; as here where it is not known.
+struct ScreenSize {
+  int columns = 80, rows = 24;
+};
+ScreenSize screen_size(int descriptor);
 /// The lines of the terminal on standard output; if there is none, lines of a file: 80 columns, not
 /// cut.
 TextLines lines_of_standard_output();
