@@ -26,9 +26,7 @@ struct ExportOptions {
 };
 
 const ExportFormat& format_named(const std::string& name) {
-  const auto& formats = export_formats();
-  return *std::find_if(formats.begin(), formats.end(),
-                       [&](const ExportFormat& format) { return format.name == name; });
+  return *std::ranges::find(export_formats(), name, &ExportFormat::name);
 }
 
 std::vector<std::string> format_names() {
@@ -69,10 +67,8 @@ AskedRuns runs_of(const Store& store, const ExportOptions& options, const Export
 // Values that were never recorded cannot be exported; an empty file would hide that.
 void require_values(const Store& store, const std::vector<std::string>& run_ids) {
   const auto runs = run_summaries(store, run_ids);
-  const bool any = std::any_of(runs.begin(), runs.end(), [](const RunSummary& run) {
-    return run.state != RunState::planned;
-  });
-  if (!any)
+  const auto is_planned = [](const RunSummary& run) { return run.state == RunState::planned; };
+  if (std::ranges::all_of(runs, is_planned))
     throw UsageError(
         fmt::format("there is nothing to export: none of the {} has begun; 'acid run' of "
                     "their recipe executes them",

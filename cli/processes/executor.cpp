@@ -295,8 +295,7 @@ class Executor {
     if (!supervisor_.stopping() && !ended && started.losses <= most) {
       const bool anew = options_.fresh && detail.attempts.size() == started.attempts_at_first;
       const bool continues =
-          !anew && std::any_of(detail.checkpoints.begin(), detail.checkpoints.end(),
-                               [](const CheckpointRow& each) { return !each.removed; });
+          !anew && !std::ranges::all_of(detail.checkpoints, &CheckpointRow::removed);
       progress_.say_above(fmt::format("{}: {}; restarting from its {} ({} of {})", name_of(run),
                                       death.how, continues ? "last checkpoint" : "beginning",
                                       started.losses, most));
