@@ -16,7 +16,6 @@
 #include "cli/processes/launcher.hpp"
 #include "cli/processes/started_run.hpp"
 #include "cli/processes/supervisor.hpp"
-#include "cli/processes/worker_death.hpp"
 #include "cli/terminal/progress.hpp"
 #include "cli/terminal/session.hpp"
 #include "engine/base/names.hpp"
