@@ -17,12 +17,6 @@ constexpr std::array<std::uint32_t, 256> make_crc_table() {
 }
 constexpr auto kCrcTable = make_crc_table();
 
-std::string little_endian(std::uint64_t value, int size) {
-  std::string bytes;
-  for (int i = 0; i < size; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xFF);
-  return bytes;
-}
-
 std::string masked_crc(std::string_view bytes) {
   const std::uint32_t crc = crc32c(bytes);
   return little_endian((crc >> 15U | crc << 17U) + 0xA282EAD8U, 4);
@@ -53,6 +47,12 @@ ProtoMessage value_with_tensor(std::string_view tag, std::string_view plugin,
 }
 
 }  // namespace
+
+std::string little_endian(std::uint64_t value, int size) {
+  std::string bytes;
+  for (int i = 0; i < size; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xFF);
+  return bytes;
+}
 
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t crc) {
   crc = ~crc;
