@@ -229,8 +229,7 @@ class Executor {
     const RunSummary& run = detail.summary;
     announce(detail);
     StartedRun& started = started_.at(run.id);
-    const Death death =
-        death_of(ending, detail, started.attempts, started.launched, started.outlived);
+    const Death death = started.death_of(ending, detail);
     // The worker has ended, so a run with a living lease belongs to a faster process, or its worker
     // died on a host that cannot be seen from here.
     if (run.state == RunState::running) {

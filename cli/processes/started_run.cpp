@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include <string_view>
+
 #include "cli/processes/launcher.hpp"
 #include "engine/base/worker_words.hpp"
 #include "engine/environment/environment.hpp"
 #include "store/sqlite.hpp"
 
 namespace acid {
+namespace {
 
+// The end of what a worker printed, without its prefix and a launcher's remarks.
 std::string last_words(std::string_view all) {
   constexpr std::size_t kShown = 4000;
   constexpr std::string_view kPrefix = kWorkerErrorPrefix;
@@ -21,8 +25,29 @@ std::string last_words(std::string_view all) {
   return std::string(output);
 }
 
-Death death_of(const Supervisor::Ending& ending, const RunDetail& run, std::size_t attempts_before,
-               bool launched, bool outlived) {
+}  // namespace
+
+void StartedRun::start(std::size_t attempts_now) {
+  StartedRun again;
+  again.times = times + 1;
+  again.losses = losses;
+  again.attempts_at_first = times == 0 ? attempts_now : attempts_at_first;
+  again.attempts = attempts_now;
+  *this = again;
+}
+
+std::string StartedRun::first_words(const std::string& output) {
+  said = output.substr(0, output.rfind('\n') + 1);
+  return last_words(said);
+}
+
+std::string StartedRun::new_words(const std::string& output) const {
+  std::string_view words = output;
+  if (words.starts_with(said)) words.remove_prefix(said.size());
+  return last_words(words);
+}
+
+Death StartedRun::death_of(const Supervisor::Ending& ending, const RunDetail& run) const {
   Death death;
   death.how = fmt::format("acid-worker ended with {}", status_text(ending.status));
   death.alone = WIFSIGNALED(ending.status);
@@ -34,7 +59,7 @@ Death death_of(const Supervisor::Ending& ending, const RunDetail& run, std::size
     death.how = last_words(ending.output);
   }
   if (!launched) return death;
-  const bool began = run.attempts.size() > attempts_before;
+  const bool began = run.attempts.size() > attempts;
   const AttemptRow last = began ? run.attempts.back() : AttemptRow{};
   death.pid = began ? last.pid : 0;
   if (death.alone && !outlived) return death;
@@ -55,26 +80,6 @@ Death death_of(const Supervisor::Ending& ending, const RunDetail& run, std::size
     death.how = complaint.value_or(last.message.empty() ? death.how : last.message);
   }
   return death;
-}
-
-void StartedRun::start(std::size_t attempts_now) {
-  StartedRun again;
-  again.times = times + 1;
-  again.losses = losses;
-  again.attempts_at_first = times == 0 ? attempts_now : attempts_at_first;
-  again.attempts = attempts_now;
-  *this = again;
-}
-
-std::string StartedRun::first_words(const std::string& output) {
-  said = output.substr(0, output.rfind('\n') + 1);
-  return last_words(said);
-}
-
-std::string StartedRun::new_words(const std::string& output) const {
-  std::string_view words = output;
-  if (words.starts_with(said)) words.remove_prefix(said.size());
-  return last_words(words);
 }
 
 RunDetail patient_detail(const Store& store, const std::string& id) {

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/processes/supervisor.hpp"
@@ -21,25 +20,17 @@ struct Death {
   std::int64_t pid = 0;  // of the process that holds the run's lease; 0: none yet
 };
 
-/// `ending`: of the process that executed the run, or of its launcher; `run`: as it is recorded
-/// now; `attempts_before`: how many attempts the run had when that process was started; `launched`:
-/// whether a launcher started it; `outlived`: whether this process ended the launcher because it
-/// went on after the end of its attempt.
-Death death_of(const Supervisor::Ending& ending, const RunDetail& run, std::size_t attempts_before,
-               bool launched, bool outlived);
-
-/// The end of what a worker printed, without its prefix and a launcher's remarks.
-std::string last_words(std::string_view all);
-
 /// What an Executor knows of a run for which it has started a worker process.
 struct StartedRun {
   /// A process for the run is about to be started; `attempts_now`: how many attempts the run has.
   void start(std::size_t attempts_now);
-  /// The whole lines that its process has printed so far, in the form of last_words(); new_words()
-  /// leaves them out from now on.
+  /// The end of the whole lines that its process has printed so far, without its prefix and a
+  /// launcher's remarks; new_words() leaves them out from now on.
   std::string first_words(const std::string& output);
-  /// The part of its process's output that was not passed on yet, in the form of last_words().
+  /// The same of the part of its process's output that was not passed on yet.
   std::string new_words(const std::string& output) const;
+  /// `ending`: of its process, or of the launcher of that; `run`: as it is recorded now.
+  Death death_of(const Supervisor::Ending& ending, const RunDetail& run) const;
 
   int times = 0;                      // how often it was started
   int losses = 0;                     // how often its process died
