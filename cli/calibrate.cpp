@@ -48,9 +48,7 @@ class OrderFile {
       throw Error(fmt::format("cannot write into {}, what acid-worker is to measure: {}", folder,
                               std::strerror(errno)));
     close(created);
-    OutputFile file(path_);
-    file.write(order.dump(-1, ' ', false, json::error_handler_t::replace));
-    file.commit();
+    write_file(path_, order.dump(-1, ' ', false, json::error_handler_t::replace));
   }
   ~OrderFile() {
     std::error_code ignored;

@@ -135,9 +135,7 @@ Exit import_machine(const MachinesOptions& options) {
 void store_machine(const std::string& name, std::string_view text, bool force) {
   const std::string path = path_for_machine(name, force);
   create_folders(machine_folder());
-  OutputFile file(path);
-  file.write(text);
-  file.commit();
+  write_file(path, text);
   say(fmt::format("{} is written: [execution.virtual] machine = \"{}\" simulates it", path, name));
 }
 

@@ -103,9 +103,8 @@ std::string WatchedRuns::counts() const {
 }
 
 std::vector<WatchedRun> WatchedRuns::active() const {
-  std::vector<WatchedRun> chosen;
-  for (const WatchedRun& run : runs_)
-    if (is_running(run) || is_waiting(run)) chosen.push_back(run);
+  std::vector<WatchedRun> chosen = runs_;
+  std::erase_if(chosen, [](const WatchedRun& run) { return !is_running(run) && !is_waiting(run); });
   return chosen;
 }
 
