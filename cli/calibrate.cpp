@@ -1,7 +1,6 @@
 #include "cli/calibrate.hpp"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -49,9 +48,7 @@ class OrderFile {
       throw Error(fmt::format("cannot write into {}, what acid-worker is to measure: {}", folder,
                               std::strerror(errno)));
     close(created);
-    OutputFile file(path_);
-    file.write(order.dump(-1, ' ', false, json::error_handler_t::replace));
-    file.commit();
+    write_file(path_, order.dump(-1, ' ', false, json::error_handler_t::replace));
   }
   ~OrderFile() {
     std::error_code ignored;
@@ -93,9 +90,7 @@ json measured_by(const RunSettings& settings, const json& order) {
   const Supervisor::Ending ending = supervisor.run("calibration", command, Child::Output::data);
   if (supervisor.interrupted())
     throw Error("the calibration was interrupted: nothing is kept", Exit::interrupted);
-  const bool has_exited = WIFEXITED(ending.status);
-  const Exit exit = has_exited ? static_cast<Exit>(WEXITSTATUS(ending.status)) : Exit::run_failed;
-  if (exit != Exit::ok)
+  if (const auto exit = ending.exit(); exit != Exit::ok)
     throw Error(fmt::format("nothing was measured, and nothing is kept: acid-worker ended with {}",
                             status_text(ending.status)),
                 exit == Exit::usage ? Exit::usage : Exit::run_failed);

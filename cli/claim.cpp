@@ -7,7 +7,6 @@
 #include <set>
 
 #include "cli/claim_check.hpp"
-#include "cli/plan_records.hpp"
 #include "cli/planned_runs.hpp"
 #include "cli/recipe_options.hpp"
 #include "cli/terminal/commands.hpp"
@@ -69,9 +68,8 @@ Claimed of_recipe(const Store& store, const std::string& path,
   if (plan.search) {
     claimed.runs.ids = chosen_earlier(store, stored, plan);
   } else {
-    RunFilter filter;
-    filter.ids = ids_of(plan.runs);
-    for (const RunSummary& run : list_runs(store, filter)) claimed.runs.ids.push_back(run.id);
+    for (const RunSummary& run : list_runs(store, {.ids = ids_of(plan.runs)}))
+      claimed.runs.ids.push_back(run.id);
   }
   if (claimed.runs.ids.empty())
     throw UsageError(fmt::format(
@@ -94,7 +92,7 @@ Exit claim(const Session& session, const ClaimOptions& options) {
   const Verdicts verdicts = verdicts_on(store, claimed_by(store, options.names, options.overrides),
                                         lines_of_standard_output().prose());
   if (options.format.json)
-    print_json({{"schema_version", kJsonSchemaVersion}, {"claims", verdicts.rows}});
+    print_json({{"claims", verdicts.rows}});
   else
     print_data(verdicts.text);
   return verdicts.all_hold ? Exit::ok : Exit::claim_fails;

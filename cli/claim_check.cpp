@@ -235,8 +235,7 @@ Exit check(const Session& session, const CheckOptions& options) {
         verify_runs(checked.session, drawn(checked.parts, nonce, count), options.format.json);
   const Exit exit = worse(checked.findings.empty() ? Exit::ok : Exit::mismatch, verified.exit);
   if (options.format.json)
-    print_json({{"schema_version", kJsonSchemaVersion},
-                {"claims", verdicts.rows},
+    print_json({{"claims", verdicts.rows},
                 {"findings", checked.findings.size()},
                 {"wrong", told(checked.findings)},
                 {"nonce", nonce},

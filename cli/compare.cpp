@@ -80,7 +80,7 @@ Exit print_comparison(const Session& session, const Options& options) {
     const ConvergenceReference reference(options.rcp);
     const auto points = convergence_points(store, comparison);
     if (options.format.json)
-      print_json({{"schema_version", kJsonSchemaVersion}, {"points", rcp_rows(points, reference)}});
+      print_json({{"points", rcp_rows(points, reference)}});
     else
       print_data(rcp_text(points, reference, lines_of_standard_output()));
     return Exit::ok;

@@ -152,8 +152,7 @@ Exit doctor(const Session& session, const DoctorOptions& options) {
                       {"status", check.ok ? "ok" : "warn"},
                       {"found", check.found},
                       {"advice", check.advice}});
-  print_json(
-      {{"schema_version", kJsonSchemaVersion}, {"checks", listed}, {"environment", environment}});
+  print_json({{"checks", listed}, {"environment", environment}});
   return Exit::ok;
 }
 

@@ -240,7 +240,7 @@ Exit explain(const Session&, const ExplainOptions& options) {
   if (!options.key.empty() && (options.format.json || options.format.markdown))
     throw UsageError("--json and --markdown are of the whole reference: leave out the key");
   if (options.format.json)
-    print_json({{"schema_version", kJsonSchemaVersion}, {"tables", to_json(tables)}});
+    print_json({{"tables", to_json(tables)}});
   else if (options.format.markdown)
     print_data(markdown_of(tables));
   else

@@ -8,7 +8,6 @@
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/progress.hpp"
 #include "cli/terminal/run_json.hpp"
-#include "engine/base/clock.hpp"
 #include "engine/base/names.hpp"
 #include "engine/environment/build_info.hpp"
 #include "exports/crate.hpp"
@@ -27,9 +26,7 @@ struct ExportOptions {
 };
 
 const ExportFormat& format_named(const std::string& name) {
-  const auto& formats = export_formats();
-  return *std::find_if(formats.begin(), formats.end(),
-                       [&](const ExportFormat& format) { return format.name == name; });
+  return *std::ranges::find(export_formats(), name, &ExportFormat::name);
 }
 
 std::vector<std::string> format_names() {
@@ -70,10 +67,8 @@ AskedRuns runs_of(const Store& store, const ExportOptions& options, const Export
 // Values that were never recorded cannot be exported; an empty file would hide that.
 void require_values(const Store& store, const std::vector<std::string>& run_ids) {
   const auto runs = run_summaries(store, run_ids);
-  const bool any = std::any_of(runs.begin(), runs.end(), [](const RunSummary& run) {
-    return run.state != RunState::planned;
-  });
-  if (!any)
+  const auto is_planned = [](const RunSummary& run) { return run.state == RunState::planned; };
+  if (std::ranges::all_of(runs, is_planned))
     throw UsageError(
         fmt::format("there is nothing to export: none of the {} has begun; 'acid run' of "
                     "their recipe executes them",
@@ -94,8 +89,7 @@ Exit export_crate(const Session& session, const ExportOptions& options) {
                      .tables = std::ranges::count(options.without, "tables") == 0};
   StagedFolder folder(options.crate);
   {
-    const SteadyClock clock;
-    ReadingProgress progress(clock, "exported", standard_error_is_terminal());
+    ReadingProgress progress("exported");
     const RunJson run_json = [](const RunDetail& run) { return to_json(run); };
     fill_crate(store, runs, folder, statement, run_json,
                [&](std::size_t done) { progress.show(done, runs.ids.size()); });

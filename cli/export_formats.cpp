@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <filesystem>
 #include <span>
@@ -9,7 +8,6 @@
 #include "cli/processes/supervisor.hpp"
 #include "cli/terminal/progress.hpp"
 #include "cli/terminal/run_json.hpp"
-#include "engine/base/clock.hpp"
 #include "engine/base/digest.hpp"
 #include "engine/base/regular_file.hpp"
 #include "engine/environment/build_info.hpp"
@@ -27,8 +25,7 @@ namespace {
 template <class Writer>
 void export_text(const ExportRequest& request, const Writer& writer) {
   OutputFile output(request.output);
-  const SteadyClock clock;
-  ReadingProgress progress(clock, "exported", standard_error_is_terminal());
+  ReadingProgress progress("exported");
   writer([&](std::string_view piece) { output.write(piece); },
          [&](std::size_t done) { progress.show(done, request.runs.ids.size()); });
   output.commit();
@@ -70,8 +67,7 @@ void export_json(const ExportRequest& request) {
 
 void export_tensorboard(const ExportRequest& request) {
   namespace fs = std::filesystem;
-  const SteadyClock clock;
-  ReadingProgress progress(clock, "exported", standard_error_is_terminal());
+  ReadingProgress progress("exported");
   const auto summaries = runs_as_asked(request.store, request.runs);
   for (std::size_t r = 0; r < request.runs.ids.size(); ++r) {
     RunDetail run = run_detail(request.store, request.runs.ids[r]);
@@ -158,8 +154,7 @@ void export_from_worker(const ExportRequest& request, const char* flag) {
   const std::string failure = fmt::format("run {} is not exported: acid-worker ended with {}", run,
                                           status_text(ending.status));
   if (supervisor.interrupted()) throw Error(failure, Exit::interrupted);
-  if (!WIFEXITED(ending.status)) throw Error(failure);
-  if (const auto exit = static_cast<Exit>(WEXITSTATUS(ending.status)); exit != Exit::ok)
+  if (const Exit exit = ending.exit().value_or(Exit::run_failed); exit != Exit::ok)
     throw Error(failure, exit);
   write_file(request.output, ending.output);
 }

@@ -32,8 +32,7 @@ json to_json(const Garbage& garbage, bool removed) {
   json files = json::array();
   for (const Leftover& file : garbage.files)
     files.push_back({{"path", file.path}, {"why", file.why}, {"bytes", file.bytes}});
-  return {{"schema_version", kJsonSchemaVersion},
-          {"removed", removed},
+  return {{"removed", removed},
           {"files", files},
           {"bytes", bytes_of(garbage)},
           {"superseded_points", garbage.superseded_points},

@@ -126,7 +126,8 @@ std::vector<std::string> row_of(const ListedExperiment& experiment) {
           swept.empty() ? kDash : fmt::format("{}", fmt::join(swept, ", ")),
           experiment.summary.overrides.empty()
               ? kDash
-              : fmt::format("{}", fmt::join(experiment.summary.overrides, " "))};
+              : fmt::format("{}", fmt::join(experiment.summary.overrides, " ")),
+          fmt::format("{}", fmt::join(experiment.summary.tags, " "))};
 }
 
 Exit list_all_experiments(const Session& session, const ListOptions& options) {
@@ -140,7 +141,8 @@ Exit list_all_experiments(const Session& session, const ListOptions& options) {
                {"seeds"},
                {"driver"},
                {"swept (values)"},
-               {"--set"}},
+               {"--set"},
+               {"tags"}},
               {}};
   nlohmann::json listed = nlohmann::json::array();
   std::vector<ExperimentSummary> experiments = list_experiments(store);
@@ -148,21 +150,17 @@ Exit list_all_experiments(const Session& session, const ListOptions& options) {
     std::erase_if(experiments, [&](const ExperimentSummary& each) {
       return std::ranges::find(each.tags, tag) == each.tags.end();
     });
-  const bool tagged = std::ranges::any_of(
-      experiments, [](const ExperimentSummary& each) { return !each.tags.empty(); });
-  if (tagged) table.columns.push_back({"tags"});
   for (const ExperimentSummary& summary : experiments) {
     const ListedExperiment experiment(store, summary);
     if (format.json)
       listed.push_back(to_json(experiment));
     else
       table.rows.push_back(row_of(experiment));
-    if (tagged && !format.json)
-      table.rows.back().push_back(fmt::format("{}", fmt::join(summary.tags, " ")));
   }
+  remove_if_empty(table, "tags");
   constexpr int kWidest = 60;
   if (format.json) {
-    print_json({{"schema_version", kJsonSchemaVersion}, {"experiments", listed}});
+    print_json({{"experiments", listed}});
     return Exit::ok;
   }
   print_data(format.csv        ? to_csv(table)
@@ -289,7 +287,7 @@ Exit list(const Session& session, const ListOptions& options) {
   if (options.format.json) {
     nlohmann::json listed = nlohmann::json::array();
     for (const RunSummary& run : runs) listed.push_back(to_json(run));
-    print_json({{"schema_version", kJsonSchemaVersion}, {"runs", listed}});
+    print_json({{"runs", listed}});
     return Exit::ok;
   }
   if (!options.format.csv && !options.format.markdown && folds(options, runs.size())) {

@@ -68,7 +68,7 @@ json document_of(const NamedMachine& named, const Machine& machine) {
 }
 
 Exit list_machines(const Session&, const MachinesOptions& options) {
-  json all{{"schema_version", kJsonSchemaVersion}, {"machines", json::array()}};
+  json listed = json::array();
   Table table{{{"name"}, {"date"}, {"gradient", true}, {"network"}, {"source"}}, {}};
   Exit exit = Exit::ok;
   for (const NamedMachine& named : known_machines(kHere)) {
@@ -77,7 +77,7 @@ Exit list_machines(const Session&, const MachinesOptions& options) {
       if (named.is_hidden)
         say(fmt::format("acid: note: another '{}' comes before {}, and recipes here use that one",
                         named.name, named.path.empty() ? "acid's own" : named.path));
-      all["machines"].push_back(document_of(named, machine));
+      listed.push_back(document_of(named, machine));
       if (!named.is_hidden)
         table.rows.push_back({named.name, machine.date, gradients_text(machine),
                               network_text(machine),
@@ -88,7 +88,7 @@ Exit list_machines(const Session&, const MachinesOptions& options) {
     }
   }
   if (options.format.json)
-    print_json(all);
+    print_json({{"machines", listed}});
   else
     print_data(to_text(table, lines_of_standard_output()) +
                "\nacid machines show NAME says everything of one; [execution.virtual] machine = "
@@ -100,9 +100,7 @@ Exit show_machine(const MachinesOptions& options) {
   const NamedMachine named = find_machine(options.name, kHere);
   const Machine machine = machine_of(place_of(named), named.text);
   if (options.format.json) {
-    json document = document_of(named, machine);
-    document["schema_version"] = kJsonSchemaVersion;
-    print_json(document);
+    print_json(document_of(named, machine));
     return Exit::ok;
   }
   print_data(fmt::format("# {}: {}\n{}", named.name, place_of(named), named.text));
@@ -137,9 +135,7 @@ Exit import_machine(const MachinesOptions& options) {
 void store_machine(const std::string& name, std::string_view text, bool force) {
   const std::string path = path_for_machine(name, force);
   create_folders(machine_folder());
-  OutputFile file(path);
-  file.write(text);
-  file.commit();
+  write_file(path, text);
   say(fmt::format("{} is written: [execution.virtual] machine = \"{}\" simulates it", path, name));
 }
 

@@ -35,8 +35,7 @@ json to_json(const MergeReport& report, const std::string& store, const std::str
                      {"equal", one.equal},
                      {"came", one.came},
                      {"what", one.what}});
-  return {{"schema_version", kJsonSchemaVersion},
-          {"store", store},
+  return {{"store", store},
           {"runs_added", report.runs_added},
           {"runs_completed", report.runs_completed},
           {"runs_known", report.runs_known},
@@ -141,8 +140,7 @@ Exit merge(const Session& session, const MergeOptions& options) {
   std::string contents;
   {
     Store target(place.folder(), Store::Access::write);
-    const SteadyClock clock;
-    ReadingProgress progress(clock, "merged", standard_error_is_terminal());
+    ReadingProgress progress("merged");
     report = merge_stores(target, options.stores, [&](std::size_t done, std::size_t runs) {
       progress.show(done, runs);
       if (place.is_interrupted())

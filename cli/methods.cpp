@@ -255,22 +255,19 @@ Exit show_methods(const Session&, const MethodsOptions& options) {
       print_data(list_of_methods(options.recipe));
       return Exit::ok;
     }
-    json all{{"schema_version", kJsonSchemaVersion}, {"methods", json::array()}};
+    json listed = json::array();
     for (const AlgorithmEntry* const entry : entries_of(options.recipe))
-      all["methods"].push_back(document_of_method(*entry));
-    print_json(all);
+      listed.push_back(document_of_method(*entry));
+    print_json({{"methods", listed}});
     return Exit::ok;
   }
   const AlgorithmEntry& entry = entry_of_name(options.name, options.recipe);
-  if (options.toml) {
+  if (options.toml)
     print_data(toml_of_method(entry));
-  } else if (options.format.json) {
-    json document = document_of_method(entry);
-    document["schema_version"] = kJsonSchemaVersion;
-    print_json(document);
-  } else {
+  else if (options.format.json)
+    print_json(document_of_method(entry));
+  else
     print_data(text_of_method(entry));
-  }
   return Exit::ok;
 }
 

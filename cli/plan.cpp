@@ -9,7 +9,6 @@
 #include <map>
 #include <set>
 
-#include "cli/execution_options.hpp"
 #include "cli/plan_outlook.hpp"
 #include "cli/plan_text.hpp"
 #include "cli/plan_time.hpp"
@@ -258,7 +257,7 @@ Exit plan(const Session& session, const PlanOptions& options) {
     document["claims"] = planned_json(claims, late);
     document["states"] = outlook.states();
     document["time"] = time(options.probe).to_json();
-    print_json(document);
+    print_json(std::move(document));
   } else if (options.format.csv) {
     print_data(to_csv(table_of(compiled, outlook, true)));
   } else if (options.format.markdown) {

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "cli/schedule_text.hpp"
+#include "cli/show_text.hpp"
 #include "cli/terminal/run_json.hpp"
 #include "cli/terminal/session.hpp"
 #include "engine/base/names.hpp"

@@ -70,12 +70,10 @@ class FinishedRuns {
       wanted.insert(run.plan->group);
       drivers.insert(std::string(settings_from(run.plan->settings).execution.entry().name));
     }
-    RunFilter finished;
-    finished.state = RunState::finished;
     std::set<std::string> others;  // groups
     std::vector<std::string> ids;
     std::map<std::string, RunSummary> runs;
-    for (RunSummary& run : list_runs(store, finished)) {
+    for (RunSummary& run : list_runs(store, {.state = RunState::finished})) {
       const bool of_plan = wanted.contains(run.group);
       if (!of_plan && (!drivers.contains(run.driver) || others.size() >= kMostOtherGroups ||
                        !others.insert(run.group).second))

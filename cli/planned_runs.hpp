@@ -6,11 +6,15 @@
 #include <vector>
 
 #include "cli/processes/executor.hpp"
+#include "recipes/plan.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
 
-// What `acid run` does with the runs of a plan once they are in the store.
+/// A plan as the store keeps it: the experiment, and its runs in the plan's order. `command_line`:
+/// the command that asked for it.
+ExperimentRecord experiment_record(const Plan& plan, const std::string& command_line);
+std::vector<RunRecord> run_records(const std::vector<PlannedRun>& runs, bool of_search = false);
 
 /// The ids of the runs, planned or recorded, each once: a recipe may ask for the same run twice.
 template <class Run>

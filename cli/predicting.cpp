@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/plan_records.hpp"
 #include "cli/planned_runs.hpp"
 #include "cli/terminal/session.hpp"
 #include "engine/base/names.hpp"

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli/planned_outcomes.hpp"
+#include "cli/processes/executor.hpp"
 #include "cli/terminal/commands.hpp"
 #include "engine/base/names.hpp"
 #include "reports/claims.hpp"
@@ -16,6 +17,22 @@ namespace acid {
 void add_overrides_option(CLI::App& command, std::vector<std::string>& overrides) {
   add_repeated(command, "--set", overrides, "K=V",
                "Override a key, such as optimizer.learning_rate=0.1; may be given several times");
+}
+
+void add_jobs_option(CLI::App& command, std::size_t& jobs, const std::string& help) {
+  add_value(command, "--jobs", jobs, "N", help)->check(CLI::Range(1, 1024).description(""));
+}
+
+void add_execution_options(CLI::App& command, ExecutorOptions& options) {
+  add_jobs_option(command, options.jobs,
+                  "Runs at a time. Default 1: the virtual driver uses every core by itself, and "
+                  "runs side by side disturb each other's wall clock");
+  command.add_flag("--allow-changed", options.allow_changed,
+                   "Continue runs although acid or their data files have changed since; the "
+                   "difference is recorded");
+  auto* going = command.add_flag("--keep-going", options.keep_going,
+                                 "Go on with the other runs when one fails (default)");
+  command.add_flag("--fail-fast", options.fail_fast, "Stop when a run fails")->excludes(going);
 }
 
 void RecipeOptions::add_to(CLI::App& command, bool with_driver) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@ class App;
 }
 
 namespace acid {
+
+struct ExecutorOptions;
 
 /// The recipe on a command line and its overrides.
 struct RecipeOptions {
@@ -29,6 +32,10 @@ struct RecipeOptions {
 
 /// --set.
 void add_overrides_option(CLI::App& command, std::vector<std::string>& overrides);
+/// --jobs, with this help.
+void add_jobs_option(CLI::App& command, std::size_t& jobs, const std::string& help);
+/// --jobs, --allow-changed, --keep-going and --fail-fast: how runs are executed.
+void add_execution_options(CLI::App& command, ExecutorOptions& options);
 
 /// Prints on standard error the recipe's doubtful spots and its runs' warnings, each once.
 void say_doubts(const Plan& plan);

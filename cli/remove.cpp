@@ -70,8 +70,7 @@ json to_json(const std::vector<ExperimentSummary>& experiments) {
 }
 
 json to_json(const Removal& removal, const Going& going, bool removed) {
-  return {{"schema_version", kJsonSchemaVersion},
-          {"removed", removed},
+  return {{"removed", removed},
           {"experiments", removal.experiments},
           {"emptied", removal.emptied},
           {"runs", removal.runs},

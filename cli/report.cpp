@@ -34,8 +34,7 @@ void require_results(const Store& store, const std::vector<std::string>& ids) {
 
 std::string make_page(const Store& store, const AskedRuns& asked,
                       const std::vector<std::string>& where) {
-  const SteadyClock clock;
-  ReadingProgress progress(clock, "read", standard_error_is_terminal());
+  ReadingProgress progress("read");
   ReportOptions options;
   options.where = where;
   options.progress = [&](std::size_t done, std::size_t runs) { progress.show(done, runs); };

@@ -3,8 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "cli/execution_options.hpp"
 #include "cli/processes/child.hpp"
+#include "cli/processes/executor.hpp"
+#include "cli/recipe_options.hpp"
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/run_json.hpp"
 #include "engine/base/names.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 struct ResumeOptions {
   std::vector<std::string> names;
-  ExecutionOptions execution;
+  ExecutorOptions executor;
 };
 
 // The interrupted runs of all experiments, in the order in which they were begun; says which runs
@@ -66,7 +67,7 @@ std::vector<RunSummary> resumable(const std::vector<RunSummary>& named) {
 }
 
 Exit resume(const Session& session, const ResumeOptions& options) {
-  ExecutorOptions executor = options.execution.executor;
+  ExecutorOptions executor = options.executor;
   executor.worker = worker_program();
   executor.store_folder = session.store_folder;
   open_existing_store(session.store_folder);  // migrates an older store
@@ -100,7 +101,7 @@ void add_resume_command(CLI::App& app, Session& session) {
   add_runs_argument(
       command, "RUNS", options.names,
       " (default: every interrupted run). Failed and planned runs are resumed when named");
-  options.execution.add_to(command);
+  add_execution_options(command, options.executor);
   add_store_option(command, session);
 }
 

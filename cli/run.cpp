@@ -1,19 +1,25 @@
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
 #include <set>
 
-#include "cli/execution_options.hpp"
-#include "cli/plan_records.hpp"
 #include "cli/planned_runs.hpp"
 #include "cli/predicting.hpp"
 #include "cli/processes/launcher.hpp"
+#include "cli/processes/machine.hpp"
 #include "cli/recipe_options.hpp"
-#include "cli/requirements.hpp"
 #include "cli/searching.hpp"
 #include "cli/terminal/commands.hpp"
+#include "engine/base/module.hpp"
 #include "engine/base/names.hpp"
+#include "engine/models/model.hpp"
+#include "engine/python/model_templates.hpp"
 #include "reports/claims.hpp"
 #include "reports/compare.hpp"
 #include "reports/numbers.hpp"
@@ -27,7 +33,7 @@ namespace {
 
 struct RunOptions {
   RecipeOptions recipe;
-  ExecutionOptions execution;
+  ExecutorOptions executor;
   ShareOptions share;
   bool force = false;
   bool predict = false;
@@ -56,12 +62,107 @@ std::vector<PlannedRun> chosen_runs(const PlannedSearch& search, const Selection
 std::set<std::string> finished_in(const std::string& store_folder,
                                   const std::vector<std::string>& ids) {
   if (!store_exists(store_folder)) return {};
-  RunFilter of_plan;
-  of_plan.ids = ids;
   std::set<std::string> finished;
-  for (const RunSummary& run : list_runs(Store(store_folder, Store::Access::read), of_plan))
+  for (const RunSummary& run : list_runs(Store(store_folder, Store::Access::read), {.ids = ids}))
     if (is_over(run.state)) finished.insert(run.id);
   return finished;
+}
+
+// Throws when LibTorch is missing and runs of the plan need it on this host. Under MPI it may be on
+// other hosts.
+void require_model_runtime(const std::vector<RunSettings>& runs, const std::string& recipe) {
+  const std::string path = module_path(model_module());
+  const bool wanted = std::ranges::any_of(runs, [](const RunSettings& run) {
+    return !run.execution.mpi && !run.task.model.is_null() &&
+           find_model(text(run.task.model, "kind"))->build != nullptr;
+  });
+  if (wanted && access(path.c_str(), F_OK) != 0)
+    throw UsageError(fmt::format("{} trains a model, and there is no '{}': {}; {}", recipe, path,
+                                 model_module().users, remedy(model_module())));
+}
+
+// Throws when this machine has no room for the processes of a run. Otherwise very many would be
+// started before the first of them reports it.
+void require_room(const std::vector<RunSettings>& runs) {
+  constexpr std::int64_t kBytesOfProcess = 30'000'000;  // of MPI and the program, without a model
+  std::int64_t most = 0;
+  for (const RunSettings& run : runs)
+    if (const auto& mpi = run.execution.mpi;
+        mpi && mpi->launcher == "mpirun" && mpi->hosts.empty() && mpi->hostfile.empty())
+      most = std::max<std::int64_t>(most, run.workers);
+  const std::int64_t memory = available_memory_bytes();
+  rlimit processes{};
+  getrlimit(RLIMIT_NPROC, &processes);
+  std::int64_t room = memory > 0 ? memory / kBytesOfProcess : INT64_MAX;
+  const bool by_memory =
+      processes.rlim_cur == RLIM_INFINITY || room < static_cast<std::int64_t>(processes.rlim_cur);
+  if (!by_memory) room = static_cast<std::int64_t>(processes.rlim_cur);
+  if (most <= room) return;
+  throw UsageError(fmt::format(
+      "{} workers under mpi are as many processes on this machine, which has room for about {} "
+      "({}); use fewer workers, several machines (execution.mpi.hosts), or the driver virtual",
+      most, room,
+      by_memory ? fmt::format("{} of memory", format_bytes(static_cast<double>(memory)))
+                : "its limit of processes, ulimit -u"));
+}
+
+void require_launcher(const std::vector<RunSettings>& runs, const std::string& worker) {
+  const auto launched = std::ranges::find_if(runs, [](const RunSettings& run) {
+    return run.execution.mpi && run.execution.mpi->launcher != "none";
+  });
+  if (launched == runs.end()) return;
+  launch_command(*launched, {worker}, Surroundings::of_this_process());
+  require_room(runs);
+}
+
+// Throws when a run of the plan needs a GPU on this host and there is none.
+void require_device(const std::vector<RunSettings>& runs, const std::string& worker) {
+  const bool wanted = std::ranges::any_of(
+      runs, [](const RunSettings& run) { return !run.execution.mpi && run.execution.cuda; });
+  if (!wanted) return;
+  constexpr double kPatienceSeconds = 60;
+  const Captured answer = capture({worker, "--environment"}, kPatienceSeconds);
+  const auto surroundings = nlohmann::json::parse(answer.output, nullptr, false);
+  if (!surroundings.is_object()) return;  // the run itself will report the failure
+  const auto cuda = surroundings.find("cuda");
+  if (cuda != surroundings.end() && cuda->contains("error"))
+    throw UsageError(cuda->at("error").get<std::string>());
+}
+
+/// Checked before anything is written. Throws UsageError where this host lacks what runs of a
+/// recipe need: LibTorch, a launcher, room for the processes of a run, a GPU. May start `worker`,
+/// the path of acid-worker, for some seconds, to look for one.
+void require_what_runs_need(const std::vector<RunSettings>& runs, const std::string& recipe,
+                            const std::string& worker) {
+  require_model_runtime(runs, recipe);
+  require_launcher(runs, worker);
+  require_device(runs, worker);
+}
+
+/// Whether the user has started acid once for each worker (execution.mpi.launcher = "none") and
+/// this is rank 0, for whose worker the other ranks wait, even if it has nothing to do: they become
+/// workers here, and do not return. Throws UsageError if there are several runs.
+bool is_awaited(const std::vector<RunSettings>& runs, const std::string& worker) {
+  const auto process = launched_process(Surroundings::of_this_process().environment);
+  if (!process || process->size < 2 || runs.empty()) return false;
+  const std::optional<MpiSettings>& mpi = runs.front().execution.mpi;
+  if (!mpi || mpi->launcher != "none") return false;
+  if (runs.size() > 1)
+    throw UsageError(
+        fmt::format("with execution.mpi.launcher = \"none\" a recipe must ask for one run, since "
+                    "MPI starts only once in a process; this one asks for {}: name one algorithm "
+                    "and one seed, or use launcher = \"mpirun\"",
+                    runs.size()));
+  if (process->rank == 0) return true;
+  std::vector<std::string> words{worker, "--mpi"};
+  const auto more = start_words(*mpi);
+  words.insert(words.end(), more.begin(), more.end());
+  ModelTemplates::end();
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(worker.c_str(), arguments.data());
+  throw Error(fmt::format("cannot start {}: {}", worker, std::strerror(errno)));
 }
 
 /// What is known of a plan's runs before any of them begins.
@@ -149,7 +250,7 @@ Exit run(const Session& session, RunOptions options) {
   if (options.predict) options.recipe.overrides.push_back("execution.predict=true");
   const Plan plan = options.recipe.compile();
   say_warnings(plan);
-  ExecutorOptions executor = options.execution.executor;
+  ExecutorOptions executor = options.executor;
   // Checked before anything is written: without these nothing can run.
   executor.worker = worker_program();
   std::vector<RunSettings> runs;
@@ -176,7 +277,7 @@ void add_run_command(CLI::App& app, Session& session) {
   auto [command, options] = add_command<RunOptions>(
       app, session, "run", "Run what a recipe asks for and print the comparison", run);
   options.recipe.add_to(command);
-  options.execution.add_to(command);
+  add_execution_options(command, options.executor);
   options.share.add_to(command);
   command
       .add_flag("--force", options.force,

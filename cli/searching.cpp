@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/plan_records.hpp"
 #include "cli/planned_runs.hpp"
 #include "cli/terminal/session.hpp"
 #include "engine/base/names.hpp"
@@ -20,10 +19,9 @@ namespace {
 void store_unless_over(const ExperimentRecord& experiment, const std::vector<RunRecord>& tried,
                        const ExecutorOptions& executor) {
   Store store(executor.store_folder, Store::Access::write);
-  RunFilter of_search;
-  of_search.ids = ids_of(tried);
-  const auto known = list_runs(store, of_search);
-  if (executor.fresh || known.size() < of_search.ids.size() ||
+  const std::vector<std::string> ids = ids_of(tried);
+  const auto known = list_runs(store, {.ids = ids});
+  if (executor.fresh || known.size() < ids.size() ||
       !std::ranges::all_of(known, is_over, &RunSummary::state))
     store.add_experiment(experiment, tried);
 }

@@ -28,7 +28,7 @@ Exit show_all(const Store& store, const AskedRuns& asked, const ShowOptions& opt
   if (options.format.json) {
     nlohmann::json runs = nlohmann::json::array();
     for (const std::string& id : asked.ids) runs.push_back(to_json(looked_at(store, id)));
-    print_json({{"schema_version", kJsonSchemaVersion}, {"runs", runs}});
+    print_json({{"runs", runs}});
     return Exit::ok;
   }
   print_data(

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
-#include "cli/schedule_text.hpp"
 #include "cli/terminal/run_json.hpp"
 #include "cli/terminal/table.hpp"
 #include "engine/methods/method.hpp"
@@ -245,6 +245,32 @@ void add_notes(std::string& text, const RunDetail& run) {
 
 }  // namespace
 
+std::string text_of_schedule(const json& schedule) {
+  const json& period = schedule.at("period");
+  std::string text =
+      period.is_null()
+          ? std::string("  period       none: drawn; exchanges of one seed are measured\n")
+          : fmt::format("  period       {} exchanges\n", period.get<std::int64_t>());
+  // JSON has no infinity, the value of these numbers for a graph without all edges.
+  const auto number = [&](const char* name) {
+    return schedule.at(name).is_number() ? schedule.at(name).get<double>()
+                                         : std::numeric_limits<double>::infinity();
+  };
+  text += fmt::format("  messages     {:.6g} per exchange\n", number("messages"));
+  text += fmt::format("  χ₁, χ₂       {:.6g}, {:.6g} of the expected graph, in exchanges\n",
+                      number("chi1"), number("chi2"));
+  if (!schedule.at("left").is_null())
+    text += fmt::format("  left         {:.6g} of the workers' differences, at most, after {}\n",
+                        number("left") < 1e-7 ? 0 : number("left"),
+                        period.is_null() ? "an exchange, in expectation" : "a period");
+  if (schedule.at("stochastic") == "columns")
+    text +=
+        "  weights      columns sum to 1, rows do not: for methods with push-sum, such as sgp\n";
+  if (schedule.at("stochastic") == "rows")
+    text += "  weights      rows sum to 1, columns do not: the mean of the workers moves\n";
+  return text;
+}
+
 std::string to_text(const RunDetail& run, bool changed) {
   std::string text;
   add_outcome(text, run);
@@ -264,20 +290,6 @@ std::string to_text(const RunDetail& run, bool changed) {
   return text;
 }
 
-namespace {
-
-/// A column at this place, unless all its cells are empty.
-void add_column(Table& table, std::size_t place, const char* title,
-                std::vector<std::string> cells) {
-  if (std::ranges::all_of(cells, &std::string::empty)) return;
-  const auto at = static_cast<std::ptrdiff_t>(place);
-  table.columns.insert(table.columns.begin() + at, {title});
-  for (std::size_t r = 0; r < cells.size(); ++r)
-    table.rows[r].insert(table.rows[r].begin() + at, std::move(cells[r]));
-}
-
-}  // namespace
-
 Table run_table(const Store& store, const std::vector<RunSummary>& runs) {
   Table table{{{"run"},
                {"state"},
@@ -285,21 +297,22 @@ Table run_table(const Store& store, const std::vector<RunSummary>& runs) {
                {"seed", true},
                {"n", true},
                {"topology"},
+               {"setting"},
                {"driver"},
                {"result"},
-               {"started (UTC)"}},
+               {"started (UTC)"},
+               {"tags"}},
               {}};
-  for (const RunSummary& run : runs)
+  const auto settings = settings_in_experiments(store, runs, {"workers.count", "topology.kind"});
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const RunSummary& run = runs[r];
     table.rows.push_back({run.id, std::string(state_name(run.state)),
                           shown_name(run.algorithm, run.label), fmt::format("{}", run.seed),
-                          fmt::format("{}", run.workers), run.topology, run.driver, key_result(run),
-                          shown_time(run.started)});
-  std::vector<std::string> tags;
-  for (const RunSummary& run : runs) tags.push_back(fmt::format("{}", fmt::join(run.tags, " ")));
-  add_column(table, table.columns.size(), "tags", std::move(tags));
-  constexpr std::size_t kAfterTopology = 6;
-  add_column(table, kAfterTopology, "setting",
-             settings_in_experiments(store, runs, {"workers.count", "topology.kind"}));
+                          fmt::format("{}", run.workers), run.topology, settings[r], run.driver,
+                          key_result(run), shown_time(run.started),
+                          fmt::format("{}", fmt::join(run.tags, " "))});
+  }
+  for (const char* const title : {"setting", "tags"}) remove_if_empty(table, title);
   return table;
 }
 

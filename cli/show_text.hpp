@@ -13,6 +13,10 @@ namespace acid {
 /// environment, digests, and the last lines of its log.
 std::string to_text(const RunDetail& run, bool changed);
 
+/// The numbers of a graph that changes (document_of() of engine/topology), in lines that begin with
+/// two blanks.
+std::string text_of_schedule(const nlohmann::json& schedule);
+
 /// A table with a row for each run.
 Table run_table(const Store& store, const std::vector<RunSummary>& runs);
 

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,7 +7,7 @@
 #include <iterator>
 
 #include "cli/plan_outlook.hpp"
-#include "cli/plan_records.hpp"
+#include "cli/planned_runs.hpp"
 #include "cli/processes/child.hpp"
 #include "cli/processes/slurm_script.hpp"
 #include "cli/processes/supervisor.hpp"
@@ -209,7 +208,7 @@ std::string sbatch(const JobFiles& files, bool array) {
                     "the processes itself. The script is {}",
                     error.what(), script));
   }
-  if (!WIFEXITED(ending.status) || WEXITSTATUS(ending.status) != 0)
+  if (ending.exit() != Exit::ok)
     throw Error(
         fmt::format("sbatch did not take the job ({}; its own words are above); correct "
                     "the options, or {} and then 'sbatch' it",

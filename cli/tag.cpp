@@ -33,7 +33,7 @@ Exit tag(const Session& session, const TagOptions& options) {
   }
   const std::vector<Tagged> tagged = tags_of(store, named);
   if (options.format.json) {
-    print_json({{"schema_version", kJsonSchemaVersion}, {"tagged", to_json(tagged)}});
+    print_json({{"tagged", to_json(tagged)}});
     return Exit::ok;
   }
   for (const Tagged& one : tagged) {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "cli/schedule_text.hpp"
+#include "cli/show_text.hpp"
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/option_text.hpp"
 #include "cli/terminal/table.hpp"
@@ -89,9 +89,11 @@ std::optional<double> rho_of(const Topology& topology) {
 }
 
 json document_of(const Topology& topology, double rate, const std::optional<Spectral>& numbers) {
-  json document{{"schema_version", kJsonSchemaVersion}, {"kind", topology.kind()},
-                {"workers", topology.workers()},        {"rate", rate},
-                {"edge_count", topology.edge_count()},  {"edges", edges_of(topology, rate)}};
+  json document{{"kind", topology.kind()},
+                {"workers", topology.workers()},
+                {"rate", rate},
+                {"edge_count", topology.edge_count()},
+                {"edges", edges_of(topology, rate)}};
   for (const auto& [key, symbol, value] : numbers.value_or(Spectral{}).named())
     document[std::string(key)] = numbers ? json(value) : json();
   if (!numbers) document["lambda_sum"] = 0.0;  // one worker has no gossip

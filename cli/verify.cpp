@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -56,8 +55,7 @@ Verified verify_part(Supervisor& supervisor, const Session& session, const Verif
   }
   Supervisor::Ending ending = supervisor.run(id, arguments, Child::Output::data);
   if (supervisor.interrupted()) return {Exit::interrupted, std::move(ending.output)};
-  if (WIFEXITED(ending.status))
-    return {static_cast<Exit>(WEXITSTATUS(ending.status)), std::move(ending.output)};
+  if (const auto exit = ending.exit()) return {*exit, std::move(ending.output)};
   say(fmt::format("acid: error: run {}: acid-worker ended with {}", id,
                   status_text(ending.status)));
   return {Exit::run_failed, std::move(ending.output)};
@@ -165,7 +163,7 @@ Exit verify(const Session& session, const VerifyOptions& options) {
   if (options.format.json && parts.size() == 1)
     print_data(verified.output);
   else if (options.format.json)
-    print_json({{"schema_version", kJsonSchemaVersion}, {"verifications", verified.documents}});
+    print_json({{"verifications", verified.documents}});
   return verified.exit;
 }
 

@@ -7,7 +7,6 @@
 
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/end_signals.hpp"
-#include "cli/terminal/live_screen.hpp"
 #include "cli/terminal/progress.hpp"
 #include "cli/watch/watch_html.hpp"
 #include "cli/watch/watch_html_browser.hpp"
@@ -62,11 +61,7 @@ Exit print(const WatchedRuns& watched, const WatchOptions& options) {
     nlohmann::json hosts = nlohmann::json::array(), lost = nlohmann::json::array();
     for (const WatchedHost& host : watched.hosts()) hosts.push_back(to_json(host));
     for (const LostAttempt& one : watched.lost()) lost.push_back(to_json(one));
-    print_json({{"schema_version", kJsonSchemaVersion},
-                {"active", watched.at_work()},
-                {"runs", runs},
-                {"hosts", hosts},
-                {"lost", lost}});
+    print_json({{"active", watched.at_work()}, {"runs", runs}, {"hosts", hosts}, {"lost", lost}});
     return Exit::ok;
   }
   // Waiting runs are only counted.
@@ -86,8 +81,9 @@ Exit print(const WatchedRuns& watched, const WatchOptions& options) {
   return Exit::ok;
 }
 
-void draw(LiveScreen& screen, const WatchedRuns& watched) {
-  const LiveScreen::Size size = LiveScreen::size();
+// Draws over the lines that were drawn last, whose number it replaces.
+void draw(std::size_t& drawn, const WatchedRuns& watched) {
+  const ScreenSize size = screen_size(STDOUT_FILENO);
   auto rows = static_cast<std::size_t>(std::max(1, size.rows - 3));
   std::vector<std::string> lines;
   if (watched.has_several_hosts()) {
@@ -100,7 +96,12 @@ void draw(LiveScreen& screen, const WatchedRuns& watched) {
       to_lines(watched.on_screen(rows), size.columns, colour_on_standard_output());
   lines.insert(lines.end(), runs.begin(), runs.end());
   lines.push_back(watched.counts().substr(0, static_cast<std::size_t>(size.columns)));
-  screen.draw(lines);
+  std::string text = drawn > 0 ? fmt::format("\r\x1b[{}A", drawn) : "";
+  for (const std::string& line : lines) text += seen_on_terminal(line) + "\x1b[K\n";
+  text += "\x1b[J";  // erases what stood below
+  print_raw(text);   // in one piece, so that lines do not flicker
+  flush_data();
+  drawn = lines.size();
 }
 
 // Whether watching ends by itself. A page stays readable after the last run, unless --wait is
@@ -120,10 +121,10 @@ Exit watch_live(WatchedRuns& watched, const WatchOptions& options, PageServer* s
   const bool draws = !options.format.json && isatty(STDOUT_FILENO) == 1;
   EndSignals end;
   if (server != nullptr) server->start();
-  LiveScreen screen;
+  std::size_t drawn = 0;
   double cost = 0;
   while (true) {
-    if (draws) draw(screen, watched);
+    if (draws) draw(drawn, watched);
     if (over(watched, options)) {
       if (server != nullptr && server->asked_within(kSecondsForLastPage) &&
           end.come_within(kSecondsForLastPage))

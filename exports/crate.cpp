@@ -18,10 +18,7 @@ using nlohmann::json;
 
 void require_finished(const Store& store, const std::vector<std::string>& run_ids) {
   const auto runs = run_summaries(store, run_ids);
-  const bool any = std::any_of(runs.begin(), runs.end(), [](const RunSummary& run) {
-    return run.state == RunState::finished;
-  });
-  if (!any)
+  if (std::ranges::find(runs, RunState::finished, &RunSummary::state) == runs.end())
     throw UsageError(
         fmt::format("there is nothing to publish: none of the {} has finished; 'acid list' "
                     "shows how far they are, 'acid resume' continues what was interrupted",
@@ -53,8 +50,8 @@ CrateContent read_content(const Store& store, const AskedRuns& asked) {
     content.runs.back().summary = run;
     const ExperimentRecord experiment = experiment_of(store, run.experiment);
     auto& all = content.experiments;
-    const auto found = std::find_if(
-        all.begin(), all.end(), [&](const auto& known) { return known.first.id == experiment.id; });
+    const auto found = std::ranges::find_if(
+        all, [&](const auto& known) { return known.first.id == experiment.id; });
     content.experiment_of_run.push_back(
         experiment.id.empty() ? asked.ids.size()  // more than there can be experiments
                               : static_cast<std::size_t>(found - all.begin()));
@@ -82,9 +79,8 @@ json environments(const CrateContent& content) {
       if (environment.is_object())
         for (const char* own : {"command_line", "plan_sha256"}) environment.erase(own);
       const json name{{"run", run.summary.id}, {"attempt", attempt.number}};
-      const auto same = std::find_if(all.begin(), all.end(), [&](const json& known) {
-        return known["environment"] == environment;
-      });
+      const auto same = std::ranges::find_if(
+          all, [&](const json& known) { return known["environment"] == environment; });
       if (same == all.end())
         all.push_back({{"environment", environment}, {"attempts", json::array({name})}});
       else
@@ -137,7 +133,7 @@ std::vector<CrateBuild> builds_of(const CrateContent& content) {
   std::vector<CrateBuild> builds;
   for (const RunDetail& run : content.runs)
     for (const AttemptRow& attempt : run.attempts)
-      if (std::find(builds.begin(), builds.end(), build_of(attempt)) == builds.end())
+      if (std::ranges::find(builds, build_of(attempt)) == builds.end())
         builds.push_back(build_of(attempt));
   return builds;
 }

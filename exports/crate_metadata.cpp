@@ -32,7 +32,11 @@ constexpr std::size_t kDigitsOfDigest = 12;
 
 json reference(const std::string& id) { return {{"@id", id}}; }
 
-json entity(const std::string& id, const json& type) { return {{"@id", id}, {"@type", type}}; }
+json entity(const std::string& id, const json& type, json members = json::object()) {
+  members["@id"] = id;
+  members["@type"] = type;
+  return members;
+}
 
 /// A name within the document: "#kind/name", where `name` is anything.
 std::string local_id(const std::string& kind, const std::string& name) {
@@ -66,14 +70,12 @@ class Graph {
   /// A value with a name, as an entity that actions can refer to.
   json value(const std::string& kind, const std::string& name, const json& value) {
     const std::string digest = sha256_hex(std::string_view(compact(value)));
-    json one =
-        entity(local_id(kind, name + "-" + digest.substr(0, kDigitsOfDigest)), "PropertyValue");
-    one["name"] = name;
+    const std::string id = local_id(kind, name + "-" + digest.substr(0, kDigitsOfDigest));
     // JSON-LD would read a list as several values, and an object as an entity.
-    one["value"] = value.is_structured() || value.is_null() ? json(compact(value)) : value;
-    const json named = reference(one["@id"]);
-    add(std::move(one));
-    return named;
+    const bool as_text = value.is_structured() || value.is_null();
+    add(entity(id, "PropertyValue",
+               {{"name", name}, {"value", as_text ? json(compact(value)) : value}}));
+    return reference(id);
   }
   json entities() && { return std::move(entities_); }
 
@@ -115,9 +117,7 @@ std::string description_of(const std::string& path) {
 }
 
 json file_entity(const std::string& path, const StagedFile* file) {
-  json one = entity(path, "File");
-  one["name"] = path;
-  one["encodingFormat"] = encoding_of(path);
+  json one = entity(path, "File", {{"name", path}, {"encodingFormat", encoding_of(path)}});
   if (const std::string text = description_of(path); !text.empty()) one["description"] = text;
   if (file == nullptr) return one;
   one["contentSize"] = std::to_string(file->bytes);
@@ -138,12 +138,9 @@ std::vector<Profile> profiles_of(const CrateContent& content, const Files& files
 
 /// Makes the claims a suite of tests of the recipes, whose engine is the acid that made the crate.
 void add_tests(const CrateContent& content, const Files& files, Graph& graph) {
-  json language = entity(kRecipeLanguage, "ComputerLanguage");
-  language["name"] = "Recipe of acid (TOML)";
-  graph.add(std::move(language));
-  json suite = entity(kTestSuite, "TestSuite");
-  suite["name"] = "Claims of the recipe";
-  suite["definition"] = reference(kClaims);
+  graph.add(entity(kRecipeLanguage, "ComputerLanguage", {{"name", "Recipe of acid (TOML)"}}));
+  json suite = entity(kTestSuite, "TestSuite",
+                      {{"name", "Claims of the recipe"}, {"definition", reference(kClaims)}});
   for (const auto& [experiment, path] : content.experiments) {
     suite["mainEntity"].push_back(reference(path));
     json recipe = file_entity(path, &files.at(path));
@@ -218,16 +215,16 @@ void add_software(const CrateContent& content, Graph& graph) {
   std::vector<CrateBuild> builds = builds_of(content);
   builds.push_back(content.statement.acid);
   for (const CrateBuild& build : builds) {
-    json one = entity(software_id(build), "SoftwareApplication");
-    one["name"] = "acid";
-    one["description"] =
+    const std::string description =
         "Laboratory for asynchronous decentralised training, commit " +
         (build.commit.empty() ? "unknown" : build.commit) +
         (build.diff_sha256.empty()
              ? ""
              : ", from a changed working tree, SHA-256 of the difference " + build.diff_sha256);
-    one["softwareVersion"] = build.version.empty() ? "unknown" : build.version;
-    graph.add(std::move(one));
+    graph.add(entity(software_id(build), "SoftwareApplication",
+                     {{"name", "acid"},
+                      {"description", description},
+                      {"softwareVersion", build.version.empty() ? "unknown" : build.version}}));
   }
 }
 
@@ -275,34 +272,20 @@ json root(const CrateContent& content, const Files& files) {
 }
 
 void add_frame(const CrateContent& content, const Files& files, Graph& graph) {
-  json descriptor = entity("ro-crate-metadata.json", "CreativeWork");
-  descriptor["conformsTo"] = reference(kRoCrate);
-  descriptor["about"] = reference("./");
-  graph.add(std::move(descriptor));
+  graph.add(entity("ro-crate-metadata.json", "CreativeWork",
+                   {{"conformsTo", reference(kRoCrate)}, {"about", reference("./")}}));
   graph.add(root(content, files));
-  for (const Profile& profile : profiles_of(content, files)) {
-    json one = entity(profile.id, {"CreativeWork", "Profile"});
-    one["name"] = profile.name;
-    one["version"] = profile.version;
-    graph.add(std::move(one));
-  }
-  if (files.contains("ro-crate-preview.html")) {
-    json preview = entity("ro-crate-preview.html", "CreativeWork");
-    preview["name"] = "Report";
-    preview["encodingFormat"] = "text/html";
-    preview["about"] = reference("./");
-    graph.add(std::move(preview));
-  }
-  if (const std::string& author = content.statement.author; !author.empty()) {
-    json person = entity(local_id("person", author), "Person");
-    person["name"] = author;
-    graph.add(std::move(person));
-  }
-  if (const std::string& license = content.statement.license; !license.empty()) {
-    json work = entity(license, "CreativeWork");
-    work["name"] = license;
-    graph.add(std::move(work));
-  }
+  for (const Profile& profile : profiles_of(content, files))
+    graph.add(entity(profile.id, {"CreativeWork", "Profile"},
+                     {{"name", profile.name}, {"version", profile.version}}));
+  if (files.contains("ro-crate-preview.html"))
+    graph.add(
+        entity("ro-crate-preview.html", "CreativeWork",
+               {{"name", "Report"}, {"encodingFormat", "text/html"}, {"about", reference("./")}}));
+  if (const std::string& author = content.statement.author; !author.empty())
+    graph.add(entity(local_id("person", author), "Person", {{"name", author}}));
+  if (const std::string& license = content.statement.license; !license.empty())
+    graph.add(entity(license, "CreativeWork", {{"name", license}}));
 }
 
 }  // namespace

@@ -194,27 +194,24 @@ void ConvergenceReference::prune() {
 
 ConvergenceReference::Verdict ConvergenceReference::judge(const ConvergencePoint& point) const {
   Verdict verdict;
+  const auto says = [&](const std::string& words) {
+    verdict.words = words;
+    return verdict;
+  };
   std::vector<double> values = point.epochs;
   if (unit_ == "samples")
     for (double& value : values) value *= point.epoch;
-  if (values.size() < std::max(kFewestRuns, 2 * left_out_ + 1)) {
-    verdict.words = fmt::format("cannot be told: {} are too few", counted(values.size(), "run"));
-    return verdict;
-  }
+  if (values.size() < std::max(kFewestRuns, 2 * left_out_ + 1))
+    return says(fmt::format("cannot be told: {} are too few", counted(values.size(), "run")));
   verdict.mean = olympic_mean(values, left_out_);
-  if (point.missed() > left_out_) {
-    verdict.words =
-        fmt::format("fails: {} of {} runs missed the target", point.missed(), values.size());
-    return verdict;
-  }
+  if (point.missed() > left_out_)
+    return says(
+        fmt::format("fails: {} of {} runs missed the target", point.missed(), values.size()));
   const auto above =
       std::ranges::lower_bound(points_, point.batch_size, {}, &ReferencePoint::batch_size);
   const std::string needed =
       fmt::format("the reference needs a point with the batch size {}", point.batch_size);
-  if (above == points_.end()) {
-    verdict.words = "fails: " + needed;
-    return verdict;
-  }
+  if (above == points_.end()) return says("fails: " + needed);
   const bool smaller = above == points_.begin() && above->batch_size != point.batch_size;
   ReferencePoint reference = *above;
   if (!smaller && above->batch_size != point.batch_size) {

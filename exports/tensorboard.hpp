@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "exports/text.hpp"
 
@@ -22,5 +24,8 @@ std::string tensorboard_folder(const RunSummary& run);
 ///   hparams    every setting, so that its table compares runs; seeds of one group form a group
 ///   settings   the settings as text
 void write_event_file(const Store& store, const RunDetail& run, const Write& write);
+
+/// CRC-32C (Castagnoli), as in iSCSI and in event files.
+std::uint32_t crc32c(std::string_view bytes);
 
 }  // namespace acid

@@ -54,8 +54,7 @@ Exit examine_store(const Session& session, bool repair, const Format& format) {
   }
   const std::string contents = findings.empty() ? contents_digest(store) : "";
   if (format.json)
-    print_json({{"schema_version", kJsonSchemaVersion},
-                {"store", session.store_folder},
+    print_json({{"store", session.store_folder},
                 {"sound", findings.empty()},
                 {"findings", to_json(findings)},
                 {"repaired", repaired},

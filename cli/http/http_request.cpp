@@ -8,8 +8,7 @@ namespace acid {
 namespace {
 
 const std::string* first_of(const HttpRequest::Pairs& pairs, std::string_view name) {
-  const auto found = std::find_if(pairs.begin(), pairs.end(),
-                                  [&](const auto& pair) { return pair.first == name; });
+  const auto found = std::ranges::find(pairs, name, &HttpRequest::Pairs::value_type::first);
   return found == pairs.end() ? nullptr : &found->second;
 }
 
@@ -17,8 +16,8 @@ bool is_visible(char c) { return c > ' ' && c < 127; }
 
 // Nearly the rule for a header's name and a method: no character that could end a line or a word.
 bool is_word(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(),
-                                      [](char c) { return is_visible(c) && c != ':' && c != '/'; });
+  return !text.empty() &&
+         std::ranges::all_of(text, [](char c) { return is_visible(c) && c != ':' && c != '/'; });
 }
 
 /// Removes the text before `end`, and `end` itself, and returns that text; all text where there is
@@ -32,7 +31,7 @@ std::string_view take_until(std::string_view& text, std::string_view end) {
 
 bool read_target(std::string_view target, HttpRequest& request) {
   if (target.empty() || target.front() != '/') return false;
-  if (!std::all_of(target.begin(), target.end(), is_visible)) return false;
+  if (!std::ranges::all_of(target, is_visible)) return false;
   request.path = take_until(target, "?");
   while (!target.empty()) {
     std::string_view parameter = take_until(target, "&");
@@ -47,7 +46,7 @@ bool read_header(std::string_view line, HttpRequest& request) {
   if (colon == std::string_view::npos || !is_word(line.substr(0, colon))) return false;
   const auto in_a_line = [](char c) { return c == '\t' || static_cast<unsigned char>(c) >= ' '; };
   const std::string_view value = trimmed(line.substr(colon + 1), " \t");
-  if (!std::all_of(value.begin(), value.end(), in_a_line)) return false;
+  if (!std::ranges::all_of(value, in_a_line)) return false;
   std::string name(line.substr(0, colon));
   for (char& c : name)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -58,8 +57,7 @@ bool read_header(std::string_view line, HttpRequest& request) {
 }  // namespace
 
 std::size_t HttpRequest::header_count(std::string_view name) const {
-  return static_cast<std::size_t>(std::count_if(
-      headers.begin(), headers.end(), [&](const auto& pair) { return pair.first == name; }));
+  return static_cast<std::size_t>(std::ranges::count(headers, name, &Pairs::value_type::first));
 }
 
 std::string HttpRequest::header(std::string_view name) const {

@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <deque>
+#include <map>
 #include <optional>
 #include <thread>
 
@@ -41,28 +42,17 @@ struct WholeRequest {
 };
 
 const char* reason_of(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 303:
-      return "See Other";
-    case 400:
-      return "Bad Request";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 408:
-      return "Request Timeout";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return "Error";
-  }
+  static const std::map<int, const char*> reasons{{200, "OK"},
+                                                  {303, "See Other"},
+                                                  {400, "Bad Request"},
+                                                  {403, "Forbidden"},
+                                                  {404, "Not Found"},
+                                                  {405, "Method Not Allowed"},
+                                                  {408, "Request Timeout"},
+                                                  {431, "Request Header Fields Too Large"},
+                                                  {503, "Service Unavailable"}};
+  const auto found = reasons.find(status);
+  return found == reasons.end() ? "Error" : found->second;
 }
 
 std::string head_of(const HttpResponse& response) {

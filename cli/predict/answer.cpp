@@ -9,7 +9,6 @@
 
 #include "cli/terminal/progress.hpp"
 #include "cli/terminal/run_json.hpp"
-#include "cli/terminal/session.hpp"
 #include "engine/methods/common_fields.hpp"
 #include "reports/realised_rate.hpp"
 #include "reports/settings.hpp"
@@ -59,7 +58,7 @@ Names names_of(const Plan& plan) {
 /// `names`: of the recipe's plan, also where this one has other values of the axis.
 std::vector<PredictedRow> rows_of(const Plan& plan, const OverAxis* axis, const Names& names,
                                   Predictor& predictor) {
-  ReadingProgress progress(steady_clock(), "predicted", standard_error_is_terminal());
+  ReadingProgress progress("predicted");
   std::vector<PredictedRow> rows;
   for (const PlannedCell& cell : plan.cells) {
     if (!names.contains(cell.algorithm)) continue;

@@ -9,7 +9,6 @@
 
 #include "cli/predict/prediction.hpp"
 #include "cli/terminal/progress.hpp"
-#include "cli/terminal/session.hpp"
 #include "engine/recorder/metrics.hpp"
 #include "reports/predicted.hpp"
 #include "settings/run_settings.hpp"
@@ -201,7 +200,7 @@ std::vector<RunPrediction> predictions_of(const Store& store, const SimulatedPla
       draws[run.group].push_back(read_simulation(store, run_summaries(store, {run.id}).front()));
     for (const auto& [group, twin] : simulated.twins) values[group] = values_from(draws.at(twin));
   } else {
-    ReadingProgress progress(steady_clock(), "predicted", standard_error_is_terminal());
+    ReadingProgress progress("predicted");
     Predictor predictor({.draws = kClockDraws, .iterations = {}}, simulated.plan.seeds);
     predictor.size(simulated.plan);
     for (const auto& [group, twin] : simulated.twins) {

@@ -88,18 +88,26 @@ std::string with_spread(const Range& range, std::string (*shown)(double)) {
 
 std::string plain_number(double value) { return format_number(value); }
 
-// By row, whether it is the fastest of its setting: " *" if that can be told, else " ~".
+// By place, whether it is the fastest: " *" if that can be told, else " ~".
+std::vector<std::string> marks_of(const Race::Point& point) {
+  std::vector<std::string> marks(point.times.size(), "  ");
+  const std::vector<std::size_t> first = leaders(point);
+  for (const std::size_t k : first)
+    if (marks.size() > 1) marks[k] = first.size() == 1 ? " *" : " ~";
+  return marks;
+}
+
+// The same by row, among those of its setting.
 std::vector<std::string> marks_of(const std::vector<PredictedRow>& rows) {
   std::map<std::string, std::vector<std::size_t>> settings;
   for (std::size_t k = 0; k < rows.size(); ++k) settings[rows[k].settings.dump()].push_back(k);
-  std::vector<std::string> marks(rows.size(), "  ");
+  std::vector<std::string> marks(rows.size());
   for (const auto& [setting, places] : settings) {
     Race::Point point;
     for (const std::size_t k : places)
       point.times.emplace_back(rows[k].prediction.iteration_seconds);
-    const std::vector<std::size_t> first = leaders(point);
-    for (const std::size_t k : first)
-      if (places.size() > 1) marks[places[k]] = first.size() == 1 ? " *" : " ~";
+    const std::vector<std::string> own = marks_of(point);
+    for (std::size_t k = 0; k < places.size(); ++k) marks[places[k]] = own[k];
   }
   return marks;
 }
@@ -141,16 +149,11 @@ Table race_table(const Race& race, const OverAxis& axis) {
   for (const std::string& name : race.names) table.columns.push_back({name, true});
   for (const Race::Point& point : race.points) {
     if (!point.asked) continue;
-    const std::vector<std::size_t> first = leaders(point);
+    const std::vector<std::string> marks = marks_of(point);
     std::vector<std::string> row{with_unit(axis.key, point.value)};
-    for (std::size_t name = 0; name < race.names.size(); ++name) {
-      const bool leads = std::ranges::find(first, name) != first.end();
-      const char* const mark = !leads || race.names.size() == 1 ? "  "
-                               : first.size() == 1              ? " *"
-                                                                : " ~";
-      row.push_back(point.times[name] ? format_number(point.times[name]->mean) + mark
+    for (std::size_t name = 0; name < race.names.size(); ++name)
+      row.push_back(point.times[name] ? format_number(point.times[name]->mean) + marks[name]
                                       : fmt::format("{}  ", kDash));
-    }
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -217,8 +220,7 @@ std::string notes_of(const PredictedRecipe& answer) {
 }  // namespace
 
 json to_json(const PredictedRecipe& answer) {
-  json document{{"schema_version", kJsonSchemaVersion},
-                {"name", answer.plan.name},
+  json document{{"name", answer.plan.name},
                 {"recipe_digest", answer.plan.recipe_digest},
                 {"draws", answer.effort.draws},
                 {"seeds", answer.seeds},

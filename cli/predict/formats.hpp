@@ -8,7 +8,7 @@
 
 namespace acid {
 
-/// {"schema_version", "name", "recipe_digest", "draws", "seeds", "predictions": [{algorithm, label,
+/// {"name", "recipe_digest", "draws", "seeds", "predictions": [{algorithm, label,
 /// name, group, settings, iteration_seconds {mean, low, high}, gradients_per_second, seconds,
 /// bytes, gradients, idle_share, each with …_low and …_high, seconds_of_draws, closed_form_seconds,
 /// simulated_iterations, budget_iterations}], "crossovers": [{key, value, low, high, from, to,

@@ -57,7 +57,7 @@ Timing timing_of(const RunSpec& spec, const VirtualOptions& options, std::size_t
 /// The same over draws of durations and partners.
 struct Prediction {
   Range iteration_seconds, gradients_per_second, seconds, bytes, gradients, idle_share;
-  std::optional<double> closed_form;  // closed_form_seconds()
+  std::optional<double> closed_form;  // iteration_seconds, where a formula gives them
   double iterations = 0;              // that were simulated, of `budget`
   double budget = 0;
   bool has_pauses = false;

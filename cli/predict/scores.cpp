@@ -82,10 +82,13 @@ void require_scores(const PredictionScores& scores) {
 
 json to_json(const Comparison& comparison, const PredictionScores& scores) {
   const std::vector<ScoreRow> rows = score_rows(comparison, scores);
-  json document{{"schema_version", 1},       {"heading", comparison.heading},
-                {"scores", json::array()},   {"runs", json::array()},
-                {"late", scores.late},       {"without", scores.without},
-                {"altered", scores.altered}, {"notes", score_notes(rows, scores)}};
+  json document{{"heading", comparison.heading},
+                {"scores", json::array()},
+                {"runs", json::array()},
+                {"late", scores.late},
+                {"without", scores.without},
+                {"altered", scores.altered},
+                {"notes", score_notes(rows, scores)}};
   for (const ScoreRow& row : rows) {
     const ComparedGroup& group = comparison.groups[row.group];
     json one{{"group", group.runs_group}, {"algorithm", group.algorithm},

@@ -8,7 +8,7 @@
 
 namespace acid {
 
-/// {"schema_version", "heading", "values", "inside", "scores": [{group, algorithm, label, settings
+/// {"heading", "values", "inside", "scores": [{group, algorithm, label, settings
 /// (the swept ones), quantity, every_evaluation, predicted, low, high, measured, error, inside,
 /// values, crps}], "runs": [{run, seed, group, values: [{quantity, normalised_time, mean, low,
 /// high, draws, measured, inside, crps}]}], "late", "altered", "without": [id], "notes": [text]}.

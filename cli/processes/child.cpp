@@ -20,6 +20,7 @@
 #include <sstream>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "engine/base/clock.hpp"
@@ -109,39 +110,27 @@ Child::Child(const Command& command, Output output)
     : kept_(output),
       stop_signal_(command.stop_signal),
       outlived_by_children_(command.outlived_by_children) {
-  std::array<int, 2> pipe_ends{-1, -1}, channel_ends{-1, -1};
-  const auto close_all = [](const std::array<int, 2>& ends, std::size_t first) {
-    for (std::size_t k = first; k < ends.size(); ++k)
-      if (ends[k] >= 0) close(ends[k]);
-  };
-  try {
-    if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0 ||
-        (command.takes_more &&
-         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel_ends.data()) != 0))
+  const auto made = [&](auto make) {
+    std::array<int, 2> ends{-1, -1};
+    if (make(ends.data()) != 0)
       throw Error(fmt::format("cannot start {}: cannot make a pipe: {}; {}", command.arguments[0],
                               std::strerror(errno), remedy(errno)));
-    fcntl(pipe_ends[0], F_SETFL, O_NONBLOCK);
-    pid_ = spawn(command, output, pipe_ends[1], channel_ends[1]);
-  } catch (...) {
-    close_all(pipe_ends, 0);
-    close_all(channel_ends, 0);
-    throw;
-  }
-  close_all(pipe_ends, 1);
-  close_all(channel_ends, 1);
-  output_ = pipe_ends[0];
-  channel_ = channel_ends[0];
+    return std::pair(Descriptor(ends[0]), Descriptor(ends[1]));
+  };
+  Descriptor pipe_end, channel_end;
+  std::tie(output_, pipe_end) = made([](int* ends) { return pipe2(ends, O_CLOEXEC); });
+  if (command.takes_more)
+    std::tie(channel_, channel_end) =
+        made([](int* ends) { return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends); });
+  fcntl(output_.get(), F_SETFL, O_NONBLOCK);
+  pid_ = spawn(command, output, pipe_end.get(), channel_end.get());
 }
 
 Child::~Child() {
-  if (pid_ > 0 && !status_) {
-    kill(pid_, SIGKILL);
-    int ignored = 0;
-    while (waitpid(pid_, &ignored, 0) < 0 && errno == EINTR) {
-    }
-  }
-  if (output_ >= 0) close(output_);
-  hang_up();
+  if (pid_ <= 0 || status_) return;
+  kill(pid_, SIGKILL);
+  int ignored = 0;
+  uninterrupted([&] { return waitpid(pid_, &ignored, 0); });
 }
 
 Child::Child(Child&& other) noexcept
@@ -151,23 +140,22 @@ Child::Child(Child&& other) noexcept
       had_children_(other.had_children_),
       accompanied_(other.accompanied_),
       pid_(std::exchange(other.pid_, -1)),
-      output_(std::exchange(other.output_, -1)),
-      channel_(std::exchange(other.channel_, -1)),
+      output_(std::move(other.output_)),
+      channel_(std::move(other.channel_)),
       text_(std::move(other.text_)),
       status_(other.status_),
       cpu_seconds_(other.cpu_seconds_) {}
 
 void Child::read_output() {
   std::array<char, 4096> buffer{};
-  while (output_ >= 0) {
-    const ssize_t count = read(output_, buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
+  while (output_) {
+    const ssize_t count =
+        uninterrupted([&] { return read(output_.get(), buffer.data(), buffer.size()); });
     if (count < 0 && errno == EAGAIN) break;
-    if (count <= 0) {
-      close(std::exchange(output_, -1));
-      break;
-    }
-    text_.append(buffer.data(), static_cast<std::size_t>(count));
+    if (count > 0)
+      text_.append(buffer.data(), static_cast<std::size_t>(count));
+    else
+      output_.close();
   }
   if (kept_ == Output::last_words && text_.size() > kKeptOutput)
     text_.erase(0, text_.size() - kKeptOutput);
@@ -175,20 +163,15 @@ void Child::read_output() {
 
 std::optional<std::string> Child::heard() {
   std::array<char, 64> message{};
-  const ssize_t count =
-      channel_ < 0 ? -1 : recv(channel_, message.data(), message.size(), MSG_DONTWAIT);
+  const ssize_t count = recv(channel_.get(), message.data(), message.size(), MSG_DONTWAIT);
   if (count == 0) hang_up();  // the process has ended, or closed its standard input
   if (count <= 0) return std::nullopt;
   return std::string(message.data(), static_cast<std::size_t>(count));
 }
 
 bool Child::tell(const std::string& message) {
-  return channel_ >= 0 && send(channel_, message.data(), message.size(),
-                               MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(message.size());
-}
-
-void Child::hang_up() {
-  if (channel_ >= 0) close(std::exchange(channel_, -1));
+  return send(channel_.get(), message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(message.size());
 }
 
 // A moved-from child has no process, and −1 would mean all of them.

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/descriptor.hpp"
+
 namespace acid {
 
 /// A program to be started.
@@ -40,7 +42,7 @@ class Child {
 
   pid_t pid() const { return pid_; }
   /// Readable when there is output, or when there will be none any more; −1 after that.
-  int output_descriptor() const { return output_; }
+  int output_descriptor() const { return output_.get(); }
   /// Reads what there is without blocking.
   void read_output();
   /// The kept part of the process's output.
@@ -50,13 +52,13 @@ class Child {
 
   /// Readable when a process that takes more work has said something; −1 for other processes, and
   /// after hang_up().
-  int channel() const { return channel_; }
+  int channel() const { return channel_.get(); }
   /// The next message that the process has sent there, if there is one.
   std::optional<std::string> heard();
   /// Sends the process a message there. False: it cannot hear it.
   bool tell(const std::string& message);
   /// The process will hear nothing more: it finds the other end closed.
-  void hang_up();
+  void hang_up() { channel_.close(); }
 
   /// Sends a signal, unless the process has ended.
   void signal(int number);
@@ -81,8 +83,8 @@ class Child {
   bool had_children_ = false;
   double accompanied_ = -1;  // when it last had children, or was first looked at; −1: never
   pid_t pid_ = -1;
-  int output_ = -1;
-  int channel_ = -1;  // this end of the process's kMoreRuns
+  Descriptor output_;
+  Descriptor channel_;  // this end of the process's kMoreRuns
   std::string text_;
   std::optional<int> status_;
   double cpu_seconds_ = 0;

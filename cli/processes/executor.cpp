@@ -1,7 +1,6 @@
 #include "cli/processes/executor.hpp"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <chrono>
@@ -17,7 +16,6 @@
 #include "cli/processes/launcher.hpp"
 #include "cli/processes/started_run.hpp"
 #include "cli/processes/supervisor.hpp"
-#include "cli/processes/worker_death.hpp"
 #include "cli/terminal/progress.hpp"
 #include "cli/terminal/session.hpp"
 #include "engine/base/names.hpp"
@@ -231,8 +229,7 @@ class Executor {
     const RunSummary& run = detail.summary;
     announce(detail);
     StartedRun& started = started_.at(run.id);
-    const Death death =
-        death_of(ending, detail, started.attempts, started.launched, started.outlived);
+    const Death death = started.death_of(ending, detail);
     // The worker has ended, so a run with a living lease belongs to a faster process, or its worker
     // died on a host that cannot be seen from here.
     if (run.state == RunState::running) {
@@ -244,26 +241,25 @@ class Executor {
       const double seconds = seconds_to_begin(settings_from(detail.settings));
       return settle_killed(run, ending, {.how = overdue_words(seconds)});
     }
-    const bool exited = WIFEXITED(ending.status);
-    const auto code = static_cast<Exit>(WEXITSTATUS(ending.status));
+    const std::optional<Exit> exit = ending.exit();
     // Also true when another process was faster; then the output of our worker does not matter.
     const bool done = run.state == RunState::finished && !options_.fresh;
     // An mpirun that goes on without lost processes reports no error.
-    const bool well = code == Exit::ok && run.state != RunState::interrupted;
-    if (done || (exited && well)) {
-      if (!exited || code == Exit::ok) say_words(run, new_words(ending));
+    const bool well = exit == Exit::ok && run.state != RunState::interrupted;
+    if (done || well) {
+      if (exit.value_or(Exit::ok) == Exit::ok) say_words(run, new_words(ending));
       return finish(run);
     }
     if (death.alone) return settle_killed(run, ending, death);
-    if (code == Exit::interrupted && supervisor_.stopping())
+    if (exit == Exit::interrupted && supervisor_.stopping())
       return say_words(run, new_words(ending));
     mark_interrupted(run, death);
     progress_.run_ended(run);
-    if (code == Exit::usage) {
+    if (exit == Exit::usage) {
       progress_.say_above(fmt::format("{} was not started: {}", name_of(run), new_words(ending)));
       return fail(Exit::usage);
     }
-    if (code == Exit::interrupted) {
+    if (exit == Exit::interrupted) {
       say_words(run, new_words(ending));
       progress_.say_above(
           fmt::format("{} was stopped by a signal from elsewhere; 'acid resume {}' "
@@ -273,7 +269,7 @@ class Executor {
     }
     leave_failed_start(detail, ending, death);
     report_failure(run, ending, death);
-    fail(code == Exit::store ? Exit::store : Exit::run_failed);
+    fail(exit == Exit::store ? Exit::store : Exit::run_failed);
   }
 
   // A process that died gives no reason against a restart. A launcher that began nothing is
@@ -297,8 +293,7 @@ class Executor {
     if (!supervisor_.stopping() && !ended && started.losses <= most) {
       const bool anew = options_.fresh && detail.attempts.size() == started.attempts_at_first;
       const bool continues =
-          !anew && std::any_of(detail.checkpoints.begin(), detail.checkpoints.end(),
-                               [](const CheckpointRow& each) { return !each.removed; });
+          !anew && !std::ranges::all_of(detail.checkpoints, &CheckpointRow::removed);
       progress_.say_above(fmt::format("{}: {}; restarting from its {} ({} of {})", name_of(run),
                                       death.how, continues ? "last checkpoint" : "beginning",
                                       started.losses, most));

@@ -12,10 +12,10 @@ namespace acid {
 struct ExecutorOptions {
   std::string worker;  // path of acid-worker
   std::string store_folder;
-  std::size_t jobs = 1;        // runs at a time
-  bool fresh = false;          // from the beginning, even if there are checkpoints
-  bool allow_changed = false;  // continue although acid or the data have changed
-  bool fail_fast = false;
+  std::size_t jobs = 1;                        // runs at a time
+  bool fresh = false;                          // from the beginning, even if there are checkpoints
+  bool allow_changed = false;                  // continue although acid or the data have changed
+  bool fail_fast = false, keep_going = false;  // at most one; neither: goes on
   Share share;  // for who chooses the runs; execute() takes them as they are
 };
 

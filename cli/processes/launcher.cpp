@@ -32,11 +32,10 @@ constexpr std::array kOursAlone = {"ACID_PARENT_PID", "ACID_STORE", "ACID_WORKER
 std::string name_of(const std::string& variable) { return variable.substr(0, variable.find('=')); }
 
 bool is_passed_on(const std::string& name) {
-  const auto is = [&](const char* each) { return name == each; };
-  if (std::any_of(kOursAlone.begin(), kOursAlone.end(), is)) return false;
-  return std::any_of(kPassedOnByName.begin(), kPassedOnByName.end(), is) ||
-         std::any_of(kPassedOn.begin(), kPassedOn.end(),
-                     [&](const char* prefix) { return name.starts_with(prefix); });
+  if (std::ranges::count(kOursAlone, name) > 0) return false;
+  return std::ranges::count(kPassedOnByName, name) > 0 ||
+         std::ranges::any_of(kPassedOn,
+                             [&](const char* prefix) { return name.starts_with(prefix); });
 }
 
 std::optional<std::string> value_of(const std::vector<std::string>& environment,
@@ -82,8 +81,7 @@ void append(std::vector<std::string>& list, const std::vector<std::string>& more
 }
 
 bool says_any(const std::vector<std::string>& arguments, std::initializer_list<const char*> words) {
-  return std::find_first_of(arguments.begin(), arguments.end(), words.begin(), words.end()) !=
-         arguments.end();
+  return std::ranges::find_first_of(arguments, words) != arguments.end();
 }
 
 // `mpirun --version` prints "mpirun (Open MPI) 5.0.7".
@@ -248,7 +246,7 @@ bool stays_on_this_host(const MpiSettings& mpi, const Surroundings& around) {
                                       "LOADL_STEP_ID",
                                       "OMPI_MCA_orte_default_hostfile",
                                       "PRTE_MCA_prte_default_hostfile"};
-  return std::none_of(kAllocation.begin(), kAllocation.end(), [&](const char* name) {
+  return std::ranges::none_of(kAllocation, [&](const char* name) {
     return value_of(around.environment, name).has_value();
   });
 }

@@ -74,9 +74,9 @@ bool is_remark(const std::vector<std::string>& paragraph) {
                                    "A process has executed an operation involving a call",
                                    "ORTE has lost communication with a remote daemon",
                                    "PRTE has lost communication with a remote daemon"};
-  return !paragraph.empty() &&
-         std::any_of(kRemarks.begin(), kRemarks.end(),
-                     [&](const char* remark) { return paragraph.front().starts_with(remark); });
+  return !paragraph.empty() && std::ranges::any_of(kRemarks, [&](const char* remark) {
+    return paragraph.front().starts_with(remark);
+  });
 }
 
 bool is_remark(const std::string& line) {

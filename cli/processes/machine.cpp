@@ -106,8 +106,7 @@ FileSystem file_system_of(const std::string& folder) {
   struct statfs status {};
   if (statfs(path.c_str(), &status) != 0) return {"unknown", false, 0};
   const auto number = static_cast<std::int64_t>(status.f_type);
-  const auto* known = std::find_if(kMagic.begin(), kMagic.end(),
-                                   [&](const Magic& magic) { return magic.number == number; });
+  const auto* known = std::ranges::find(kMagic, number, &Magic::number);
   const bool found = known != kMagic.end();
   return {found ? known->name : fmt::format("{:#x}", number), is_network_file_system(status.f_type),
           static_cast<std::int64_t>(status.f_bavail) * static_cast<std::int64_t>(status.f_bsize)};

@@ -7,13 +7,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <string_view>
+#include <regex>
 #include <thread>
 #include <vector>
 
@@ -33,24 +32,14 @@ namespace fs = std::filesystem;
 constexpr std::chrono::minutes kLongestSilence(3);
 constexpr double kSecondsBetweenSigns = 20;
 
-// The number at the front of the text, which it takes away; 0: there is none, or it is not
-// positive.
-std::size_t take_number(std::string_view& text) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return 0;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return number;
-}
-
 // Absent: the text is not of the form K/N.
-std::optional<Share> read_share(std::string_view text) {
-  const std::size_t part = take_number(text);
-  const bool slash = text.starts_with('/');
-  if (slash) text.remove_prefix(1);
-  const std::size_t parts = slash ? take_number(text) : 0;
+std::optional<Share> read_share(const std::string& text) {
+  static const std::regex form(R"((\d{1,18})/(\d{1,18}))");
   constexpr std::size_t kMost = 100'000;
-  if (part == 0 || parts == 0 || parts > kMost || !text.empty()) return std::nullopt;
+  std::smatch match;
+  if (!std::regex_match(text, match, form)) return std::nullopt;
+  const std::size_t part = std::stoul(match[1]), parts = std::stoul(match[2]);
+  if (part == 0 || parts == 0 || parts > kMost) return std::nullopt;
   Share share;
   share.part = (part - 1) % parts + 1;
   share.parts = parts;
@@ -65,9 +54,7 @@ bool is_merging(const std::string& file) {
 
 // Processes of one host may share the store, where file locks stay within it.
 void refuse_while_executed(const Store& store) {
-  RunFilter under_way;
-  under_way.state = RunState::running;
-  for (const RunSummary& run : list_runs(store, under_way)) {
+  for (const RunSummary& run : list_runs(store, {.state = RunState::running})) {
     const auto pace = newest_pace(store, run.id);
     if (pace && pace->host != Lease::of_this_process().host)
       throw StoreError(

@@ -3,21 +3,29 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <regex>
+#include <string_view>
+
 #include "cli/terminal/session.hpp"
 #include "engine/base/names.hpp"
 
 namespace acid {
 namespace {
 
-// The value as one word of an #SBATCH line, in which double quotes and backslashes are special.
-std::string quoted(const std::string& value) {
-  if (value.find_first_of(" \t\"\\'#") == std::string::npos) return value;
-  std::string text = "\"";
-  for (const char c : value) {
-    if (c == '"' || c == '\\') text += '\\';
-    text += c;
+// In double quotes, with a backslash before each of these characters.
+std::string in_quotes(const std::string& text, std::string_view special) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (special.find(c) != std::string_view::npos) quoted += '\\';
+    quoted += c;
   }
-  return text + "\"";
+  return quoted + "\"";
+}
+
+// The value as one word of an #SBATCH line.
+std::string quoted(const std::string& value) {
+  const bool plain = value.find_first_of(" \t\"\\'#") == std::string::npos;
+  return plain ? value : in_quotes(value, "\"\\");
 }
 
 std::string one_line(std::string text) {
@@ -86,16 +94,6 @@ void add_recipe(Lines& script, const SlurmJob& job) {
   script.add("mv -f \"$recipe.$SLURM_JOB_ID\" \"$recipe\"");
 }
 
-// Within double quotes of a shell, where variables are still replaced.
-std::string in_double_quotes(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\' || c == '`') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + "\"";
-}
-
 void add_surroundings(Lines& script, const SlurmJob& job) {
   if (!job.prologue_file.empty()) {
     script.add("");
@@ -110,7 +108,8 @@ void add_surroundings(Lines& script, const SlurmJob& job) {
   if (!job.scratch.empty()) {
     script.add("");
     script.add("# Each node reads its own copies of the data files.");
-    script.add(fmt::format("export ACID_SCRATCH={}", in_double_quotes(job.scratch)));
+    // Variables in it are still replaced.
+    script.add(fmt::format("export ACID_SCRATCH={}", in_quotes(job.scratch, "\"\\`")));
   }
 }
 
@@ -133,27 +132,17 @@ void add_command(Lines& script, const SlurmJob& job) {
 }  // namespace
 
 std::optional<std::int64_t> slurm_seconds(const std::string& time) {
-  constexpr std::size_t kMostDigits = 9;
-  std::vector<std::int64_t> numbers(1);
-  std::size_t digits = 0;
-  bool days = false;
-  for (const char c : time) {
-    const bool separates = c == ':' || (c == '-' && !days && numbers.size() == 1);
-    if (separates ? digits == 0 : c < '0' || c > '9' || ++digits > kMostDigits) return std::nullopt;
-    if (!separates) {
-      numbers.back() = 10 * numbers.back() + (c - '0');
-      continue;
-    }
-    days = days || c == '-';
-    numbers.push_back(0);
-    digits = 0;
-  }
-  if (digits == 0 || numbers.size() > (days ? 4 : 3)) return std::nullopt;
-  // Made days, hours, minutes and seconds.
-  if (!days && numbers.size() < 3) numbers.insert(numbers.begin(), 0);
-  if (!days) numbers.insert(numbers.begin(), 0);
-  numbers.resize(4);
-  const std::int64_t seconds = ((24 * numbers[0] + numbers[1]) * 60 + numbers[2]) * 60 + numbers[3];
+  static const std::regex form(R"((?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?)");
+  std::smatch match;
+  if (!std::regex_match(time, match, form)) return std::nullopt;
+  const auto number = [&](std::size_t k) -> std::int64_t {
+    return match[k].matched ? std::stoll(match[k]) : 0;
+  };
+  // Without days, one or two numbers are minutes and seconds.
+  const bool has_hours = match[1].matched || match[4].matched;
+  const std::int64_t minutes =
+      has_hours ? (24 * number(1) + number(2)) * 60 + number(3) : number(2);
+  const std::int64_t seconds = minutes * 60 + number(has_hours ? 4 : 3);
   return (seconds + 59) / 60 * 60;
 }
 

@@ -1,25 +1,36 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/processes/supervisor.hpp"
-#include "cli/processes/worker_death.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
+
+/// How a worker process ended. Under MPI the launcher reports the end of one of the processes.
+struct Death {
+  std::string how;       // "acid-worker ended with SIGKILL"
+  bool alone = false;    // not requested; another attempt may succeed
+  bool told = false;     // by the launcher, which knows more than the run's processes
+  int signal = 0;        // 0: none
+  std::int64_t pid = 0;  // of the process that holds the run's lease; 0: none yet
+};
 
 /// What an Executor knows of a run for which it has started a worker process.
 struct StartedRun {
   /// A process for the run is about to be started; `attempts_now`: how many attempts the run has.
   void start(std::size_t attempts_now);
-  /// The whole lines that its process has printed so far, in the form of last_words(); new_words()
-  /// leaves them out from now on.
+  /// The end of the whole lines that its process has printed so far, without its prefix and a
+  /// launcher's remarks; new_words() leaves them out from now on.
   std::string first_words(const std::string& output);
-  /// The part of its process's output that was not passed on yet, in the form of last_words().
+  /// The same of the part of its process's output that was not passed on yet.
   std::string new_words(const std::string& output) const;
+  /// `ending`: of its process, or of the launcher of that; `run`: as it is recorded now.
+  Death death_of(const Supervisor::Ending& ending, const RunDetail& run) const;
 
   int times = 0;                      // how often it was started
   int losses = 0;                     // how often its process died

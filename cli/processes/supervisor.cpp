@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "engine/base/error.hpp"
 #include "engine/base/signals.hpp"
 
 namespace acid {
@@ -116,6 +115,11 @@ Supervisor::Ending Supervisor::run(const std::string& name, const Command& comma
   std::vector<Ending> ended;
   while (ended.empty()) ended = wait(-1);
   return std::move(ended.front());
+}
+
+std::optional<Exit> Supervisor::Ending::exit() const {
+  if (!WIFEXITED(status)) return std::nullopt;
+  return static_cast<Exit>(WEXITSTATUS(status));
 }
 
 template <class Visit>

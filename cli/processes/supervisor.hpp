@@ -2,11 +2,13 @@
 
 #include <list>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/processes/child.hpp"
 #include "engine/base/clock.hpp"
+#include "engine/base/error.hpp"
 
 namespace acid {
 
@@ -44,6 +46,8 @@ class Supervisor {
     pid_t pid = 0;
     int status = 0;      // as waitpid gives it, or would if it did not wait for more work
     std::string output;  // the kept part of its output
+    /// Its exit code; nothing where a signal ended it.
+    std::optional<Exit> exit() const;
   };
   /// Waits until a worker ends or has done its work, a signal arrives, or the timeout (−1: none)
   /// has passed. A worker that takes more work says with a message that it has done what it had:

@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "engine/base/mutex.hpp"
+#include "engine/base/stop_latch.hpp"
 
 namespace acid {
 
@@ -14,35 +14,23 @@ namespace acid {
 class Touching {
  public:
   Touching(std::string file, double seconds)
-      : file_(std::move(file)), seconds_(seconds), thread_([this] { loop(); }) {}
+      : thread_([this, file = std::move(file), seconds] {
+          for (; !ended_.is_set(); ended_.sleep(seconds)) {
+            std::error_code ignored;
+            const auto now = std::filesystem::file_time_type::clock::now();
+            std::filesystem::last_write_time(file, now, ignored);
+          }
+        }) {}
   ~Touching() {
-    {
-      const MutexLock lock(mutex_);
-      ended_ = true;
-    }
-    changed_.notify_one();
+    ended_.set();
     thread_.join();
   }
   Touching(const Touching&) = delete;
   Touching& operator=(const Touching&) = delete;
 
  private:
-  void loop() EXCLUDES_LOCK(mutex_) {
-    const MutexLock lock(mutex_);
-    while (!ended_) {
-      std::error_code ignored;
-      std::filesystem::last_write_time(file_, std::filesystem::file_time_type::clock::now(),
-                                       ignored);
-      changed_.wait_for(mutex_, seconds_);
-    }
-  }
-
-  const std::string file_;
-  const double seconds_;
-  Mutex mutex_;
-  Condition changed_;
-  bool ended_ GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // last, so that it finds all others
+  StopLatch ended_;
+  std::thread thread_;  // last, so that it finds the latch
 };
 
 }  // namespace acid

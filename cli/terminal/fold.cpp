@@ -8,7 +8,6 @@
 #include <charconv>
 #include <optional>
 
-#include "cli/terminal/live_screen.hpp"
 #include "cli/terminal/session.hpp"
 #include "engine/base/error.hpp"
 #include "reports/text_table.hpp"
@@ -29,7 +28,7 @@ std::optional<double> number_in(const std::string& text) {
 }  // namespace
 
 std::size_t lines_of_screen() {
-  return isatty(STDOUT_FILENO) == 1 ? static_cast<std::size_t>(LiveScreen::size().rows)
+  return isatty(STDOUT_FILENO) == 1 ? static_cast<std::size_t>(screen_size(STDOUT_FILENO).rows)
                                     : kLinesOfNoTerminal;
 }
 
@@ -94,13 +93,7 @@ Table folded(const Table& table, std::span<const std::string> keys,
 std::string narrowed_text(Table table, const std::vector<std::string>& leaving) {
   TextLines lines = lines_of_standard_output();
   if (!lines.cut) lines = {TextLines::kLongestProse, true};
-  for (const std::string& title : leaving) {
-    if (fits(table, lines.columns)) break;
-    const auto column = std::ranges::find(table.columns, title, &Table::Column::title);
-    if (column == table.columns.end()) continue;
-    for (auto& row : table.rows) row.erase(row.begin() + (column - table.columns.begin()));
-    table.columns.erase(column);
-  }
+  narrow(table, lines.columns, leaving);
   return to_text(table, lines);
 }
 

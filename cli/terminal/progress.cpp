@@ -1,6 +1,7 @@
 #include "cli/terminal/progress.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -54,11 +55,10 @@ double fraction_done(const RunSummary& run) {
   return std::min(1.0, work_done(run, run.progress) / work_of(run));
 }
 
-ReadingProgress::ReadingProgress(const Clock& clock, std::string verb, bool terminal)
-    : clock_(clock),
-      verb_(std::move(verb)),
-      terminal_(terminal),
-      next_seconds_(clock.seconds() + kQuietSeconds) {}
+ReadingProgress::ReadingProgress(std::string verb)
+    : verb_(std::move(verb)),
+      terminal_(standard_error_is_terminal()),
+      next_seconds_(clock_.seconds() + kQuietSeconds) {}
 
 ReadingProgress::~ReadingProgress() {
   if (drawn_) say_raw("\r\x1b[K");
@@ -168,7 +168,7 @@ std::string Progress::line(const std::vector<RunSummary>& running, int columns) 
 
 void Progress::show(const std::vector<RunSummary>& running) {
   if (terminal_) {
-    const int columns = terminal_width() - 1;
+    const int columns = screen_size(STDERR_FILENO).columns - 1;
     say_raw(fmt::format("\r{}\x1b[K", shortened(line(running, columns), columns)));
     drawn_ = true;
   } else if (clock_.seconds() - last_line_ >= kSecondsBetweenLines) {

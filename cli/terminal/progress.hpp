@@ -30,7 +30,7 @@ std::string time_left(double seconds);
 class ReadingProgress {
  public:
   /// `verb`: "read", as in "3 of 9 runs read".
-  ReadingProgress(const Clock& clock, std::string verb, bool terminal);
+  explicit ReadingProgress(std::string verb);
   ~ReadingProgress();
   ReadingProgress(const ReadingProgress&) = delete;
   ReadingProgress& operator=(const ReadingProgress&) = delete;
@@ -38,7 +38,7 @@ class ReadingProgress {
   void show(std::size_t done, std::size_t runs);
 
  private:
-  const Clock& clock_;
+  const SteadyClock clock_;
   const std::string verb_;
   const bool terminal_;
   double next_seconds_;  // when the next message may be printed

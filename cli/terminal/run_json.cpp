@@ -68,11 +68,9 @@ json verifications_of(const RunDetail& run) {
 
 json topology_of(const RunDetail& run) {
   json topology{{"kind", run.summary.topology}, {"workers", run.summary.workers}};
-  std::vector<std::string> names{"chi1", "chi2"};
+  std::vector<std::string> names{"chi1", "chi2", "schedule", "agreement"};
   for (const Shown& shown : shown_by_any()) names.emplace_back(shown.key);
   for (const std::string& name : names)
-    topology[name] = run.plan.is_object() ? run.plan.value(name, json(nullptr)) : json(nullptr);
-  for (const char* const name : {"schedule", "agreement"})
     topology[name] = run.plan.is_object() ? run.plan.value(name, json(nullptr)) : json(nullptr);
   if (run.settings.contains("topology")) topology["settings"] = run.settings["topology"];
   json edges = json::array();

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "cli/terminal/commands.hpp"
 #include "engine/base/names.hpp"
@@ -109,7 +108,8 @@ void print_raw(std::string_view text) {
     fail("write to", "standard output");
 }
 
-void print_json(const nlohmann::json& document, int indent) {
+void print_json(nlohmann::json document, int indent) {
+  document["schema_version"] = kJsonSchemaVersion;
   // Text from outside (a worker's output) may not be UTF-8; a document always is.
   print_data(document.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
@@ -132,23 +132,17 @@ bool colour_on_standard_output() {
   return isatty(STDOUT_FILENO) == 1 && (refused == nullptr || *refused == '\0');
 }
 
-namespace {
-
-std::optional<int> columns_of(int descriptor) {
-  winsize size{};
-  if (ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
-  return size.ws_col;
+ScreenSize screen_size(int descriptor) {
+  ScreenSize size;
+  winsize found{};
+  if (ioctl(descriptor, TIOCGWINSZ, &found) != 0) return size;
+  if (found.ws_col > 0) size.columns = found.ws_col;
+  if (found.ws_row > 0) size.rows = found.ws_row;
+  return size;
 }
 
-}  // namespace
-
-int terminal_width() { return columns_of(STDERR_FILENO).value_or(TextLines().columns); }
-
 TextLines lines_of_standard_output() {
-  TextLines lines;
-  lines.columns = columns_of(STDOUT_FILENO).value_or(lines.columns);
-  lines.cut = isatty(STDOUT_FILENO) == 1;
-  return lines;
+  return {screen_size(STDOUT_FILENO).columns, isatty(STDOUT_FILENO) == 1};
 }
 
 OutputFile::OutputFile(const std::string& path) {

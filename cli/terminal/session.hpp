@@ -53,8 +53,9 @@ void add_table_options(CLI::App& command, Format& format);
 void print_data(std::string_view text);
 /// Prints what acid itself draws on a terminal, unchanged.
 void print_raw(std::string_view text);
-/// Prints a document and a newline; NaN and infinities become null. `indent` −1: all on one line.
-void print_json(const nlohmann::json& document, int indent = 2);
+/// Prints an object with its "schema_version" and a newline; NaN and infinities become null.
+/// `indent` −1: all on one line.
+void print_json(nlohmann::json document, int indent = 2);
 /// Makes sure that everything printed has reached its destination. Throws Error when it has not.
 void flush_data();
 /// Prints a message for the user: one line on standard error, as seen_on_terminal(). Never throws
@@ -66,8 +67,11 @@ void say_raw(std::string_view text);
 bool standard_error_is_terminal();
 /// Colour on standard output: only on a terminal, and never when NO_COLOR is set.
 bool colour_on_standard_output();
-/// Columns of the terminal on standard error; 80 when unknown.
-int terminal_width();
+/// Of the terminal on a descriptor; as here where it is not known.
+struct ScreenSize {
+  int columns = 80, rows = 24;
+};
+ScreenSize screen_size(int descriptor);
 /// The lines of the terminal on standard output; if there is none, lines of a file: 80 columns, not
 /// cut.
 TextLines lines_of_standard_output();

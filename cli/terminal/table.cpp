@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "engine/base/error.hpp"
@@ -41,6 +42,27 @@ std::string to_text(const Table& table, const TextLines& lines, int widest) {
 
 bool fits(const Table& table, int columns) {
   return text_table(table, {columns, true}, std::numeric_limits<int>::max()).fits_whole();
+}
+
+void remove_column(Table& table, std::string_view title) {
+  const auto column = std::ranges::find(table.columns, title, &Table::Column::title);
+  if (column == table.columns.end()) return;
+  for (auto& row : table.rows) row.erase(row.begin() + (column - table.columns.begin()));
+  table.columns.erase(column);
+}
+
+void remove_if_empty(Table& table, std::string_view title) {
+  const auto column = std::ranges::find(table.columns, title, &Table::Column::title);
+  const auto place = static_cast<std::size_t>(column - table.columns.begin());
+  if (std::ranges::all_of(table.rows, [&](const auto& row) { return row[place].empty(); }))
+    remove_column(table, title);
+}
+
+void narrow(Table& table, int columns, std::span<const std::string> leaving) {
+  for (const std::string& title : leaving) {
+    if (fits(table, columns)) return;
+    remove_column(table, title);
+  }
 }
 
 std::string to_csv(const Table& table) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/text_table.hpp"
@@ -23,6 +25,12 @@ struct Table {
 std::string to_text(const Table& table, const TextLines& lines, int widest = 26);
 /// Whether lines of so many columns hold it.
 bool fits(const Table& table, int columns);
+/// Takes out the column with this title, if there is one.
+void remove_column(Table& table, std::string_view title);
+/// The same of one that is there, unless a cell of it says something.
+void remove_if_empty(Table& table, std::string_view title);
+/// Takes columns with these titles out, the first first, as far as it takes to fit().
+void narrow(Table& table, int columns, std::span<const std::string> leaving);
 /// RFC 4180 with "\n" line ends; the first line holds the titles.
 std::string to_csv(const Table& table);
 std::string to_markdown(const Table& table);

@@ -4,11 +4,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <optional>
+#include <utility>
 
-#include "cli/http/http_server.hpp"
-#include "cli/watch/watch_html_access.hpp"
-#include "cli/watch/watch_html_page.hpp"
 #include "engine/base/error.hpp"
 #include "reports/html.hpp"
 #include "reports/html/page_script.hpp"
@@ -67,35 +64,36 @@ HttpResponse answer(const std::shared_ptr<const PageEdition>& edition) {
 
 }  // namespace
 
-struct PageServer::Impl {
-  Impl(std::string folder, std::vector<std::string> ids)
-      : store_folder(std::move(folder)), run_ids(std::move(ids)) {}
-
-  void bind(int wanted);
-  HttpResponse handle(const HttpRequest& request);
-  HttpResponse choose(const HttpRequest& request);
-  HttpResponse let_in(const HttpRequest& request);
-  HttpResponse show(bool whole);
-
-  const std::string store_folder;
-  const std::vector<std::string> run_ids;
-  int port = 0;
-  std::optional<PageAccess> access;  // set by bind()
-  std::optional<LivePage> page;      // set by start()
-  HttpServer server;                 // last member: its threads use the others
-};
-
-void PageServer::Impl::bind(int wanted) {
-  port = server.bind(kAddress, wanted);
-  if (port == 0)
+PageServer::PageServer(std::string store_folder, std::vector<std::string> run_ids, int port)
+    : store_folder_(std::move(store_folder)),
+      run_ids_(std::move(run_ids)),
+      port_(server_.bind(kAddress, port)) {
+  if (port_ == 0)
     throw UsageError(fmt::format(
         "cannot listen on port {} of {}: {}; choose another one with --port, or leave it out for "
         "any that is free",
-        wanted, kAddress, std::strerror(errno)));
-  access.emplace(port);
+        port, kAddress, std::strerror(errno)));
+  access_.emplace(port_);
 }
 
-HttpResponse PageServer::Impl::handle(const HttpRequest& request) {
+PageServer::~PageServer() {
+  if (page_) page_->stop();  // before the server waits for requests
+}
+
+std::string PageServer::address() const {
+  return fmt::format("http://{}:{}/?token={}", kAddress, port_, access_->token());
+}
+
+bool PageServer::asked_within(double seconds) const {
+  return page_ && page_->seconds_unasked() < seconds;
+}
+
+void PageServer::start() {
+  page_.emplace(store_folder_, run_ids_);
+  server_.start([this](const HttpRequest& request) { return handle(request); });
+}
+
+HttpResponse PageServer::handle(const HttpRequest& request) {
   HttpResponse response = choose(request);
   for (const auto& [name, value] : {std::pair{"X-Content-Type-Options", "nosniff"},
                                     {"Cache-Control", "no-store"},
@@ -105,8 +103,8 @@ HttpResponse PageServer::Impl::handle(const HttpRequest& request) {
   return response;
 }
 
-HttpResponse PageServer::Impl::choose(const HttpRequest& request) {
-  if (request.header_count("host") != 1 || !access->is_our_host(request.header("host")))
+HttpResponse PageServer::choose(const HttpRequest& request) {
+  if (request.header_count("host") != 1 || !access_->is_our_host(request.header("host")))
     return answer(kForbidden, "acid watch answers to its own address only\n");
   if (request.method != "GET") {
     HttpResponse response = answer(kMethodNotAllowed, "acid watch answers to GET only\n");
@@ -115,26 +113,26 @@ HttpResponse PageServer::Impl::choose(const HttpRequest& request) {
   }
   const std::string& path = request.path;
   if (path == "/" && request.has_parameter("token")) return let_in(request);
-  if (!access->admits(request.header("cookie"))) return answer(kForbidden, kNoEntry, kHtml);
+  if (!access_->admits(request.header("cookie"))) return answer(kForbidden, kNoEntry, kHtml);
   if (path == "/" || path == "/version") return show(path == "/");
   return answer(kNotFound, "acid watch has one page, /\n");
 }
 
-HttpResponse PageServer::Impl::let_in(const HttpRequest& request) {
+HttpResponse PageServer::let_in(const HttpRequest& request) {
   // A browser that has the cookie may open the address again: it leads to the page.
-  const bool known = access->admits(request.header("cookie"));
-  if (!known && !access->redeem(request.parameter("token")))
+  const bool known = access_->admits(request.header("cookie"));
+  if (!known && !access_->redeem(request.parameter("token")))
     return answer(kForbidden, kNoEntry, kHtml);
   const std::string site = request.header("sec-fetch-site");
   const bool led_here = site == "cross-site" || site == "same-site";
   HttpResponse response = led_here ? answer(kOk, kGoOn, kHtml) : answer(kSeeOther, "");
   if (!led_here) response.headers.emplace_back("Location", "/");
-  if (!known) response.headers.emplace_back("Set-Cookie", access->cookie());
+  if (!known) response.headers.emplace_back("Set-Cookie", access_->cookie());
   return response;
 }
 
-HttpResponse PageServer::Impl::show(bool whole) {
-  const auto edition = page->newest(whole ? kPagePatienceSeconds : kVersionPatienceSeconds);
+HttpResponse PageServer::show(bool whole) {
+  const auto edition = page_->newest(whole ? kPagePatienceSeconds : kVersionPatienceSeconds);
   if (edition == nullptr || edition->version.empty()) {
     HttpResponse response = answer(
         kUnavailable, edition == nullptr ? "the page is being made\n" : edition->problem + "\n");
@@ -142,32 +140,6 @@ HttpResponse PageServer::Impl::show(bool whole) {
     return response;
   }
   return whole ? answer(edition) : answer(kOk, edition->version);
-}
-
-PageServer::PageServer(const std::string& store_folder, const std::vector<std::string>& run_ids,
-                       int port)
-    : impl_(std::make_unique<Impl>(store_folder, run_ids)) {
-  impl_->bind(port);
-}
-
-PageServer::~PageServer() {
-  if (impl_->page) impl_->page->stop();  // before the server waits for requests
-}
-
-int PageServer::port() const { return impl_->port; }
-
-std::string PageServer::address() const {
-  return fmt::format("http://{}:{}/?token={}", kAddress, impl_->port, impl_->access->token());
-}
-
-bool PageServer::asked_within(double seconds) const {
-  return impl_->page && impl_->page->seconds_unasked() < seconds;
-}
-
-void PageServer::start() {
-  impl_->page.emplace(impl_->store_folder, impl_->run_ids);
-  impl_->server.start(
-      [impl = impl_.get()](const HttpRequest& request) { return impl->handle(request); });
 }
 
 }  // namespace acid

@@ -1,8 +1,12 @@
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "cli/http/http_server.hpp"
+#include "cli/watch/watch_html_access.hpp"
+#include "cli/watch/watch_html_page.hpp"
 
 namespace acid {
 
@@ -14,13 +18,12 @@ class PageServer {
  public:
   /// `port` 0: any free port. Connections are accepted from here on, but wait for start(). Throws
   /// UsageError when the port cannot be had.
-  PageServer(const std::string& store_folder, const std::vector<std::string>& run_ids, int port);
+  PageServer(std::string store_folder, std::vector<std::string> run_ids, int port);
   /// Ends the server. Waits for a page that is being made.
   ~PageServer();
   PageServer(const PageServer&) = delete;
   PageServer& operator=(const PageServer&) = delete;
 
-  int port() const;
   /// The address with the token: the browser that opens it first is the only one that sees the
   /// page.
   std::string address() const;
@@ -30,8 +33,17 @@ class PageServer {
   bool asked_within(double seconds) const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  HttpResponse handle(const HttpRequest& request);
+  HttpResponse choose(const HttpRequest& request);
+  HttpResponse let_in(const HttpRequest& request);
+  HttpResponse show(bool whole);
+
+  const std::string store_folder_;
+  const std::vector<std::string> run_ids_;
+  std::optional<LivePage> page_;  // set by start()
+  std::optional<PageAccess> access_;
+  HttpServer server_;  // its threads use the others
+  const int port_;
 };
 
 }  // namespace acid

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -37,16 +38,6 @@ std::string progress_of(const RunSummary& run) {
   }
 }
 
-// A column of rows of one kind. `cell` gets whether there is little room.
-template <class Row>
-struct Column {
-  const char* title;
-  TextTable::Align align;
-  int leaves;  // 1: the first column to be left out on a narrow terminal; 0: stays
-  std::string (*cell)(const Row&, bool);
-  bool is_optional = false;  // left out where all its cells are empty
-};
-
 std::string gradients_of(const WatchedRun& run) {
   if (const auto& budget = run.summary.budget_time)
     return fmt::format("t {:.4g}/{:.4g}", run.summary.progress.normalised_time, *budget);
@@ -64,81 +55,66 @@ std::string idle_of(const WatchedRun& run) {
   return fmt::format("{:.1f} %", 100 * found->second);
 }
 
-std::string workers_of(const WatchedRun& run) {
-  return fmt::format("{} {}", run.summary.workers, run.summary.driver);
-}
-
 std::string left_of(const WatchedRun& run) {
   const auto left = seconds_left(run);
   return left ? format_seconds(std::round(*left)) : kDash;
 }
 
-constexpr int kGoneBeforeKeys = 6;  // from here on settings are shown by their values alone
-constexpr auto kLeft = TextTable::Align::left, kRight = TextTable::Align::right;
-constexpr std::array kRunColumns{
-    Column<WatchedRun>{"run", kLeft, 1, [](const WatchedRun& r, bool) { return r.summary.id; }},
-    Column<WatchedRun>{"algorithm", kLeft, 0,
-                       [](const WatchedRun& r, bool) {
-                         return shortened(shown_name(r.summary.algorithm, r.summary.label), 24);
-                       }},
-    Column<WatchedRun>{"setting", kLeft, 11,
-                       [](const WatchedRun& r, bool brief) {
-                         return brief ? shortened(r.setting.values, 40)
-                                      : shortened(r.setting.full, 60);
-                       },
-                       true},
-    Column<WatchedRun>{"seed", kRight, 7,
-                       [](const WatchedRun& r, bool) { return fmt::format("{}", r.summary.seed); }},
-    Column<WatchedRun>{"progress", kLeft, 0,
-                       [](const WatchedRun& r, bool) { return progress_of(r.summary); }},
-    Column<WatchedRun>{"gradients", kRight, 6,
-                       [](const WatchedRun& r, bool) { return gradients_of(r); }},
-    Column<WatchedRun>{
-        "gradients/s", kRight, 9,
-        [](const WatchedRun& r, bool) { return rate_or_dash(r.gradients_per_second); }},
-    Column<WatchedRun>{"result", kLeft, 8,
-                       [](const WatchedRun& r, bool) { return key_result(r.summary); }},
-    Column<WatchedRun>{"history", kLeft, 5,
-                       [](const WatchedRun& r, bool) { return sparkline(r.history); }},
-    Column<WatchedRun>{
-        "exchanges/s", kRight, 2,
-        [](const WatchedRun& r, bool) { return rate_or_dash(r.exchanges_per_second); }},
-    Column<WatchedRun>{"idle", kRight, 3, [](const WatchedRun& r, bool) { return idle_of(r); }},
-    Column<WatchedRun>{"workers", kLeft, 4,
-                       [](const WatchedRun& r, bool) { return workers_of(r); }},
-    Column<WatchedRun>{"left", kRight, 10, [](const WatchedRun& r, bool) { return left_of(r); }},
-};
+// `brief`: settings are shown by their values alone.
+Table table_of(const std::vector<WatchedRun>& runs, bool brief) {
+  Table table{{{"run"},
+               {"algorithm"},
+               {"setting"},
+               {"seed", true},
+               {"progress"},
+               {"gradients", true},
+               {"gradients/s", true},
+               {"result"},
+               {"history"},
+               {"exchanges/s", true},
+               {"idle", true},
+               {"workers"},
+               {"left", true}},
+              {}};
+  for (const WatchedRun& run : runs) {
+    const RunSummary& summary = run.summary;
+    table.rows.push_back(
+        {summary.id, shortened(shown_name(summary.algorithm, summary.label), 24),
+         brief ? shortened(run.setting.values, 40) : shortened(run.setting.full, 60),
+         fmt::format("{}", summary.seed), progress_of(summary), gradients_of(run),
+         rate_or_dash(run.gradients_per_second), key_result(summary), sparkline(run.history),
+         rate_or_dash(run.exchanges_per_second), idle_of(run),
+         fmt::format("{} {}", summary.workers, summary.driver), left_of(run)});
+  }
+  remove_if_empty(table, "setting");
+  return table;
+}
 
 std::string count_or_dash(int count) { return count > 0 ? fmt::format("{}", count) : kDash; }
 
-constexpr std::array kHostColumns{
-    Column<WatchedHost>{"host", kLeft, 0,
-                        [](const WatchedHost& h, bool) { return shortened(h.work.host, 24); }},
-    Column<WatchedHost>{"task", kLeft, 5,
-                        [](const WatchedHost& h, bool) { return shortened(h.work.task, 24); },
-                        true},
-    Column<WatchedHost>{"under way", kRight, 0,
-                        [](const WatchedHost& h, bool) {
-                          return count_or_dash(static_cast<int>(h.work.running.size()));
-                        }},
-    Column<WatchedHost>{"finished", kRight, 3,
-                        [](const WatchedHost& h, bool) { return count_or_dash(h.work.finished); }},
-    Column<WatchedHost>{
-        "gradients/s", kRight, 4,
-        [](const WatchedHost& h, bool) { return rate_or_dash(h.gradients_per_second); }},
-    Column<WatchedHost>{
-        "exchanges/s", kRight, 1,
-        [](const WatchedHost& h, bool) { return rate_or_dash(h.exchanges_per_second); }},
-    Column<WatchedHost>{"lost", kRight, 0,
-                        [](const WatchedHost& h, bool) { return count_or_dash(h.work.lost); }},
-    Column<WatchedHost>{
-        "taken over", kRight, 2,
-        [](const WatchedHost& h, bool) { return count_or_dash(h.work.taken_over); }},
-    Column<WatchedHost>{"silent", kRight, 0,
-                        [](const WatchedHost& h, bool) {
-                          return format_seconds(std::round(h.work.silent_seconds));
-                        }},
-};
+Table table_of(const std::vector<WatchedHost>& hosts) {
+  Table table{{{"host"},
+               {"task"},
+               {"under way", true},
+               {"finished", true},
+               {"gradients/s", true},
+               {"exchanges/s", true},
+               {"lost", true},
+               {"taken over", true},
+               {"silent", true}},
+              {}};
+  for (const WatchedHost& host : hosts) {
+    const HostWork& work = host.work;
+    table.rows.push_back({shortened(work.host, 24), shortened(work.task, 24),
+                          count_or_dash(static_cast<int>(work.running.size())),
+                          count_or_dash(work.finished), rate_or_dash(host.gradients_per_second),
+                          rate_or_dash(host.exchanges_per_second), count_or_dash(work.lost),
+                          count_or_dash(work.taken_over),
+                          format_seconds(std::round(work.silent_seconds))});
+  }
+  remove_if_empty(table, "task");
+  return table;
+}
 
 std::vector<std::string> split_lines(const std::string& text) {
   std::vector<std::string> lines;
@@ -150,40 +126,32 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
-// The table without the first `gone` columns to be left out.
-template <class Row, std::size_t n>
-std::vector<std::string> lines_of(const std::array<Column<Row>, n>& columns,
-                                  const std::vector<Row>& rows, int gone) {
-  TextTable table;
-  table.lines.cut = false;  // columns are left out instead of cutting the first cell's text
-  table.rows.resize(rows.size() + 1);
-  for (const Column<Row>& column : columns) {
-    if (column.leaves > 0 && column.leaves <= gone) continue;
-    std::vector<std::string> cells;
-    for (const Row& row : rows) cells.push_back(column.cell(row, gone >= kGoneBeforeKeys));
-    if (column.is_optional && std::ranges::all_of(cells, &std::string::empty)) continue;
-    table.alignment.push_back(column.align);
-    table.rows[0].push_back(column.title);
-    for (std::size_t r = 0; r < rows.size(); ++r) table.rows[r + 1].push_back(cells[r]);
-  }
-  return split_lines(table.str());
-}
-
-int widest(const std::vector<std::string>& lines) {
-  int columns = 0;
-  for (const std::string& line : lines) columns = std::max(columns, terminal_columns(line));
-  return columns;
-}
-
-// As many columns as fit.
-template <class Row, std::size_t n>
-std::vector<std::string> fitting_lines(const std::array<Column<Row>, n>& columns,
-                                       const std::vector<Row>& rows, int width) {
-  std::vector<std::string> lines = lines_of(columns, rows, 0);
-  for (int gone = 1; widest(lines) > width && gone <= static_cast<int>(n); ++gone)
-    lines = lines_of(columns, rows, gone);
+// The table in lines of at most so many columns.
+std::vector<std::string> lines_of(const Table& table, int width) {
+  std::vector<std::string> lines = split_lines(to_text(table, {width, /*cut=*/false}));
   for (std::string& line : lines) line = shortened(line, width);
   return lines;
+}
+
+// As many columns as fit: those that say least leave first.
+std::vector<std::string> fitting_lines(const std::vector<WatchedRun>& runs, int width) {
+  static const std::vector<std::string> first{"run",     "exchanges/s", "idle",
+                                              "workers", "history",     "gradients"},
+      then{"seed", "result", "gradients/s", "left", "setting"};
+  Table table = table_of(runs, false);
+  narrow(table, width, std::span(first).first(first.size() - 1));
+  if (fits(table, width)) return lines_of(table, width);
+  table = table_of(runs, true);
+  for (const std::string& title : first) remove_column(table, title);
+  narrow(table, width, then);
+  return lines_of(table, width);
+}
+
+std::vector<std::string> fitting_lines(const std::vector<WatchedHost>& hosts, int width) {
+  Table table = table_of(hosts);
+  narrow(table, width,
+         std::vector<std::string>{"exchanges/s", "taken over", "finished", "gradients/s", "task"});
+  return lines_of(table, width);
 }
 
 void embolden(std::string& line) { line = "\x1b[1m" + line + "\x1b[0m"; }
@@ -251,7 +219,7 @@ std::string sparkline(const std::vector<double>& values) {
 }
 
 std::vector<std::string> to_lines(const std::vector<WatchedRun>& runs, int columns, bool colour) {
-  std::vector<std::string> lines = fitting_lines(kRunColumns, runs, columns);
+  std::vector<std::string> lines = fitting_lines(runs, columns);
   if (!colour) return lines;
   embolden(lines[0]);
   for (std::size_t r = 0; r < runs.size(); ++r)
@@ -278,7 +246,7 @@ std::vector<std::string> to_lines(const std::vector<WatchedHost>& hosts,
   }
   const std::size_t rows = std::max<std::size_t>(1, most - std::min(most, told.size() + 1));
   const std::vector<WatchedHost> shown = most_telling(hosts, rows);
-  std::vector<std::string> lines = fitting_lines(kHostColumns, shown, columns);
+  std::vector<std::string> lines = fitting_lines(shown, columns);
   if (colour) embolden(lines[0]);
   for (std::size_t h = 0; colour && h < shown.size(); ++h)
     if (!shown[h].work.running.empty() && shown[h].work.silent_seconds > kSecondsOfSilence)

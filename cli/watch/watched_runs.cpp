@@ -103,9 +103,8 @@ std::string WatchedRuns::counts() const {
 }
 
 std::vector<WatchedRun> WatchedRuns::active() const {
-  std::vector<WatchedRun> chosen;
-  for (const WatchedRun& run : runs_)
-    if (is_running(run) || is_waiting(run)) chosen.push_back(run);
+  std::vector<WatchedRun> chosen = runs_;
+  std::erase_if(chosen, [](const WatchedRun& run) { return !is_running(run) && !is_waiting(run); });
   return chosen;
 }
 
@@ -125,22 +124,19 @@ std::vector<WatchedRun> WatchedRuns::on_screen(std::size_t most) const {
     else if (is_waiting(run))
       ranked.push_back({2, 0, &run});
   }
-  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
-    return std::pair(a.group, a.seconds_ago) < std::pair(b.group, b.seconds_ago);
-  });
+  std::ranges::stable_sort(ranked, {},
+                           [](const Ranked& one) { return std::pair(one.group, one.seconds_ago); });
   ranked.resize(std::min(ranked.size(), most));
-  std::sort(ranked.begin(), ranked.end(),
-            [](const Ranked& a, const Ranked& b) { return a.run < b.run; });
+  std::ranges::sort(ranked, {}, &Ranked::run);
   std::vector<WatchedRun> chosen;
   for (const Ranked& each : ranked) chosen.push_back(*each.run);
   return chosen;
 }
 
 std::size_t WatchedRuns::count(std::initializer_list<RunState> states) const {
-  return static_cast<std::size_t>(
-      std::count_if(runs_.begin(), runs_.end(), [&](const WatchedRun& run) {
-        return std::find(states.begin(), states.end(), run.summary.state) != states.end();
-      }));
+  return static_cast<std::size_t>(std::ranges::count_if(runs_, [&](const WatchedRun& run) {
+    return std::ranges::count(states, run.summary.state) > 0;
+  }));
 }
 
 WatchedRun WatchedRuns::watched(RunSummary summary, const WatchedRun* before) {

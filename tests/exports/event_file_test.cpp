@@ -1,5 +1,3 @@
-#include "exports/event_file.hpp"
-
 #include <array>
 #include <cstdio>
 #include <fstream>
@@ -34,12 +32,11 @@ std::string event_file_of(const Store& store, const std::string& run) {
   return bytes;
 }
 
-TEST_CASE("CRC-32C has the published values, in one go and in pieces") {
+TEST_CASE("CRC-32C has the published values") {
   CHECK(crc32c("") == 0);
   CHECK(crc32c("123456789") == 0xE3069283);              // the algorithm's check value
   CHECK(crc32c(std::string(32, '\0')) == 0x8A9136AA);    // RFC 3720, B.4
   CHECK(crc32c(std::string(32, '\xff')) == 0x62A8AB43);  // the same
-  CHECK(crc32c("6789", crc32c("12345")) == crc32c("123456789"));
 }
 
 TEST_CASE("a reader that knows nothing of acid finds in an event file what was recorded") {
