@@ -308,12 +308,4 @@ std::string print(const Statement& statement) {
   return text;
 }
 
-bool reads(const Statement& statement, std::string_view name) {
-  const auto is_it = [&](const Expression& one) {
-    return one.operation == Operation::name && one.name == name;
-  };
-  return any_of(statement.value, is_it) ||
-         (statement.condition && any_of(*statement.condition, is_it));
-}
-
 }  // namespace acid

@@ -94,11 +94,23 @@ bool any_of(const Expression& expression, const Visit& visit) {
     if (any_of(argument, visit)) return true;
   return false;
 }
+template <class Visit>
+bool any_of(const std::optional<Expression>& expression, const Visit& visit) {
+  return expression && any_of(*expression, visit);
+}
+template <class Visit>
+bool any_of(const Statement& statement, const Visit& visit) {
+  return any_of(statement.value, visit) || any_of(statement.condition, visit);
+}
 inline bool contains(const Expression& expression, Operation operation) {
   return any_of(expression, [&](const Expression& one) { return one.operation == operation; });
 }
-/// Whether the statement's value or condition reads the name.
-bool reads(const Statement& statement, std::string_view name);
+/// Whether the expression, or the statement's value or condition, reads the name.
+bool reads(const auto& text, std::string_view name) {
+  return any_of(text, [&](const Expression& one) {
+    return one.operation == Operation::name && one.name == name;
+  });
+}
 
 /// The name of a function, "sqrt"; nullptr for other operations.
 const char* function_name(Operation operation);
