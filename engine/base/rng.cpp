@@ -28,43 +28,14 @@ double unit(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-
 }  // namespace
 
 std::string_view purpose_name(Purpose purpose) {
-  switch (purpose) {
-    case Purpose::init:
-      return "init";
-    case Purpose::data_order:
-      return "data_order";
-    case Purpose::augmentation:
-      return "augmentation";
-    case Purpose::gossip_clock:
-      return "gossip_clock";
-    case Purpose::pairing:
-      return "pairing";
-    case Purpose::compute_model:
-      return "compute_model";
-    case Purpose::dropout:
-      return "dropout";
-    case Purpose::dither:
-      return "dither";
-    case Purpose::gradient_noise:
-      return "gradient_noise";
-    case Purpose::partition:
-      return "partition";
-    case Purpose::data_set:
-      return "data_set";
-    case Purpose::initial_spread:
-      return "initial_spread";
-    case Purpose::topology:
-      return "topology";
-    case Purpose::training_sample:
-      return "training_sample";
-    case Purpose::validation:
-      return "validation";
-    case Purpose::label_noise:
-      return "label_noise";
-    case Purpose::feature_shift:
-      return "feature_shift";
-  }
-  ACID_ASSERT(false, "purpose {}", static_cast<int>(purpose));
+  static constexpr std::array<std::string_view, 17> kNames{
+      "init",          "data_order",     "augmentation", "gossip_clock",    "pairing",
+      "compute_model", "dropout",        "dither",       "gradient_noise",  "partition",
+      "data_set",      "initial_spread", "topology",     "training_sample", "validation",
+      "label_noise",   "feature_shift"};
+  const std::size_t index = static_cast<std::size_t>(purpose) - 1;
+  ACID_ASSERT(index < kNames.size(), "purpose {}", static_cast<int>(purpose));
+  return kNames[index];
 }
 
 std::uint64_t derive_seed(std::uint64_t seed, std::uint32_t worker, Purpose purpose) {

@@ -116,17 +116,13 @@ std::string safetensors_header(const std::map<std::string, std::string>& metadat
   return prefix + text;
 }
 
-SafetensorsFile::Descriptor::~Descriptor() {
-  if (number >= 0) ::close(number);
-}
-
 SafetensorsFile::SafetensorsFile(const std::string& path, std::string_view sha256) : path_(path) {
   // Without O_NONBLOCK, opening a pipe could wait forever; for a file it means nothing.
-  descriptor_.number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor_.number < 0 && (errno == ENOENT || errno == ENOTDIR))
+  descriptor_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!descriptor_ && (errno == ENOENT || errno == ENOTDIR))
     throw MissingSafetensors(std::strerror(errno));
   struct stat status {};
-  if (descriptor_.number < 0 || ::fstat(descriptor_.number, &status) != 0) unreadable();
+  if (!descriptor_ || ::fstat(descriptor_.get(), &status) != 0) unreadable();
   if (!S_ISREG(status.st_mode)) throw BadSafetensors("it is not a regular file");
   size_ = static_cast<std::uint64_t>(status.st_size);
   if (!sha256.empty()) check_digest(sha256);
@@ -206,9 +202,9 @@ void SafetensorsFile::check_digest(std::string_view sha256) const {
 
 void SafetensorsFile::read_at(std::uint64_t offset, std::span<std::byte> out) const {
   while (!out.empty()) {
-    const ssize_t count =
-        ::pread(descriptor_.number, out.data(), out.size(), static_cast<off_t>(offset));
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = uninterrupted([&] {
+      return ::pread(descriptor_.get(), out.data(), out.size(), static_cast<off_t>(offset));
+    });
     if (count < 0) unreadable();
     if (count == 0) throw BadSafetensors(fmt::format("it ends at byte {}", offset));
     out = out.subspan(static_cast<std::size_t>(count));

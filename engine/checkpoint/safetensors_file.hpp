@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/descriptor.hpp"
+
 namespace acid {
 
 // The safetensors container, which models and checkpoints share: the header's length (64 bits,
@@ -67,13 +69,6 @@ class SafetensorsFile {
   void read_at(std::uint64_t offset, std::span<std::byte> out) const;
 
  private:
-  struct Descriptor {
-    int number = -1;
-    Descriptor() = default;
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor();
-  };
   [[noreturn]] void unreadable() const;  // throws for errno
   void check_digest(std::string_view sha256) const;
   void parse(const std::string& text, std::uint64_t data_begin);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "engine/data/splits.hpp"
 #include "engine/data/survey.hpp"
 
 namespace acid {
@@ -106,51 +107,34 @@ float unit_of(const MappedArray& inputs) {
 }
 
 /// Inputs stay in the file and are converted when an example is copied.
-class ArrayExamples final : public Split {
+class ArrayExamples final : public NormalisedSplit {
  public:
   ArrayExamples(MappedArray inputs, std::vector<std::int32_t> labels, const DataShape& shape,
                 bool channels_last, const std::vector<ChannelStatistics>& statistics)
-      : inputs_(std::move(inputs)),
-        labels_(std::move(labels)),
-        channels_(static_cast<std::size_t>(shape.channels)),
+      : NormalisedSplit(std::move(labels), statistics, unit_of(inputs)),
+        inputs_(std::move(inputs)),
         pixels_(static_cast<std::size_t>(shape.height) * static_cast<std::size_t>(shape.width)),
-        channels_last_(channels_last && inputs_.shape().size() == 4) {
-    const float unit = unit_of(inputs_);
-    for (const auto [mean, deviation] : statistics)
-      affine_.push_back({1 / (unit * deviation), -mean / deviation});
-  }
+        channels_last_(channels_last && inputs_.shape().size() == 4) {}
 
-  std::int64_t size() const override { return std::ssize(labels_); }
-  int label(std::int64_t example) const override {
-    return labels_[static_cast<std::size_t>(example)];
-  }
-  float black(int channel) const override {
-    return affine_[static_cast<std::size_t>(channel)].shift;
-  }
   void copy_features(std::int64_t example, std::span<float> out) const override {
-    const std::size_t width = channels_ * pixels_;
+    const std::size_t channels = channels_.size(), width = channels * pixels_;
     ACID_ASSERT(out.size() == width, "{} features into {}", width, out.size());
     inputs_.visit([&](auto values) {
       const auto* from = values.data() + static_cast<std::size_t>(example) * width;
-      const std::size_t stride = channels_last_ ? channels_ : 1;
-      for (std::size_t c = 0; c < channels_; ++c) {
+      const std::size_t stride = channels_last_ ? channels : 1;
+      for (std::size_t c = 0; c < channels; ++c) {
         const auto* value = from + (channels_last_ ? c : c * pixels_);
         float* to = out.data() + c * pixels_;
         for (std::size_t k = 0; k < pixels_; ++k, value += stride)
-          to[k] = static_cast<float>(*value) * affine_[c].scale + affine_[c].shift;
+          to[k] = static_cast<float>(*value) * channels_[c].scale + channels_[c].shift;
       }
     });
   }
 
  private:
-  struct Affine {
-    float scale, shift;
-  };
   MappedArray inputs_;
-  std::vector<std::int32_t> labels_;
-  std::size_t channels_, pixels_;
+  std::size_t pixels_;
   bool channels_last_;
-  std::vector<Affine> affine_;  // by channel
 };
 
 struct Checked {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
+#include <tuple>
 #include <vector>
 
 #include "engine/base/error.hpp"
@@ -39,24 +39,26 @@ class MappedArray {
   const std::vector<std::int64_t>& shape() const { return header_.shape; }
   std::int64_t size() const;  // elements
 
-  /// All elements. `Number` must be what type() says (asserted).
-  template <class Number>
-  std::span<const Number> values() const {
-    ACID_ASSERT(header_.type == tensor_type<Number>(), "{} is of type {}", name_,
-                tensor_type_name(header_.type));
-    return {reinterpret_cast<const Number*>(memory_.get() + header_.begin),
-            static_cast<std::size_t>(size())};
+  /// look(values) with all elements, a span of what type() says.
+  template <class Look, std::size_t index = 0>
+  decltype(auto) visit(const Look& look) const {
+    if constexpr (index + 1 < std::tuple_size_v<Numbers>)
+      if (header_.type != static_cast<TensorType>(index)) return visit<Look, index + 1>(look);
+    using Number = std::tuple_element_t<index, Numbers>;
+    return look(std::span(reinterpret_cast<const Number*>(memory_.get() + header_.begin),
+                          static_cast<std::size_t>(size())));
   }
-  /// look(values<Number>()) with the Number of type().
-  template <class Look>
-  decltype(auto) visit(Look look) const;
 
   [[noreturn]] void fail(std::string_view problem, std::string_view remedy) const;
 
  private:
+  // In the order of TensorType, but for `other`, which the constructor refuses.
+  using Numbers =
+      std::tuple<float, std::int64_t, std::uint8_t, double, std::int32_t, std::int16_t, std::int8_t,
+                 std::uint64_t, std::uint32_t, std::uint16_t, Float16, BFloat16>;
+  static_assert(std::tuple_size_v<Numbers> == static_cast<std::size_t>(TensorType::other));
+
   MappedArray(const std::string& path, std::string name, TensorHeader header);
-  template <class Number>
-  static constexpr TensorType tensor_type();
 
   std::string name_;
   TensorHeader header_;                      // begin and end count from the beginning of the file
@@ -68,53 +70,5 @@ class MappedArray {
 TensorHeader npy_header(const std::string& path, std::string_view first_bytes);
 /// The number of first bytes that npy_header may need.
 constexpr std::size_t kMostNpyHeaderBytes = 1 << 16;
-
-template <class Number>
-constexpr TensorType MappedArray::tensor_type() {
-  if constexpr (std::is_same_v<Number, float>) return TensorType::f32;
-  if constexpr (std::is_same_v<Number, double>) return TensorType::f64;
-  if constexpr (std::is_same_v<Number, std::int8_t>) return TensorType::i8;
-  if constexpr (std::is_same_v<Number, std::int16_t>) return TensorType::i16;
-  if constexpr (std::is_same_v<Number, std::int32_t>) return TensorType::i32;
-  if constexpr (std::is_same_v<Number, std::int64_t>) return TensorType::i64;
-  if constexpr (std::is_same_v<Number, std::uint8_t>) return TensorType::u8;
-  if constexpr (std::is_same_v<Number, std::uint16_t>) return TensorType::u16;
-  if constexpr (std::is_same_v<Number, std::uint32_t>) return TensorType::u32;
-  if constexpr (std::is_same_v<Number, std::uint64_t>) return TensorType::u64;
-  if constexpr (std::is_same_v<Number, Float16>) return TensorType::f16;
-  if constexpr (std::is_same_v<Number, BFloat16>) return TensorType::bf16;
-}
-
-template <class Look>
-decltype(auto) MappedArray::visit(Look look) const {
-  switch (header_.type) {
-    case TensorType::f32:
-      return look(values<float>());
-    case TensorType::f64:
-      return look(values<double>());
-    case TensorType::i8:
-      return look(values<std::int8_t>());
-    case TensorType::i16:
-      return look(values<std::int16_t>());
-    case TensorType::i32:
-      return look(values<std::int32_t>());
-    case TensorType::i64:
-      return look(values<std::int64_t>());
-    case TensorType::u8:
-      return look(values<std::uint8_t>());
-    case TensorType::u16:
-      return look(values<std::uint16_t>());
-    case TensorType::u32:
-      return look(values<std::uint32_t>());
-    case TensorType::f16:
-      return look(values<Float16>());
-    case TensorType::bf16:
-      return look(values<BFloat16>());
-    case TensorType::u64:
-    case TensorType::other:  // the constructor refuses it
-      break;
-  }
-  return look(values<std::uint64_t>());
-}
 
 }  // namespace acid

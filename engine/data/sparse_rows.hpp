@@ -4,15 +4,15 @@
 #include <span>
 #include <vector>
 
-#include "engine/data/dataset.hpp"
+#include "engine/data/splits.hpp"
 
 namespace acid {
 
 /// Labelled sparse examples, row after row (CSR). A plain value while it is filled; read only as a
 /// Split.
-class SparseRows final : public Split {
+class SparseRows final : public LabelledSplit {
  public:
-  explicit SparseRows(std::int64_t columns) : columns_(columns) {}
+  explicit SparseRows(std::int64_t columns) : LabelledSplit({}), columns_(columns) {}
 
   struct Row {
     std::span<const std::int32_t> columns;  // increasing, from 0
@@ -38,10 +38,6 @@ class SparseRows final : public Split {
 
   std::int64_t columns() const { return columns_; }
   std::int64_t entries() const { return std::ssize(values_); }
-  std::int64_t size() const override { return std::ssize(labels_); }
-  int label(std::int64_t example) const override {
-    return labels_[static_cast<std::size_t>(example)];
-  }
   void copy_features(std::int64_t example, std::span<float> out) const override;
 
  private:
@@ -49,7 +45,6 @@ class SparseRows final : public Split {
   std::vector<std::int32_t> entry_columns_;
   std::vector<float> values_;
   std::vector<std::size_t> row_ends_;
-  std::vector<int> labels_;
 };
 
 /// Reads a LIBSVM text file, plain or .gz: `label index:value …` per line, indices from 1 and

@@ -36,15 +36,11 @@ class SomeExamples final : public Split {
 };
 
 /// A split with other labels.
-class Relabelled final : public Split {
+class Relabelled final : public LabelledSplit {
  public:
   Relabelled(std::shared_ptr<const Split> all, std::vector<std::int32_t> labels)
-      : all_(std::move(all)), labels_(std::move(labels)) {}
+      : LabelledSplit(std::move(labels)), all_(std::move(all)) {}
 
-  std::int64_t size() const override { return all_->size(); }
-  int label(std::int64_t example) const override {
-    return labels_[static_cast<std::size_t>(example)];
-  }
   void copy_features(std::int64_t example, std::span<float> out) const override {
     all_->copy_features(example, out);
   }
@@ -52,7 +48,6 @@ class Relabelled final : public Split {
 
  private:
   std::shared_ptr<const Split> all_;
-  std::vector<std::int32_t> labels_;
 };
 
 /// A split with noise on its features.
@@ -140,12 +135,19 @@ Dataset hold_out(Dataset dataset, std::int64_t count, std::uint64_t key) {
   return dataset;
 }
 
+NormalisedSplit::NormalisedSplit(std::vector<std::int32_t> labels,
+                                 std::span<const ChannelStatistics> statistics, float unit)
+    : LabelledSplit(std::move(labels)) {
+  for (const auto [mean, deviation] : statistics)
+    channels_.push_back({1 / (unit * deviation), -mean / deviation});
+}
+
 ByteImages::ByteImages(const DataShape& shape, std::vector<std::uint8_t> pixels,
                        std::vector<std::int32_t> labels,
                        std::span<const ChannelStatistics> statistics)
-    : channel_size_(static_cast<std::size_t>(shape.height) * static_cast<std::size_t>(shape.width)),
-      pixels_(std::move(pixels)),
-      labels_(std::move(labels)) {
+    : NormalisedSplit(std::move(labels), statistics, 255),
+      channel_size_(static_cast<std::size_t>(shape.height) * static_cast<std::size_t>(shape.width)),
+      pixels_(std::move(pixels)) {
   ACID_ASSERT(std::ssize(pixels_) == std::ssize(labels_) * shape.features(),
               "{} bytes for {} of {}", pixels_.size(), labels_.size(), shape.features());
   ACID_ASSERT(std::ssize(statistics) == shape.channels, "{} statistics for {} channels",
@@ -153,12 +155,6 @@ ByteImages::ByteImages(const DataShape& shape, std::vector<std::uint8_t> pixels,
   for (const std::int32_t label : labels_)
     ACID_ASSERT(label >= 0 && label < shape.classes, "label {} of {} classes", label,
                 shape.classes);
-  for (const ChannelStatistics& channel : statistics)
-    channels_.push_back({1 / (255 * channel.deviation), -channel.mean / channel.deviation});
-}
-
-int ByteImages::label(std::int64_t example) const {
-  return labels_[static_cast<std::size_t>(example)];
 }
 
 std::span<const std::uint8_t> ByteImages::pixels(std::int64_t example) const {
@@ -177,15 +173,11 @@ void ByteImages::copy_features(std::int64_t example, std::span<float> out) const
 }
 
 FloatRows::FloatRows(std::vector<float> features, std::vector<std::int32_t> labels)
-    : features_(std::move(features)),
-      labels_(std::move(labels)),
+    : LabelledSplit(std::move(labels)),
+      features_(std::move(features)),
       width_(labels_.empty() ? 0 : features_.size() / labels_.size()) {
   ACID_ASSERT(features_.size() == width_ * labels_.size(), "{} features for {} labels",
               features_.size(), labels_.size());
-}
-
-int FloatRows::label(std::int64_t example) const {
-  return labels_[static_cast<std::size_t>(example)];
 }
 
 void FloatRows::copy_features(std::int64_t example, std::span<float> out) const {

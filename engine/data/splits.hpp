@@ -9,46 +9,62 @@
 
 namespace acid {
 
-/// Images kept as bytes, normalised when copied: (byte/255 − mean)/deviation per channel.
-class ByteImages final : public Split {
+/// A split that keeps the class of each example.
+class LabelledSplit : public Split {
+ public:
+  std::int64_t size() const override { return std::ssize(labels_); }
+  int label(std::int64_t example) const override {
+    return labels_[static_cast<std::size_t>(example)];
+  }
+
+ protected:
+  explicit LabelledSplit(std::vector<std::int32_t> labels) : labels_(std::move(labels)) {}
+  std::vector<std::int32_t> labels_;
+};
+
+/// A split that is normalised when it is copied: (value/unit − mean)/deviation, by channel.
+class NormalisedSplit : public LabelledSplit {
+ public:
+  float black(int channel) const override {
+    return channels_[static_cast<std::size_t>(channel)].shift;
+  }
+
+ protected:
+  NormalisedSplit(std::vector<std::int32_t> labels, std::span<const ChannelStatistics> statistics,
+                  float unit);
+  struct Affine {
+    float scale, shift;  // normalised = value · scale + shift
+  };
+  std::vector<Affine> channels_;
+};
+
+/// Images kept as bytes.
+class ByteImages final : public NormalisedSplit {
  public:
   /// `pixels` holds labels.size() × shape.features() bytes; one statistic per channel; labels are
   /// below shape.classes (asserted).
   ByteImages(const DataShape& shape, std::vector<std::uint8_t> pixels,
              std::vector<std::int32_t> labels, std::span<const ChannelStatistics> statistics);
 
-  std::int64_t size() const override { return std::ssize(labels_); }
-  int label(std::int64_t example) const override;
   void copy_features(std::int64_t example, std::span<float> out) const override;
-  float black(int channel) const override {
-    return channels_[static_cast<std::size_t>(channel)].shift;
-  }
   /// The bytes as stored.
   std::span<const std::uint8_t> pixels(std::int64_t example) const;
 
  private:
-  struct Affine {
-    float scale, shift;
-  };
   std::size_t channel_size_;
   std::vector<std::uint8_t> pixels_;
-  std::vector<std::int32_t> labels_;
-  std::vector<Affine> channels_;
 };
 
 /// Flat examples kept as floats, copied unchanged.
-class FloatRows final : public Split {
+class FloatRows final : public LabelledSplit {
  public:
   /// `features` holds labels.size() rows.
   FloatRows(std::vector<float> features, std::vector<std::int32_t> labels);
 
-  std::int64_t size() const override { return std::ssize(labels_); }
-  int label(std::int64_t example) const override;
   void copy_features(std::int64_t example, std::span<float> out) const override;
 
  private:
   std::vector<float> features_;
-  std::vector<std::int32_t> labels_;
   std::size_t width_;
 };
 

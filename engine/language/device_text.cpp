@@ -18,22 +18,9 @@ constexpr std::string_view kThreads = "gridDim.x * (unsigned long long)blockDim.
 
 // The text of each operation on a, b and c; of others it is a itself.
 constexpr std::pair<Operation, const char*> kTexts[] = {
-    {Operation::add, "{0} + {1}"},
-    {Operation::subtract, "{0} - {1}"},
-    {Operation::multiply, "{0} * {1}"},
-    {Operation::divide, "{0} / {1}"},
-    {Operation::less, "{0} < {1} ? 1.0f : 0.0f"},
-    {Operation::less_equal, "{0} <= {1} ? 1.0f : 0.0f"},
-    {Operation::greater, "{0} > {1} ? 1.0f : 0.0f"},
-    {Operation::greater_equal, "{0} >= {1} ? 1.0f : 0.0f"},
-    {Operation::equal, "{0} == {1} ? 1.0f : 0.0f"},
-    {Operation::minimum, "{1} < {0} ? {1} : {0}"},
-    {Operation::maximum, "{0} < {1} ? {1} : {0}"},
-    {Operation::negate, "-{0}"},
-    {Operation::square_root, "sqrtf({0})"},
-    {Operation::absolute, "fabsf({0})"},
-    {Operation::sign, "({0} > 0.0f ? 1.0f : 0.0f) - ({0} < 0.0f ? 1.0f : 0.0f)"},
-    {Operation::where, "{0} != 0.0f ? {1} : {2}"},
+#define SIGN(operation, sign, strength, value, text) {Operation::operation, text},
+#define FUNCTION(operation, name, arguments, value, text) {Operation::operation, text},
+#include "engine/language/operations.inc"
 };
 
 std::string result_of(Operation code, const std::string& a, const std::string& b,

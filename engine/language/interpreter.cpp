@@ -19,38 +19,13 @@ constexpr std::size_t kChunk = 256;  // elements that an instruction works on at
 template <class T, class Use>
 void with_function(Operation operation, const Use& use) {
   switch (operation) {
-    case Operation::negate:
-      return use([](T a, T, T) { return -a; });
-    case Operation::add:
-      return use([](T a, T b, T) { return a + b; });
-    case Operation::subtract:
-      return use([](T a, T b, T) { return a - b; });
-    case Operation::multiply:
-      return use([](T a, T b, T) { return a * b; });
-    case Operation::divide:
-      return use([](T a, T b, T) { return a / b; });
-    case Operation::less:
-      return use([](T a, T b, T) { return T(a < b); });
-    case Operation::less_equal:
-      return use([](T a, T b, T) { return T(a <= b); });
-    case Operation::greater:
-      return use([](T a, T b, T) { return T(a > b); });
-    case Operation::greater_equal:
-      return use([](T a, T b, T) { return T(a >= b); });
-    case Operation::equal:
-      return use([](T a, T b, T) { return T(a == b); });
-    case Operation::square_root:
-      return use([](T a, T, T) { return std::sqrt(a); });
-    case Operation::absolute:
-      return use([](T a, T, T) { return std::abs(a); });
-    case Operation::sign:
-      return use([](T a, T, T) { return T(a > 0) - T(a < 0); });
-    case Operation::minimum:
-      return use([](T a, T b, T) { return b < a ? b : a; });
-    case Operation::maximum:
-      return use([](T a, T b, T) { return a < b ? b : a; });
-    case Operation::where:
-      return use([](T a, T b, T c) { return a != 0 ? b : c; });
+#define SIGN(operation, spelling, more, value, text)                                  \
+  case Operation::operation:                                                          \
+    return use([]([[maybe_unused]] T a, [[maybe_unused]] T b, [[maybe_unused]] T c) { \
+      return T(value);                                                                \
+    });
+#define FUNCTION(operation, ...) SIGN(operation, __VA_ARGS__)
+#include "engine/language/operations.inc"
     default:
       return use([](T a, T, T) { return a; });
   }
@@ -262,20 +237,10 @@ double compute(Operation operation, double a, double b, double c) {
     return value;
   }
   switch (operation) {
-    case Operation::exp:
-      return std::exp(a);
-    case Operation::expm1:
-      return std::expm1(a);
-    case Operation::log:
-      return std::log(a);
-    case Operation::power:
-      return std::pow(a, b);
-    case Operation::floor:
-      return std::floor(a);
-    case Operation::ceiling:
-      return std::ceil(a);
-    case Operation::modulo:
-      return a - b * std::floor(a / b);
+#define SCALAR(operation, name, arguments, value) \
+  case Operation::operation:                      \
+    return value;
+#include "engine/language/operations.inc"
     default:
       break;
   }

@@ -21,21 +21,17 @@ bool is_shown(const Listing& listing, const std::string& name) {
   return listing.keeps(name) || name == "g" || name == "u" || name == "at";
 }
 
-void note_reads(const Listing& listing, const Expression& value, std::set<std::string>& reads) {
-  any_of(value, [&](const Expression& one) {
-    if (is_heard(one.operation)) reads.insert(print(one));
-    if (one.operation == Operation::name && is_shown(listing, one.name)) reads.insert(one.name);
-    return false;
-  });
-}
-
 PartUse use_of(const Listing& listing, const char* part,
                std::initializer_list<const std::vector<Statement>*> lists) {
   std::set<std::string> reads, assigns;
   for (const auto* statements : lists)
     for (const Statement& one : *statements) {
-      note_reads(listing, one.value, reads);
-      if (one.condition) note_reads(listing, *one.condition, reads);
+      any_of(one, [&](const Expression& value) {
+        if (is_heard(value.operation)) reads.insert(print(value));
+        if (value.operation == Operation::name && is_shown(listing, value.name))
+          reads.insert(value.name);
+        return false;
+      });
       if (is_shown(listing, one.target)) assigns.insert(one.target);
     }
   return {part, {reads.begin(), reads.end()}, {assigns.begin(), assigns.end()}};

@@ -125,8 +125,7 @@ class UseCheck {
                fmt::format("hear it under its condition: {} = … if {}", statement.target, wanted));
       return false;
     };
-    any_of(statement.value, check);
-    if (statement.condition) any_of(*statement.condition, check);
+    any_of(statement, check);
   }
 
   std::string say_how_it_changes(const std::string& name) const {
@@ -142,14 +141,12 @@ class UseCheck {
 
   template <class Is>
   bool occurs(const Is& is) const {
-    const auto in = [&](const Statement& one) {
-      return any_of(one.value, is) || (one.condition && any_of(*one.condition, is));
-    };
+    const auto in = [&](const Statement& one) { return any_of(one, is); };
     for (const auto* part : {&listing_.step, &listing_.say, &listing_.send, &listing_.hear})
       if (std::ranges::any_of(*part, in)) return true;
-    if (any_of(listing_.point, is) || any_of(listing_.model, is)) return true;
-    if (listing_.rate && any_of(*listing_.rate, is)) return true;
-    if (listing_.fragments && any_of(*listing_.fragments, is)) return true;
+    if (any_of(listing_.point, is) || any_of(listing_.model, is) || any_of(listing_.rate, is) ||
+        any_of(listing_.fragments, is))
+      return true;
     for (const Listing::Turn& turn : listing_.turns)
       if (any_of(turn.count, is)) return true;
     if (const auto& hubs = listing_.served.hubs)
@@ -184,9 +181,7 @@ class UseCheck {
         return true;
     }
     return std::ranges::any_of(listing_.parameters, [&](const ListedParameter& other) {
-      return other.formula && any_of(*other.formula, [&](const Expression& one) {
-               return one.operation == Operation::name && one.name == name;
-             });
+      return reads(other.formula, name);
     });
   }
 
@@ -202,9 +197,7 @@ void check_heard(const std::string& path, const std::vector<Statement>& send,
     const auto hears_it = [&](const Expression& one) {
       return one.operation == Operation::theirs && one.index == i;
     };
-    if (std::ranges::none_of(hear, [&](const Statement& one) {
-          return any_of(one.value, hears_it) || (one.condition && any_of(*one.condition, hears_it));
-        }))
+    if (std::ranges::none_of(hear, [&](const Statement& one) { return any_of(one, hears_it); }))
       findings.push_back(
           {fmt::format("{}.{}", path, i), 0, fmt::format("message {} is never heard", i),
            fmt::format("read theirs({}) in hear of {}, or do not send it", i, whom)});

@@ -28,15 +28,6 @@ NumberInstruction::Source source_of(Operation operation) {
 
 }  // namespace
 
-std::size_t arguments_of(Operation operation) {
-  if (operation == Operation::where) return 3;
-  const bool has_sign = operation >= Operation::add && operation <= Operation::equal;
-  return has_sign || operation == Operation::minimum || operation == Operation::maximum ||
-                 operation == Operation::dot
-             ? 2
-             : 1;
-}
-
 std::uint16_t position_of_message(const std::vector<bool>& is_vector, std::size_t index) {
   std::uint16_t position = 0;
   for (std::size_t k = 0; k < index; ++k)

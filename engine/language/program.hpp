@@ -16,9 +16,6 @@ namespace acid {
 class Backend;
 class CompiledPass;
 
-/// How many of the operands a, b and c an instruction with this operation has.
-std::size_t arguments_of(Operation operation);
-
 /// A place that a pass reads from or writes to.
 struct Operand {
   enum class Kind : std::uint8_t {

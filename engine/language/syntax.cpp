@@ -20,32 +20,26 @@ struct Function {
   std::size_t arguments;
 };
 constexpr std::array kFunctions = {
-    Function{"sqrt", Operation::square_root, 1}, Function{"abs", Operation::absolute, 1},
-    Function{"sign", Operation::sign, 1},        Function{"min", Operation::minimum, 2},
-    Function{"max", Operation::maximum, 2},      Function{"where", Operation::where, 3},
-    Function{"exp", Operation::exp, 1},          Function{"expm1", Operation::expm1, 1},
-    Function{"log", Operation::log, 1},          Function{"pow", Operation::power, 2},
-    Function{"floor", Operation::floor, 1},      Function{"ceil", Operation::ceiling, 1},
-    Function{"mod", Operation::modulo, 2},       Function{"norm", Operation::norm, 1},
-    Function{"dot", Operation::dot, 2},          Function{"sum", Operation::sum, 1},
-    Function{"mean", Operation::mean, 1},        Function{"pull", Operation::pull, 1},
-    Function{"mine", Operation::mine, 1},        Function{"theirs", Operation::theirs, 1},
-    Function{"mix", Operation::mix, 3},
+#define FUNCTION(operation, name, arguments, value, text) \
+  Function{name, Operation::operation, arguments},
+#define SCALAR(operation, name, arguments, value) Function{name, Operation::operation, arguments},
+#include "engine/language/operations.inc"
+    Function{"norm", Operation::norm, 1},     Function{"dot", Operation::dot, 2},
+    Function{"sum", Operation::sum, 1},       Function{"mean", Operation::mean, 1},
+    Function{"pull", Operation::pull, 1},     Function{"mine", Operation::mine, 1},
+    Function{"theirs", Operation::theirs, 1}, Function{"mix", Operation::mix, 3},
 };
 
 struct Sign {
-  const char* text;
+  std::string_view text;
   Operation operation;
-  int strength;  // 1 comparison, 2 sum, 3 product
+  int strength;  // 1 comparison, 2 sum, 3 product, 4 before its only argument
 };
-// A longer sign comes before its own beginning.
-constexpr std::array kSigns = {
-    Sign{"<=", Operation::less_equal, 1}, Sign{">=", Operation::greater_equal, 1},
-    Sign{"==", Operation::equal, 1},      Sign{"<", Operation::less, 1},
-    Sign{">", Operation::greater, 1},     Sign{"+", Operation::add, 2},
-    Sign{"-", Operation::subtract, 2},    Sign{"*", Operation::multiply, 3},
-    Sign{"/", Operation::divide, 3},
+constexpr Sign kSigns[] = {
+#define SIGN(operation, sign, strength, value, text) {sign, Operation::operation, strength},
+#include "engine/language/operations.inc"
 };
+constexpr int kUnary = 4, kAtom = 5;
 
 bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 bool continues_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -134,10 +128,14 @@ class ListingParser {
     return value;
   }
 
+  // The longest one, since a sign may begin as another.
   const Sign* next_sign(int strength) {
+    const Sign* longest = nullptr;
     for (const Sign& sign : kSigns)
-      if (sign.strength == strength && is_next(sign.text)) return &sign;
-    return nullptr;
+      if (sign.strength == strength && is_next(sign.text) &&
+          (longest == nullptr || sign.text.size() > longest->text.size()))
+        longest = &sign;
+    return longest;
   }
 
   // Operators of a strength associate to the left; at most one comparison is allowed.
@@ -147,7 +145,7 @@ class ListingParser {
     Expression left = part();
     while (const Sign* const sign = next_sign(strength)) {
       const int column = left.column;
-      at_ += std::string_view(sign->text).size();
+      at_ += sign->text.size();
       Expression right = part();
       Expression both{.operation = sign->operation, .column = column};
       both.arguments.push_back(std::move(left));
@@ -237,15 +235,18 @@ class ListingParser {
 };
 
 const Sign* sign_of(Operation operation) {
-  const auto found =
-      std::ranges::find_if(kSigns, [&](const Sign& sign) { return sign.operation == operation; });
-  return found == kSigns.end() ? nullptr : &*found;
+  const Sign* const found = std::ranges::find(kSigns, operation, &Sign::operation);
+  return found == std::end(kSigns) ? nullptr : found;
+}
+
+const Function* function_of(Operation operation) {
+  const auto* const found = std::ranges::find(kFunctions, operation, &Function::operation);
+  return found == kFunctions.end() ? nullptr : found;
 }
 
 int strength_of(const Expression& expression) {
-  if (expression.operation == Operation::negate) return 4;
   const Sign* const sign = sign_of(expression.operation);
-  return sign == nullptr ? 5 : sign->strength;
+  return sign == nullptr ? kAtom : sign->strength;
 }
 
 std::string in_parentheses_if(bool wanted, const Expression& expression) {
@@ -259,9 +260,14 @@ Statement parse_statement(std::string_view text) { return ListingParser(text).st
 Statement parse_message(std::string_view text) { return ListingParser(text).statement(false); }
 
 const char* function_name(Operation operation) {
-  const auto found = std::ranges::find_if(
-      kFunctions, [&](const Function& one) { return one.operation == operation; });
-  return found == kFunctions.end() ? nullptr : found->name;
+  const Function* const function = function_of(operation);
+  return function == nullptr ? nullptr : function->name;
+}
+
+std::size_t arguments_of(Operation operation) {
+  if (const Sign* const sign = sign_of(operation)) return sign->strength == kUnary ? 1 : 2;
+  const Function* const function = function_of(operation);
+  return function == nullptr ? 1 : function->arguments;
 }
 
 std::string print(const Expression& expression) {
@@ -277,7 +283,8 @@ std::string print(const Expression& expression) {
     case Operation::theirs:
       return fmt::format("{}({})", function_name(expression.operation), expression.index);
     case Operation::negate:
-      return fmt::format("-{}", in_parentheses_if(strength_of(arguments[0]) < 4, arguments[0]));
+      return fmt::format("-{}",
+                         in_parentheses_if(strength_of(arguments[0]) < kUnary, arguments[0]));
     default:
       break;
   }
@@ -299,14 +306,6 @@ std::string print(const Statement& statement) {
   if (!statement.target.empty()) text = fmt::format("{} = {}", statement.target, text);
   if (statement.condition) text += fmt::format(" if {}", print(*statement.condition));
   return text;
-}
-
-bool reads(const Statement& statement, std::string_view name) {
-  const auto is_it = [&](const Expression& one) {
-    return one.operation == Operation::name && one.name == name;
-  };
-  return any_of(statement.value, is_it) ||
-         (statement.condition && any_of(*statement.condition, is_it));
 }
 
 }  // namespace acid

@@ -18,29 +18,10 @@ enum class Operation : std::uint8_t {
   pull,
   mine,
   theirs,  // of message `index`
-  negate,
-  add,
-  subtract,
-  multiply,
-  divide,
-  less,
-  less_equal,
-  greater,
-  greater_equal,
-  equal,  // gives 1 or 0
-  square_root,
-  absolute,
-  sign,
-  minimum,
-  maximum,
-  where,  // from here up also on vectors
-  exp,
-  expm1,
-  log,
-  power,
-  floor,
-  ceiling,
-  modulo,  // on scalars only
+#define SIGN(operation, ...) operation,
+#define FUNCTION(operation, ...) operation,
+#define SCALAR(operation, ...) operation,
+#include "engine/language/operations.inc"
   norm,
   dot,
   sum,  // of vectors; gives a scalar
@@ -113,14 +94,28 @@ bool any_of(const Expression& expression, const Visit& visit) {
     if (any_of(argument, visit)) return true;
   return false;
 }
+template <class Visit>
+bool any_of(const std::optional<Expression>& expression, const Visit& visit) {
+  return expression && any_of(*expression, visit);
+}
+template <class Visit>
+bool any_of(const Statement& statement, const Visit& visit) {
+  return any_of(statement.value, visit) || any_of(statement.condition, visit);
+}
 inline bool contains(const Expression& expression, Operation operation) {
   return any_of(expression, [&](const Expression& one) { return one.operation == operation; });
 }
-/// Whether the statement's value or condition reads the name.
-bool reads(const Statement& statement, std::string_view name);
+/// Whether the expression, or the statement's value or condition, reads the name.
+bool reads(const auto& text, std::string_view name) {
+  return any_of(text, [&](const Expression& one) {
+    return one.operation == Operation::name && one.name == name;
+  });
+}
 
 /// The name of a function, "sqrt"; nullptr for other operations.
 const char* function_name(Operation operation);
+/// How many arguments an operation has: of instructions, how many of the operands a, b and c.
+std::size_t arguments_of(Operation operation);
 
 inline constexpr std::size_t kLongestStatement = 4096;  // characters
 inline constexpr int kDeepestNesting = 64;

@@ -63,18 +63,13 @@ std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method&
   return std::nullopt;
 }
 
-// Whether a run depends on the graph: it does not if all workers hear all, or a server, and no part
-// reads `degree`.
 bool reads_graph(const AlgorithmEntry& entry, const Method& method) {
   if (!method.has_server() && method.peers != Peers::all) return true;
-  const auto is_degree = [](const Expression& one) {
-    return one.operation == Operation::name && one.name == "degree";
-  };
   const Listing& listing = *entry.listing;
   for (const auto* part : {&listing.step, &listing.say, &listing.send, &listing.hear})
     for (const Statement& one : *part)
       if (reads(one, "degree")) return true;
-  return any_of(listing.point, is_degree) || any_of(listing.model, is_degree);
+  return reads(listing.point, "degree") || reads(listing.model, "degree");
 }
 
 std::string adds_up(const AlgorithmEntry& entry) {

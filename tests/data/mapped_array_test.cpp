@@ -32,12 +32,10 @@ void check_reads(const std::string& descr) {
     folder.write("a.npy", npy<Number>(descr, {std::ssize(numbers)}, numbers));
     const MappedArray array = MappedArray::npy(folder.path("a.npy"));
     CHECK(array.shape() == std::vector<std::int64_t>{std::ssize(numbers)});
-    CHECK(std::ranges::equal(array.values<Number>(), numbers));
-    std::int64_t sum = 0;
-    array.visit([&](auto values) {
-      for (const auto value : values) sum += static_cast<std::int64_t>(value);
-    });
-    CHECK(sum == static_cast<std::int64_t>(count * (count + 1) / 2));
+    CHECK(array.visit([&]<class Found>(std::span<const Found> values) {
+      if constexpr (std::is_same_v<Found, Number>) return std::ranges::equal(values, numbers);
+      return false;
+    }));
   }
 }
 
@@ -64,8 +62,7 @@ TEST_CASE("a mapped array outlives its file and the object that mapped it") {
     folder.write("a.npy", npy<float>("<f4", {2, 1}, {1, 2}));
     copy = MappedArray::npy(folder.path("a.npy"));
   }
-  CHECK(copy->values<float>()[1] == 2);
-  CHECK_THROWS_AS(copy->values<double>(), AssertionError);
+  CHECK(copy->visit([](auto values) { return static_cast<int>(values[1]); }) == 2);
 }
 
 TEST_CASE("versions, spaces and quotes that NumPy has written in its time are read") {
@@ -132,7 +129,7 @@ TEST_CASE("a tensor of a safetensors file is found by name, and the others are n
                safetensors({{"x", TensorType::u16, {2}, std::string("\1\0\2\0", 4)},
                             {"y", TensorType::u8, {3}, "abc"}}));
   const MappedArray x = MappedArray::safetensors(folder.path("a.safetensors"), "x");
-  CHECK(x.values<std::uint16_t>()[1] == 2);
+  CHECK(x.visit([](auto values) { return static_cast<int>(values[1]); }) == 2);
   CHECK(MappedArray::safetensors(folder.path("a.safetensors"), "y").size() == 3);
   CHECK_THAT(tensor_error(folder.read("a.safetensors"), "z"), ContainsSubstring("'x', 'y'"));
 }
@@ -153,7 +150,8 @@ TEST_CASE("tensors of types that are not read can lie beside the one that is ask
   const std::string path = folder.path("a.safetensors");
   CHECK(MappedArray::safetensors(path, "x").size() == 1);
   const MappedArray y = MappedArray::safetensors(path, "y");
-  CHECK((y.is_boolean() && y.type_name() == "BOOL" && y.values<std::uint8_t>()[3] == 1));
+  CHECK((y.is_boolean() && y.type_name() == "BOOL"));
+  CHECK(y.visit([](auto values) { return static_cast<int>(values[3]); }) == 1);
   CHECK_THAT(tensor_error(content, "z"),
              ContainsSubstring("'z': it is of type F4_E2M1FN_X2, and acid reads booleans") &&
                  ContainsSubstring("tensor.to(torch.float32)"));
