@@ -19,15 +19,8 @@ using Entry = Machine::Gradients;
 
 constexpr const char* kSimulatedKeys = "execution.virtual";
 
-const Node* node_of(const Node& tree, std::string_view path) {
-  const Node* node = &tree;
-  for (const std::string& name : split_path(path))
-    if (node != nullptr) node = node->find(name);
-  return node;
-}
-
 int whole_or(const Node& tree, std::string_view path, int otherwise) {
-  const Node* const node = node_of(tree, path);
+  const Node* const node = tree.at(path);
   const bool whole = node != nullptr && node->type == Node::Type::integer;
   const std::int64_t value = whole ? node->scalar.get<std::int64_t>() : otherwise;
   return static_cast<int>(std::clamp<std::int64_t>(value, 1, 1'000'000));
@@ -165,7 +158,7 @@ struct Placement {
 
 Placement placement_of(const Node& tree, int workers) {
   std::vector<int> counts;
-  if (const Node* const given = node_of(tree, "execution.virtual.network.workers_per_node")) {
+  if (const Node* const given = tree.at("execution.virtual.network.workers_per_node")) {
     for (const Node& count : given->children)
       if (count.type == Node::Type::integer)
         counts.push_back(static_cast<int>(
@@ -210,7 +203,7 @@ class MachineKeys {
     put("variation", machine_.variation);
     put("cost.bucket_bytes", machine_.cost.bucket_bytes);
     const Placement placement = placement_of(tree_, workers_);
-    const Node* const clock = node_of(tree_, "execution.virtual.gradient_clock");
+    const Node* const clock = tree_.at("execution.virtual.gradient_clock");
     const bool lasts = clock == nullptr || (clock->is_text() && clock->text() == "duration");
     if (lasts) put("cost.exchange_seconds", machine_.cost.exchange_seconds);
     if (auto problem = add_gradients(placement, lasts)) return problem;
@@ -226,7 +219,7 @@ class MachineKeys {
 
  private:
   bool has(const char* key) const {
-    const Node* const node = node_of(tree_, fmt::format("{}.{}", kSimulatedKeys, key));
+    const Node* const node = tree_.at(fmt::format("{}.{}", kSimulatedKeys, key));
     return node != nullptr && node->origin != Origin::machine;
   }
   template <class V>
@@ -339,9 +332,9 @@ const Machine* Machines::find(const Node& name) {
 }
 
 Machines::Use Machines::apply_to(Node& tree) {
-  const Node* const name = node_of(tree, "execution.virtual.machine");
+  const Node* const name = tree.at("execution.virtual.machine");
   if (name == nullptr || !name->is_text()) return {};
-  if (const Node* const driver = node_of(tree, "execution.driver");
+  if (const Node* const driver = tree.at("execution.driver");
       driver != nullptr && !(driver->is_text() && simulates(driver->text())))
     return {};
   Use use{.machine = find(*name), .place = name->place};

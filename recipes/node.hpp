@@ -39,11 +39,19 @@ struct Node {
   /// The member called `name`; nullptr if absent, or if this is no table.
   const Node* find(std::string_view name) const;
   Node* find(std::string_view name);
+  /// The same at a dotted path through tables.
+  const Node* at(std::string_view dotted) const;
   void erase(std::string_view name);
 };
 
 /// Names the value in type errors: "the text \"fast\"", "the number 1.5", "a table".
 std::string describe(const Node& node);
+
+/// The value as JSON; of a date or time null.
+nlohmann::json json_of(const Node& node);
+
+/// The text that names a kind: the `kind` of a table, or a bare name; nullptr if there is none.
+const Node* kind_of(const Node& node);
 
 /// What is wrong, and what to do.
 struct Problem {

@@ -44,8 +44,7 @@ std::vector<std::string> run_sections() {
 const FieldTable& table_of(std::string_view section) { return *run_table().find(section)->table; }
 
 json check_algorithm(Checker& checker, const Node* node) {
-  const Node* const name = node != nullptr && node->is_table() ? node->find("kind") : node;
-  if (name != nullptr && name->is_text())
+  if (const Node* const name = node != nullptr ? kind_of(*node) : nullptr; name != nullptr)
     if (const std::string_view written = written_for(name->text()); !written.empty()) {
       checker.diagnostics().error(name->place,
                                   fmt::format("'{}' is no method of its own", name->text()),
