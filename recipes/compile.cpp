@@ -12,7 +12,7 @@
 #include "recipes/compiler.hpp"
 #include "recipes/methods.hpp"
 #include "recipes/reference.hpp"
-#include "recipes/resolve.hpp"
+#include "recipes/resolver.hpp"
 #include "recipes/seeds.hpp"
 
 namespace acid {
@@ -249,7 +249,8 @@ std::vector<PlannedRun> Compiler::runs_of(Node settings, Node algorithm, const s
   draft.share = share;
   const Diagnostics::Mark before = out_.mark();
   if (machine.refusal) out_.error(machine.place, *machine.refusal);
-  std::vector<PlannedRun> runs = resolve(settings, draft, label, seeds, facts_, unused_, out_);
+  std::vector<PlannedRun> runs =
+      Resolver(settings, draft, facts_, unused_, out_).runs(label, seeds);
   if (!runs.empty()) machines_.look_at_model(machine, runs.front());
   if (out_.reported() > before.reported && (draft.broken.empty() || skips_)) {
     Diagnostics::Findings found = out_.withdraw(before);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -58,6 +59,9 @@ struct Problem {
   std::string message;
   std::string remedy;
 };
+
+/// Called with the dotted path of the key at fault.
+using Report = std::function<void(std::string_view path, Problem problem)>;
 
 /// Most names in a dotted key. Bounds the recursion over trees of nodes.
 inline constexpr std::size_t kMostParts = 16;
