@@ -225,15 +225,10 @@ bool Compiler::is_refused(const Node& algorithm, const std::string& label,
                           Diagnostics::Findings refusals) {
   if (refusals.errors.empty()) return false;
   const std::string name = kind_of(algorithm)->text();
-  refused_.add(*point_, algorithm.place, name, label.empty() ? usual_label(name) : label,
+  refused_.add(*point_, algorithm.place, name,
+               label.empty() ? std::string(checker_.algorithm(name)->label) : label,
                std::move(refusals));
   return true;
-}
-
-std::string Compiler::usual_label(std::string_view algorithm) const {
-  for (const AlgorithmEntry* own : checker_.algorithms())
-    if (own->name == algorithm) return std::string(own->label);
-  return std::string(find_algorithm(algorithm)->label);
 }
 
 // No runs after a mistake, which is reported, or where parts that are sound do not go together:

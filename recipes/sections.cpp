@@ -187,10 +187,7 @@ json check_algorithm(Checker& checker, const Node* node) {
     kinds.push_back({own->name, own->fields, own->summary});
   json algorithm = checker.kinded(node, "algorithm", kinds, "", table.fields);
   if (!algorithm.contains("kind")) return algorithm;
-  const std::string kind = algorithm["kind"];
-  const AlgorithmEntry* entry = find_algorithm(kind);
-  for (const AlgorithmEntry* own : checker.algorithms())
-    if (own->name == kind) entry = own;
+  const AlgorithmEntry* const entry = checker.algorithm(text(algorithm, "kind"));
   // The rate that is expected of such exchanges follows from all sections (Resolver::runs).
   constexpr auto kRate = kCommunicationRateField.name;
   if (algorithm.contains(kRate) && algorithm[std::string(kRate)] == kSaturates) {
