@@ -12,7 +12,7 @@
 #include "cli/terminal/run_json.hpp"
 #include "cli/terminal/session.hpp"
 #include "engine/base/names.hpp"
-#include "recipes/defaults.hpp"
+#include "recipes/reference.hpp"
 #include "reports/left_out.hpp"
 #include "reports/numbers.hpp"
 #include "reports/realised_rate.hpp"

@@ -11,7 +11,7 @@
 #include "cli/terminal/table.hpp"
 #include "engine/methods/method.hpp"
 #include "engine/recorder/metrics.hpp"
-#include "recipes/defaults.hpp"
+#include "recipes/reference.hpp"
 #include "reports/heading.hpp"
 #include "reports/numbers.hpp"
 #include "reports/realised_rate.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -22,9 +21,6 @@ struct Pace {
     return epochs * static_cast<double>(train_size) / static_cast<double>(batch_size);
   }
 };
-
-/// Called with the dotted path of the key at fault.
-using Report = std::function<void(std::string_view path, Problem problem)>;
 
 /// The functions below resolve sections that check_*() returned. Result here: {gradients,
 /// normalised_time (null unless the recipe gives it), seconds, bytes, target}; false after

@@ -7,6 +7,7 @@
 
 #include "engine/base/names.hpp"
 #include "engine/base/utf8.hpp"
+#include "engine/methods/method.hpp"
 
 namespace acid {
 namespace {
@@ -36,6 +37,12 @@ std::vector<std::string> names_of(std::span<const Field> fields) {
   std::vector<std::string> names;
   for (const Field& field : fields) names.emplace_back(field.name);
   return names;
+}
+
+const AlgorithmEntry* Checker::algorithm(std::string_view name) const {
+  for (const AlgorithmEntry* own : algorithms_)
+    if (own->name == name) return own;
+  return find_algorithm(name);
 }
 
 void Checker::fill(nlohmann::json& out, const Node* node, std::string_view path,

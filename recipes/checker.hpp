@@ -33,6 +33,8 @@ class Checker {
   /// The recipe's own algorithms, in addition to the catalog's.
   void add_algorithms(std::vector<const AlgorithmEntry*> own) { algorithms_ = std::move(own); }
   std::span<const AlgorithmEntry* const> algorithms() const { return algorithms_; }
+  /// One of them or of the catalog's; nullptr if there is none of that name.
+  const AlgorithmEntry* algorithm(std::string_view name) const;
 
   /// One value of a field; nothing after reporting a mistake. `path` names it.
   std::optional<nlohmann::json> value(const Node& node, const Field& field, std::string_view path);
@@ -59,6 +61,7 @@ class Checker {
             std::span<const Field> fields, const Place& where, bool usable = true);
   void keep_one_of_each_group(nlohmann::json& out, const Node* node, std::string_view path,
                               std::span<const Field> fields);
+  std::nullopt_t refuse(const Node& node, std::string message, std::string remedy);
   std::nullopt_t wrong_type(const Node& node, const Field& field, std::string_view path,
                             std::string_view expected);
   std::optional<nlohmann::json> number(const Node& node, const Field& field, std::string_view path,

@@ -1,5 +1,3 @@
-#include "recipes/claims_section.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -11,7 +11,6 @@
 #include "engine/base/utf8.hpp"
 #include "engine/methods/method.hpp"
 #include "engine/recorder/metrics.hpp"
-#include "recipes/claims_section.hpp"
 #include "settings/run_settings.hpp"
 #include "settings/schema.hpp"
 

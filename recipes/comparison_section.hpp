@@ -10,10 +10,16 @@ namespace acid {
 /// The keys of [comparison], for the reference.
 const FieldTable& comparison_keys();
 
+/// The keys of [[claims]] and its kinds.
+const FieldTable& claim_keys();
+
 /// What a recipe with planned runs says of comparing them, [comparison] and [[claims]], as
 /// Plan::comparison; null if it says nothing. Reports mistakes, such as an outcome that some run
 /// does not have.
 nlohmann::json read_comparison(const Node& root, const Plan& plan, Checker& checker);
+
+/// Its [[claims]] alone, each complete, as reports/claims.hpp reads it.
+nlohmann::json read_claims(const Node* claims, const Plan& plan, Checker& checker);
 
 /// Whether every run has an outcome of this name; reports at `place` why not. `what`: "the primary
 /// outcome".

@@ -12,7 +12,7 @@
 #include "recipes/compiler.hpp"
 #include "recipes/methods.hpp"
 #include "recipes/reference.hpp"
-#include "recipes/resolve.hpp"
+#include "recipes/resolver.hpp"
 #include "recipes/seeds.hpp"
 
 namespace acid {
@@ -118,9 +118,8 @@ void Compiler::check_labels(const Node& root) {
   if (list == nullptr || !list->is_list()) return;
   std::map<std::string, const Node*> called;
   for (const Node& algorithm : list->children) {
-    const Node* const kind = algorithm.is_table() ? algorithm.find("kind") : &algorithm;
-    const AlgorithmEntry* const entry =
-        kind != nullptr && kind->is_text() ? find_algorithm(kind->text()) : nullptr;
+    const Node* const kind = kind_of(algorithm);
+    const AlgorithmEntry* const entry = kind != nullptr ? find_algorithm(kind->text()) : nullptr;
     const Node* const label = algorithm.find("label");
     if (label == nullptr || !label->is_text()) {
       if (entry != nullptr) called.emplace(entry->label, nullptr);
@@ -202,8 +201,8 @@ void Compiler::compile_algorithm(const Node& point, const Node& algorithm, std::
   if (const Node* set = algorithm.find("set");
       set != nullptr && checker_.is_type(set, Node::Type::table, "set", "a table of dotted keys"))
     apply_assignments(tree, set_assignments(*set), Origin::algorithm_set, sections_, out_);
-  const Node* const kind = algorithm.is_table() ? algorithm.find("kind") : &algorithm;
-  if (kind != nullptr && kind->is_text() && broken_methods_.contains(kind->text())) return;
+  const Node* const kind = kind_of(algorithm);
+  if (kind != nullptr && broken_methods_.contains(kind->text())) return;
   if (search_) return compile_cell(tree, algorithm, label, index, plan);
   if (const Node* const own = algorithm.find("search"))
     out_.error(own->key_place, "an algorithm has a search, and the recipe has none",
@@ -225,17 +224,11 @@ void Compiler::note_cell(const std::string& group, std::size_t index, Plan& plan
 bool Compiler::is_refused(const Node& algorithm, const std::string& label,
                           Diagnostics::Findings refusals) {
   if (refusals.errors.empty()) return false;
-  const Node* const kind = algorithm.is_table() ? algorithm.find("kind") : &algorithm;
-  const std::string name = kind->text();
-  refused_.add(*point_, algorithm.place, name, label.empty() ? usual_label(name) : label,
+  const std::string name = kind_of(algorithm)->text();
+  refused_.add(*point_, algorithm.place, name,
+               label.empty() ? std::string(checker_.algorithm(name)->label) : label,
                std::move(refusals));
   return true;
-}
-
-std::string Compiler::usual_label(std::string_view algorithm) const {
-  for (const AlgorithmEntry* own : checker_.algorithms())
-    if (own->name == algorithm) return std::string(own->label);
-  return std::string(find_algorithm(algorithm)->label);
 }
 
 // No runs after a mistake, which is reported, or where parts that are sound do not go together:
@@ -251,7 +244,8 @@ std::vector<PlannedRun> Compiler::runs_of(Node settings, Node algorithm, const s
   draft.share = share;
   const Diagnostics::Mark before = out_.mark();
   if (machine.refusal) out_.error(machine.place, *machine.refusal);
-  std::vector<PlannedRun> runs = resolve(settings, draft, label, seeds, facts_, unused_, out_);
+  std::vector<PlannedRun> runs =
+      Resolver(settings, draft, facts_, unused_, out_).runs(label, seeds);
   if (!runs.empty()) machines_.look_at_model(machine, runs.front());
   if (out_.reported() > before.reported && (draft.broken.empty() || skips_)) {
     Diagnostics::Findings found = out_.withdraw(before);

@@ -47,7 +47,6 @@ class Compiler {
                                   std::span<const std::uint64_t> seeds,
                                   Diagnostics::Findings& refusals, double share = 1);
   bool is_refused(const Node& algorithm, const std::string& label, Diagnostics::Findings refusals);
-  std::string usual_label(std::string_view algorithm) const;
   void compile_cell(const Node& settings, const Node& algorithm, const std::string& label,
                     std::size_t index, Plan& plan);
   bool has_equal_points(const std::vector<SweepPoint>& points, const Node& algorithm,

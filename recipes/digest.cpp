@@ -5,30 +5,49 @@
 #include "engine/base/digest.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/models/layout.hpp"
-#include "recipes/path_fields.hpp"
+#include "settings/run_settings.hpp"
 
 namespace acid {
-
 namespace {
 
-/// Digests of files, and the list of those that were read.
-class Content {
- public:
-  Content(Facts& facts, std::map<std::string, std::string>* files) : facts_(facts), files_(files) {}
-  const std::string& of(const std::string& path) {
-    const std::string& digest = facts_.file_digest(path);
-    if (files_ != nullptr) files_->emplace(path, digest);
-    return digest;
-  }
+// Calls `visit` with the options and each field of the table, and of the tables in it.
+template <class Visit>
+void for_each_field(const FieldTable& table, nlohmann::json& options, const Visit& visit) {
+  if (!options.is_object()) return;
+  const auto visit_all = [&](std::span<const Field> fields) {
+    for (const Field& field : fields) {
+      visit(options, field);
+      const auto below = options.find(std::string(field.name));
+      if (field.type == FieldType::section && below != options.end())
+        for_each_field(*field.table, *below, visit);
+    }
+  };
+  visit_all(table.fields);
+  if (table.kinds == nullptr) return;
+  for (const FieldTable::Kind& kind : table.kinds())
+    if (kind.name == options.at("kind").get<std::string>()) visit_all(kind.fields);
+}
 
- private:
-  Facts& facts_;
-  std::map<std::string, std::string>* files_;
-};
+void visit_paths(const FieldTable& table, nlohmann::json& options,
+                 const std::function<void(nlohmann::json& path)>& visit) {
+  for_each_field(table, options, [&](nlohmann::json& in, const Field& field) {
+    if (field.type != FieldType::file && field.type != FieldType::edges) return;
+    const auto value = in.find(std::string(field.name));
+    if (value != in.end() && value->is_string()) visit(*value);
+  });
+}
+
+// Removes the keys that do not affect a run's identity (Field::placement): where and how long.
+void forget_placement(nlohmann::json& settings) {
+  for_each_field(run_table(), settings, [](nlohmann::json& options, const Field& field) {
+    if (field.placement) options.erase(std::string(field.name));
+  });
+}
 
 // The user's own modules that a Python file imports belong to the run like the file.
+template <class DigestOf>
 void add_imports(nlohmann::json& canonical, const nlohmann::json& task, Facts& facts,
-                 Content& content) {
+                 const DigestOf& digest_of) {
   const auto add = [&](const char* section, const std::vector<std::string>& files) {
     const std::filesystem::path main = files.empty() ? "" : files.front();
     for (const std::string& file : files)
@@ -36,7 +55,7 @@ void add_imports(nlohmann::json& canonical, const nlohmann::json& task, Facts& f
         canonical.at(
             "task")[section]["imports"]
                    [std::filesystem::path(file).lexically_relative(main.parent_path()).string()] =
-            content.of(file);
+            digest_of(file);
   };
   const nlohmann::json &dataset = task.at("dataset"), &model = task.at("model");
   if (const DatasetEntry* entry = find_dataset(text(dataset, "kind")); entry && entry->in_process)
@@ -47,9 +66,23 @@ void add_imports(nlohmann::json& canonical, const nlohmann::json& task, Facts& f
 
 }  // namespace
 
+void for_each_path(nlohmann::json& settings,
+                   const std::function<void(nlohmann::json& path)>& visit) {
+  visit_paths(run_table(), settings, visit);
+}
+
+void for_each_data_path(nlohmann::json& dataset,
+                        const std::function<void(nlohmann::json& path)>& visit) {
+  visit_paths(*run_table().find("task")->table->find("dataset")->table, dataset, visit);
+}
+
 nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts,
                              std::map<std::string, std::string>* files_read) {
-  Content contents(facts, files_read);
+  const auto digest_of = [&](const std::string& path) {
+    const std::string& digest = facts.file_digest(path);
+    if (files_read != nullptr) files_read->emplace(path, digest);
+    return digest;
+  };
   nlohmann::json canonical = settings;
   // The event log changes no result. Digests contain `true`, as before it could be chosen.
   canonical.at("record")["events"] = true;
@@ -63,14 +96,14 @@ nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts,
       for (const std::string& file : files) {
         const std::filesystem::path inside = std::filesystem::path(file).lexically_relative(path);
         // Files elsewhere have their own keys.
-        if (*inside.begin() != "..") content[inside.string()] = contents.of(file);
+        if (*inside.begin() != "..") content[inside.string()] = digest_of(file);
       }
     } else {
-      content["sha256"] = contents.of(path.string());
+      content["sha256"] = digest_of(path.string());
     }
     value = content;
   });
-  add_imports(canonical, settings.at("task"), facts, contents);
+  add_imports(canonical, settings.at("task"), facts, digest_of);
   forget_placement(canonical);
   // A listing's name does not matter.
   nlohmann::json& algorithm = canonical.at("algorithm");

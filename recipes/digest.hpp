@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -8,6 +9,14 @@
 #include "recipes/facts.hpp"
 
 namespace acid {
+
+/// Calls `visit` for every path in a run's settings: of file fields, and of edges fields that name
+/// a file. `visit` may replace the value.
+void for_each_path(nlohmann::json& settings,
+                   const std::function<void(nlohmann::json& path)>& visit);
+/// The same for a task's data set alone.
+void for_each_data_path(nlohmann::json& dataset,
+                        const std::function<void(nlohmann::json& path)>& visit);
 
 /// The settings with each path replaced by the SHA-256 of the file's content, so that a moved file
 /// is the same run and a changed one is not. A folder counts as the data set's files in it, by name

@@ -27,11 +27,7 @@ constexpr Fields kMeasuredModel = fields<Machine::Model>(
                                       at_least(1).at_most(1e9))});
 
 constexpr Fields kGradients = fields<Machine::Gradients>(
-    {key_of<Machine::Gradients>("host", FieldType::text, "null",
-                                "the host, where hosts differ; absent: any", {},
-                                [](Machine::Gradients& entry, const json& value, const Field&) {
-                                  entry.host = value.get<std::string>();
-                                }),
+    {key<&Machine::Gradients::host>("host", "null", "the host, where hosts differ; absent: any"),
      key<&Machine::Gradients::workers_per_node>(
          "workers_per_node", "1", "workers that computed on the host at the same time",
          kMachineWorkers),
@@ -39,13 +35,11 @@ constexpr Fields kGradients = fields<Machine::Gradients>(
                                        at_least(1).at_most(1024)),
      key<&Machine::Gradients::mean_seconds>("mean_seconds", "", "mean duration of one gradient",
                                             above(0).at_most(1e9)),
-     key_of<Machine::Gradients>(
-         "quantiles", FieldType::numbers, "null",
+     key<&Machine::Gradients::quantiles>(
+         "quantiles", "null",
          "durations at evenly spaced probabilities from 0 to 1, in any unit: their ratios count; "
          "absent: all last the mean",
-         at_least(0).at_most(1e15), [](Machine::Gradients& entry, const json& value, const Field&) {
-           entry.quantiles = value.get<std::vector<double>>();
-         })});
+         at_least(0).at_most(1e15))});
 
 constexpr const char* kLatency = "latency_seconds";
 constexpr const char* kLinkBandwidth = "bandwidth_bytes_per_second";
@@ -111,9 +105,7 @@ constexpr Fields kMachineCost = fields<Machine::Cost>(
 constexpr Fields kMachine = fields<Machine>(
     {key<&Machine::date>("date", "", "when it was measured, \"2026-11-27\""),
      key<&Machine::source>("source", "", "who measured it, and how"),
-     key_of<Machine>(
-         "environment", FieldType::table, "{}", "processors, cores, libraries", {},
-         [](Machine& machine, const json& value, const Field&) { machine.environment = value; }),
+     key<&Machine::environment>("environment", "{}", "processors, cores, libraries"),
      section<kMeasuredModel, &Machine::model>("model", "what the gradients are of", "null"),
      key<&Machine::workers_per_node>("workers_per_node", "null", "workers on one node",
                                      kMachineWorkers),

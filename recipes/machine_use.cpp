@@ -19,18 +19,10 @@ using Entry = Machine::Gradients;
 
 constexpr const char* kSimulatedKeys = "execution.virtual";
 
-const Node* node_of(const Node& tree, std::string_view path) {
-  const Node* node = &tree;
-  for (const std::string& name : split_path(path))
-    if (node != nullptr) node = node->find(name);
-  return node;
-}
-
-int whole_or(const Node& tree, std::string_view path, int otherwise) {
-  const Node* const node = node_of(tree, path);
-  const bool whole = node != nullptr && node->type == Node::Type::integer;
-  const std::int64_t value = whole ? node->scalar.get<std::int64_t>() : otherwise;
-  return static_cast<int>(std::clamp<std::int64_t>(value, 1, 1'000'000));
+// A whole number; 1 in the place of anything else.
+int whole_in(const Node* node) {
+  if (node == nullptr || node->type != Node::Type::integer) return 1;
+  return static_cast<int>(std::clamp<std::int64_t>(node->scalar.get<std::int64_t>(), 1, 1'000'000));
 }
 
 Node node_from(const json& value, const Place& place) {
@@ -77,31 +69,24 @@ struct Interval {
   double share = 0;  // of `above`
 };
 
-/// The durations of an entry by their probability.
-class Durations {
- public:
-  explicit Durations(const Entry& entry)
-      : entry_(entry),
-        unit_(entry.quantiles.empty() ? 1
-                                      : entry.mean_seconds / mean_of_quantiles(entry.quantiles)) {}
-  double at(double probability) const {
-    return entry_.quantiles.empty() ? entry_.mean_seconds
-                                    : unit_ * quantile_at(entry_.quantiles, probability);
-  }
-
- private:
-  const Entry& entry_;
-  const double unit_;
-};
+/// The durations of an entry by their probability. `entry` outlives the result.
+auto durations_of(const Entry& entry) {
+  const double unit =
+      entry.quantiles.empty() ? 1 : entry.mean_seconds / mean_of_quantiles(entry.quantiles);
+  return [&entry, unit](double probability) {
+    return entry.quantiles.empty() ? entry.mean_seconds
+                                   : unit * quantile_at(entry.quantiles, probability);
+  };
+}
 
 MeasuredPace pace_between(const Interval& at) {
   MeasuredPace pace;
   pace.mean_seconds = std::lerp(at.below->mean_seconds, at.above->mean_seconds, at.share);
   const std::size_t count = std::max(at.below->quantiles.size(), at.above->quantiles.size());
-  const Durations below(*at.below), above(*at.above);
+  const auto below = durations_of(*at.below), above = durations_of(*at.above);
   for (std::size_t k = 0; k < count; ++k) {
     const double probability = static_cast<double>(k) / static_cast<double>(count - 1);
-    pace.quantiles.push_back(std::lerp(below.at(probability), above.at(probability), at.share));
+    pace.quantiles.push_back(std::lerp(below(probability), above(probability), at.share));
   }
   if (count > 0) pace.quantiles = with_mean_1(std::move(pace.quantiles));
   return pace;
@@ -165,15 +150,11 @@ struct Placement {
 
 Placement placement_of(const Node& tree, int workers) {
   std::vector<int> counts;
-  if (const Node* const given = node_of(tree, "execution.virtual.network.workers_per_node")) {
+  const Node* const given = tree.at("execution.virtual.network.workers_per_node");
+  if (given != nullptr && given->is_list())
     for (const Node& count : given->children)
-      if (count.type == Node::Type::integer)
-        counts.push_back(static_cast<int>(
-            std::clamp<std::int64_t>(count.scalar.get<std::int64_t>(), 1, 1'000'000)));
-    if (!given->is_list())
-      counts = {whole_or(tree, "execution.virtual.network.workers_per_node", 1)};
-  }
-  if (counts.empty()) counts = {1};
+      if (count.type == Node::Type::integer) counts.push_back(whole_in(&count));
+  if (counts.empty()) counts = {whole_in(given)};
   Placement placement;
   for (int node = 0; static_cast<int>(placement.nodes.size()) < workers; ++node) {
     const int count =
@@ -203,14 +184,14 @@ class MachineKeys {
       : tree_(tree),
         machine_(machine),
         place_(place),
-        workers_(whole_or(tree, "workers.count", 1)) {}
+        workers_(whole_in(tree.at("workers.count"))) {}
 
   std::optional<Problem> add() {
     add_network();
     put("variation", machine_.variation);
     put("cost.bucket_bytes", machine_.cost.bucket_bytes);
     const Placement placement = placement_of(tree_, workers_);
-    const Node* const clock = node_of(tree_, "execution.virtual.gradient_clock");
+    const Node* const clock = tree_.at("execution.virtual.gradient_clock");
     const bool lasts = clock == nullptr || (clock->is_text() && clock->text() == "duration");
     if (lasts) put("cost.exchange_seconds", machine_.cost.exchange_seconds);
     if (auto problem = add_gradients(placement, lasts)) return problem;
@@ -226,7 +207,7 @@ class MachineKeys {
 
  private:
   bool has(const char* key) const {
-    const Node* const node = node_of(tree_, fmt::format("{}.{}", kSimulatedKeys, key));
+    const Node* const node = tree_.at(fmt::format("{}.{}", kSimulatedKeys, key));
     return node != nullptr && node->origin != Origin::machine;
   }
   template <class V>
@@ -260,7 +241,7 @@ class MachineKeys {
     if (machine_.gradients.empty() || has("network.gradient_seconds")) return std::nullopt;
     Problem why_not;
     const auto pace = measured_pace(machine_, placement.on_nodes,
-                                    whole_or(tree_, "execution.threads_per_worker", 1), why_not);
+                                    whole_in(tree_.at("execution.threads_per_worker")), why_not);
     if (!pace) return why_not;
     put("network.gradient_seconds", std::optional(pace->mean_seconds));
     if (!lasts) return std::nullopt;
@@ -339,9 +320,9 @@ const Machine* Machines::find(const Node& name) {
 }
 
 Machines::Use Machines::apply_to(Node& tree) {
-  const Node* const name = node_of(tree, "execution.virtual.machine");
+  const Node* const name = tree.at("execution.virtual.machine");
   if (name == nullptr || !name->is_text()) return {};
-  if (const Node* const driver = node_of(tree, "execution.driver");
+  if (const Node* const driver = tree.at("execution.driver");
       driver != nullptr && !(driver->is_text() && simulates(driver->text())))
     return {};
   Use use{.machine = find(*name), .place = name->place};

@@ -15,8 +15,6 @@
 namespace acid {
 namespace {
 
-using nlohmann::json;
-
 constexpr Field kFileField{.name = "file",
                            .type = FieldType::file,
                            .fallback = {},
@@ -29,18 +27,6 @@ bool is_algorithm_key(const Listing& listing, std::string_view name) {
   return std::ranges::find(kKeys, name) != kKeys.end() ||
          (listing.peers == Peers::neighbours &&
           (name == kWeightsField.name || name == kExchangeField.name));
-}
-
-json json_of_node(const Node& node) {
-  if (node.is_table()) {
-    json table = json::object();
-    for (const Node& child : node.children) table[child.key] = json_of_node(child);
-    return table;
-  }
-  if (!node.is_list()) return node.scalar;
-  json list = json::array();
-  for (const Node& child : node.children) list.push_back(json_of_node(child));
-  return list;
 }
 
 /// Reports every number that is not finite.
@@ -106,7 +92,7 @@ class MethodReader {
     }
     std::vector<Finding> findings;
     std::optional<Listing> listing;
-    if (are_numbers(table, out)) listing = read_listing(json_of_node(table), findings);
+    if (are_numbers(table, out)) listing = read_listing(json_of(table), findings);
     for (const Finding& finding : findings)
       out.error(place_of_finding(table, finding), finding.message, finding.remedy);
     if (!listing) {

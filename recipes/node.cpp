@@ -27,7 +27,7 @@ bool is_called(const Node& node, std::string_view name) {
   const auto is = [&](const Node* text) {
     return text != nullptr && text->is_text() && text->text() == name;
   };
-  return is(node.find("label")) || is(node.is_table() ? node.find("kind") : &node);
+  return is(node.find("label")) || is(kind_of(node));
 }
 
 // Finds by number, otherwise by name; nullptr: none or several.
@@ -46,10 +46,9 @@ Node* item_of(Node& list, const std::string& segment) {
 std::string names_in(const Node& list) {
   std::string names;
   for (std::size_t i = 0; i < list.children.size(); ++i) {
-    const Node& child = list.children[i];
-    const Node* const kind = child.is_table() ? child.find("kind") : &child;
+    const Node* const kind = kind_of(list.children[i]);
     names += fmt::format("{}{}{}", i == 0 ? "" : ", ", i,
-                         kind != nullptr && kind->is_text() ? " " + clip(kind->text(), 40) : "");
+                         kind != nullptr ? " " + clip(kind->text(), 40) : "");
   }
   return names;
 }
@@ -86,8 +85,31 @@ Node* Node::find(std::string_view name) {
   return const_cast<Node*>(static_cast<const Node*>(this)->find(name));
 }
 
+const Node* Node::at(std::string_view dotted) const {
+  const Node* node = this;
+  for (const std::string& name : split_path(dotted))
+    if (node != nullptr) node = node->find(name);
+  return node;
+}
+
 void Node::erase(std::string_view name) {
   std::erase_if(children, [&](const Node& child) { return child.key == name; });
+}
+
+nlohmann::json json_of(const Node& node) {
+  if (!node.is_table() && !node.is_list()) return node.scalar;
+  nlohmann::json all = node.is_table() ? nlohmann::json::object() : nlohmann::json::array();
+  for (const Node& child : node.children)
+    if (node.is_table())
+      all[child.key] = json_of(child);
+    else
+      all.push_back(json_of(child));
+  return all;
+}
+
+const Node* kind_of(const Node& node) {
+  const Node* const kind = node.is_table() ? node.find("kind") : &node;
+  return kind != nullptr && kind->is_text() ? kind : nullptr;
 }
 
 std::string describe(const Node& node) {

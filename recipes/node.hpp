@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -39,17 +40,28 @@ struct Node {
   /// The member called `name`; nullptr if absent, or if this is no table.
   const Node* find(std::string_view name) const;
   Node* find(std::string_view name);
+  /// The same at a dotted path through tables.
+  const Node* at(std::string_view dotted) const;
   void erase(std::string_view name);
 };
 
 /// Names the value in type errors: "the text \"fast\"", "the number 1.5", "a table".
 std::string describe(const Node& node);
 
+/// The value as JSON; of a date or time null.
+nlohmann::json json_of(const Node& node);
+
+/// The text that names a kind: the `kind` of a table, or a bare name; nullptr if there is none.
+const Node* kind_of(const Node& node);
+
 /// What is wrong, and what to do.
 struct Problem {
   std::string message;
   std::string remedy;
 };
+
+/// Called with the dotted path of the key at fault.
+using Report = std::function<void(std::string_view path, Problem problem)>;
 
 /// Most names in a dotted key. Bounds the recursion over trees of nodes.
 inline constexpr std::size_t kMostParts = 16;

@@ -1,5 +1,3 @@
-#include "recipes/node_links.hpp"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -11,8 +9,8 @@
 #include <utility>
 
 #include "engine/base/names.hpp"
+#include "recipes/sections.hpp"
 #include "recipes/units.hpp"
-#include "settings/sections.hpp"
 
 namespace acid {
 namespace {

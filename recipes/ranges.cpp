@@ -20,10 +20,8 @@ struct RangeTable {
 
 constexpr Fields kRangeKeys = fields<RangeTable>(
     {key<&RangeTable::log>("log", "null", "its ends: numbers with equal ratios between them")
-         .as(FieldType::numbers)
          .said("two numbers above 0", "", "log = [1e-3, 1]"),
      key<&RangeTable::linear>("linear", "null", "its ends: numbers with equal steps between them")
-         .as(FieldType::numbers)
          .said("two numbers", "", "linear = [0.0, 0.9]"),
      key<&RangeTable::count>("count", "null", "how many numbers, the ends among them",
                              at_least(2).at_most(kMostPoints))

@@ -11,7 +11,6 @@
 #include "engine/methods/listed.hpp"
 #include "engine/methods/method.hpp"
 #include "recipes/checker.hpp"
-#include "recipes/claims_section.hpp"
 #include "recipes/comparison_section.hpp"
 #include "recipes/ranges.hpp"
 #include "recipes/search.hpp"
@@ -159,6 +158,21 @@ void add(std::vector<RecipeTable>& tables, const std::string& path, std::string_
   }
 }
 
+using Settings = std::map<std::string, nlohmann::json>;
+
+/// A default as the reference prints it: TOML that is JSON as well, or a dash for none.
+bool is_fallback(const std::string& fallback, const nlohmann::json& value) {
+  const nlohmann::json parsed = nlohmann::json::parse(fallback, nullptr, false);
+  return parsed.is_discarded() ? value.is_string() && value == fallback : parsed == value;
+}
+
+void drop_defaults(Settings& changed, const std::string& path, const std::vector<RecipeKey>& keys) {
+  for (const RecipeKey& key : keys) {
+    const auto found = changed.find(path.empty() ? key.name : path + "." + key.name);
+    if (found != changed.end() && is_fallback(key.fallback, found->second)) changed.erase(found);
+  }
+}
+
 }  // namespace
 
 const FieldTable& top_keys() { return kTableOf<kTop>; }
@@ -186,6 +200,24 @@ std::vector<RecipeTable> recipe_reference() {
         section.help, *section.table);
   }
   return tables;
+}
+
+Settings changed_from_default(const Settings& settings) {
+  Settings changed = settings;
+  std::erase_if(changed, [](const auto& setting) { return setting.second.empty(); });
+  for (const RecipeTable& table : recipe_reference()) {
+    // A run has one algorithm; a recipe lists them.
+    const std::string path = table.path == "algorithms" ? "algorithm" : table.path;
+    drop_defaults(changed, path, table.keys);
+    const auto chosen = settings.find(path + ".kind");
+    if (chosen == settings.end()) continue;
+    const auto kind =
+        std::ranges::find(table.kinds, chosen->second.get<std::string>(), &RecipeKind::name);
+    if (kind == table.kinds.end()) continue;
+    drop_defaults(changed, path, kind->keys);
+    if (kind->is_default) changed.erase(path + ".kind");
+  }
+  return changed;
 }
 
 }  // namespace acid

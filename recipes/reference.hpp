@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +41,9 @@ struct RecipeTable {
 const FieldTable& top_keys();
 /// In the order of a recipe.
 std::vector<RecipeTable> recipe_reference();
+/// The settings, by dotted key, that are not the defaults or have no default.
+std::map<std::string, nlohmann::json> changed_from_default(
+    const std::map<std::string, nlohmann::json>& settings);
 
 /// A commented recipe to start from, a file in recipes/templates.
 struct RecipeTemplate {

@@ -10,17 +10,6 @@ namespace {
 
 constexpr const char* kSkip = "skip_inapplicable";
 
-nlohmann::json json_of(const Node& node) {
-  if (!node.is_table() && !node.is_list()) return node.scalar;
-  nlohmann::json all = node.is_table() ? nlohmann::json::object() : nlohmann::json::array();
-  for (const Node& child : node.children)
-    if (node.is_table())
-      all[child.key] = json_of(child);
-    else
-      all.push_back(json_of(child));
-  return all;
-}
-
 std::string reason_of(const Diagnostics::Findings& findings) {
   std::vector<std::string> reasons;
   for (const Diagnostics::Finding& finding : findings.errors)

@@ -9,8 +9,6 @@
 #include "engine/recorder/metrics.hpp"
 #include "recipes/cadence.hpp"
 #include "recipes/digest.hpp"
-#include "recipes/execution_mpi.hpp"
-#include "recipes/node_links.hpp"
 #include "recipes/resolver.hpp"
 
 namespace acid {
@@ -174,30 +172,28 @@ bool Resolver::look_at_process(const json& task) {
 void Resolver::look_at_workers() {
   if (!draft_.sound({"workers", "execution"})) return;
   const std::string known = fmt::format("workers are numbered 0 to {}", workers_ - 1);
-  const auto check = [&](int worker, const std::string& path) {
-    if (worker < workers_) return true;
-    error(path, fmt::format("{} names worker {} of {}", path, worker, workers_), known);
-    return false;
+  const Report report = [&](std::string_view path, Problem problem) {
+    out_.error(place(path), std::move(problem));
+  };
+  const auto check = [&](std::int64_t worker, const std::string& path, const std::string& called) {
+    if (worker >= workers_)
+      error(path, fmt::format("{} names worker {} of {}", called, worker, workers_), known);
   };
   for (const DriverEntry& driver : driver_catalog()) {
     const std::string name(driver.name);
     if (!s_["execution"].contains(name)) continue;
-    const std::string path = fmt::format("execution.{}.slow_workers", name);
-    for (const auto& [worker, factor] : s_["execution"][name]["slow_workers"].items())
-      check(std::stoi(worker), fmt::format("{}.{}", path, worker));
+    for (const auto& [worker, factor] : s_["execution"][name]["slow_workers"].items()) {
+      const std::string path = fmt::format("execution.{}.slow_workers.{}", name, worker);
+      check(std::stoi(worker), path, path);
+    }
   }
   if (s_["execution"].contains("mpi"))
-    check_room_on_hosts(out_, tree_, s_["execution"]["mpi"], workers_);
+    check_room_on_hosts(s_["execution"]["mpi"], workers_, report);
   const json& model = s_["execution"]["virtual"];
   for (std::size_t i = 0; i < model["pauses"].size(); ++i)
-    if (model["pauses"][i]["worker"].get<std::int64_t>() >= workers_)
-      error(fmt::format("execution.virtual.pauses.{}.worker", i),
-            fmt::format("execution.virtual.pauses[{}] names worker {} of {}", i,
-                        model["pauses"][i]["worker"].get<std::int64_t>(), workers_),
-            known);
-  check_nodes_fit(model["network"], workers_, [&](std::string_view path, Problem problem) {
-    error(path, std::move(problem.message), std::move(problem.remedy));
-  });
+    check(model["pauses"][i]["worker"], fmt::format("execution.virtual.pauses.{}.worker", i),
+          fmt::format("execution.virtual.pauses[{}]", i));
+  check_nodes_fit(model["network"], workers_, report);
   const json& links = model["network"]["edges"];
   for (std::size_t k = 0; k < links.size(); ++k) {
     const std::string path = fmt::format("execution.virtual.network.edges.{}.edge", k);
@@ -301,7 +297,7 @@ static double known_seconds(const json& settings, bool is_executed, double time)
 }
 
 void Resolver::look_at_cadence() {
-  const auto report = [&](std::string_view path, Problem problem) {
+  const Report report = [&](std::string_view path, Problem problem) {
     out_.error(place(path), std::move(problem));
   };
   if (!draft_.sound({"task", "workers", "budget"}) || !train_size_) return;
@@ -311,7 +307,7 @@ void Resolver::look_at_cadence() {
                   .batch_size = batch_size.is_null() ? 0 : batch_size.get<std::int64_t>()};
   look_at_target();
   if (!resolve_budget(s_["budget"], pace, report)) return;
-  if (draft_.sound({"optimizer"})) look_at_schedule(pace);
+  if (draft_.sound({"optimizer"})) look_at_schedule(pace, report);
   worker_time_ = s_["budget"]["gradients"].get<double>();
   json& evaluation = s_["evaluation"];
   const bool local = s_["task"]["buffers"] == "local" && model_ && model_->buffers > 0;
@@ -389,12 +385,6 @@ PlannedRun Resolver::run(std::uint64_t seed) {
   planned.read.files = files_;
   planned.id = planned.digest.substr(0, 12);
   return planned;
-}
-
-std::vector<PlannedRun> resolve(const Node& tree, const Draft& draft, const std::string& label,
-                                std::span<const std::uint64_t> seeds, Facts& facts,
-                                UnusedKeys& unused, Diagnostics& diagnostics) {
-  return Resolver(tree, draft, facts, unused, diagnostics).runs(label, seeds);
 }
 
 }  // namespace acid

@@ -127,7 +127,7 @@ void Resolver::look_at_optimizer() {
 }
 
 // Turns warm-up and milestones into shares of the resolved budget.
-void Resolver::look_at_schedule(const Pace& pace) {
+void Resolver::look_at_schedule(const Pace& pace, const Report& report) {
   json& schedule = s_["optimizer"]["schedule"];
   const bool by_time = s_["budget"]["normalised_time"].is_number();
   for (const char* key : {"warmup", "milestones"})
@@ -140,9 +140,7 @@ void Resolver::look_at_schedule(const Pace& pace) {
                                "random: with budget.normalised_time schedules follow time",
                                key, schedule[key].dump()),
                    "write shares of the budget, or say the budget in gradients or epochs");
-  resolve_schedule(schedule, pace, s_["budget"], [&](std::string_view path, Problem problem) {
-    error(path, std::move(problem.message), std::move(problem.remedy));
-  });
+  resolve_schedule(schedule, pace, s_["budget"], report);
   const json& warmup = schedule["warmup"];
   if (schedule.contains("milestones") && schedule["milestones"].is_array() && warmup.is_number())
     for (const json& milestone : schedule["milestones"])

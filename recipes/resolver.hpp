@@ -9,10 +9,11 @@
 #include "engine/methods/common_fields.hpp"
 #include "engine/methods/method.hpp"
 #include "recipes/cadence.hpp"
+#include "recipes/facts.hpp"
 #include "recipes/gossip_load.hpp"
 #include "recipes/heavy_tails.hpp"
-#include "recipes/resolve.hpp"
 #include "recipes/saturation.hpp"
+#include "recipes/sections.hpp"
 #include "recipes/unused.hpp"
 #include "settings/run_settings.hpp"
 
@@ -24,9 +25,10 @@ std::optional<Problem> choose_exchange(nlohmann::json& options, const Method& me
                                        PlannedRun::Graph& graph);
 
 /// Turns one draft into runs: checks the sections together, one subject after the other, and
-/// reports all mistakes. Used by resolve.cpp only.
+/// reports all mistakes. Used by compile.cpp only.
 class Resolver {
  public:
+  /// `tree`: for the places of problems.
   Resolver(const Node& tree, const Draft& draft, Facts& facts, UnusedKeys& unused,
            Diagnostics& diagnostics)
       : tree_(tree),
@@ -36,6 +38,8 @@ class Resolver {
         unused_(unused),
         out_(diagnostics) {}
 
+  /// One run per seed, with ids and digests, which are also shown to `unused`; none where there are
+  /// mistakes. Broken sections are skipped.
   std::vector<PlannedRun> runs(const std::string& label, std::span<const std::uint64_t> seeds) {
     const int before = out_.reported();
     look_at_task();
@@ -128,7 +132,7 @@ class Resolver {
   void look_at_steps();
   void look_at_gradients();
   void look_at_optimizer();
-  void look_at_schedule(const Pace& pace);
+  void look_at_schedule(const Pace& pace, const Report& report);
   void look_at_tensors(std::string_view path);
   void look_at_cadence();
   void look_at_target();

@@ -17,14 +17,17 @@ std::vector<std::string> run_sections();
 /// The table of such a section, or of "algorithm".
 const FieldTable& table_of(std::string_view section);
 
-/// Check sections with keys that depend on each other. `node`: nullptr if the recipe has no such
-/// section. They return the completed section; resolve.hpp checks sections against each other.
-nlohmann::json check_task(Checker& checker, const Node* node);
-nlohmann::json check_optimizer(Checker& checker, const Node* node);
-nlohmann::json check_algorithm(Checker& checker, const Node* node);
+/// Checks keys of [execution] that depend on each other, and returns the completed section. `node`:
+/// nullptr if the recipe has no such section.
 nlohmann::json check_execution(Checker& checker, const Node* node);
-nlohmann::json check_budget(Checker& checker, const Node* node);
-nlohmann::json check_record(Checker& checker, const Node* node);
+/// Reports if so many processes do not fit on the listed hosts of its table `mpi`.
+void check_room_on_hosts(const nlohmann::json& mpi, int workers, const Report& report);
+/// The keys of execution.virtual.network about nodes, into its resolved JSON: workers_per_node as a
+/// list, and the lines of the file that `matrix` names as a list of {nodes, latency_seconds,
+/// bandwidth_bytes_per_second}, where null is the network's. `node`: the network's table.
+void check_nodes(Checker& checker, const Node* node, nlohmann::json& network);
+/// Reports nodes that have other workers than the recipe, and links of nodes that do not exist.
+void check_nodes_fit(const nlohmann::json& network, int workers, const Report& report);
 
 /// Settings with every section completed, not yet checked against each other.
 struct Draft {
@@ -39,7 +42,8 @@ struct Draft {
   }
 };
 
-/// `tree` holds the run's sections and "algorithm".
+/// Checks each section by itself, resolver.hpp against each other. `tree` holds the run's sections
+/// and "algorithm".
 Draft check_sections(Checker& checker, const Node& tree);
 
 }  // namespace acid

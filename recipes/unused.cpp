@@ -7,13 +7,6 @@
 namespace acid {
 namespace {
 
-const Node* node_at(const Node& tree, std::string_view path) {
-  const Node* node = &tree;
-  for (const std::string& name : split_path(path))
-    if (node != nullptr) node = node->find(name);
-  return node;
-}
-
 const char* why_not_of_dataset(const nlohmann::json& dataset, std::string_view option) {
   const AnalyticEntry* const analytic = find_analytic(text(dataset, "kind"));
   const bool tells = analytic != nullptr && analytic->no_effect != nullptr;
@@ -30,13 +23,13 @@ const char* why_not_of_algorithm(const RunInUse& run, const Field& option) {
 
 void UnusedKeys::look_at(const Node& tree, const RunInUse& run) {
   look_at(run_table().fields, tree, "", run);
-  if (const Node* const dataset = node_at(tree, "task.dataset"))
+  if (const Node* const dataset = tree.at("task.dataset"))
     for (const Node& option : dataset->children)
       add("task.dataset." + option.key, option.key_place,
           why_not_of_dataset(run.settings.task.dataset, option.key));
   for (const Field& option : run.entry.fields) {
     const std::string path = fmt::format("algorithm.{}", option.name);
-    if (const Node* const given = node_at(tree, path))
+    if (const Node* const given = tree.at(path))
       add(path, given->key_place, why_not_of_algorithm(run, option));
   }
 }

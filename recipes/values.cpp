@@ -90,12 +90,15 @@ std::optional<nlohmann::json> Checker::value(const Node& node, const Field& fiel
   return std::nullopt;
 }
 
+std::nullopt_t Checker::refuse(const Node& node, std::string message, std::string remedy) {
+  diagnostics_->error(node.place, std::move(message), std::move(remedy));
+  return std::nullopt;
+}
+
 std::nullopt_t Checker::wrong_type(const Node& node, const Field& field, std::string_view path,
                                    std::string_view expected) {
-  diagnostics_->error(node.place,
-                      fmt::format("{} must be {}, not {}", path, expected, describe(node)),
-                      help_of(field));
-  return std::nullopt;
+  return refuse(node, fmt::format("{} must be {}, not {}", path, expected, describe(node)),
+                help_of(field));
 }
 
 std::optional<nlohmann::json> Checker::number(const Node& node, const Field& field,
@@ -106,19 +109,15 @@ std::optional<nlohmann::json> Checker::number(const Node& node, const Field& fie
   const double number = node.scalar.get<double>();
   if (!std::isfinite(number) || !within_bounds(number, field)) {
     const std::string bounds = bounds_of(field);
-    diagnostics_->error(
-        node.place,
+    return refuse(
+        node,
         fmt::format("{} must be {}, not {}", path, bounds.empty() ? "finite" : bounds, number),
         help_of(field));
-    return std::nullopt;
   }
-  if (number != 0 && std::abs(number) < kSmallest) {
-    diagnostics_->error(
-        node.place,
-        fmt::format("{} cannot be {}: products of numbers this small are 0", path, number),
+  if (number != 0 && std::abs(number) < kSmallest)
+    return refuse(
+        node, fmt::format("{} cannot be {}: products of numbers this small are 0", path, number),
         fmt::format("write 0, or at least {}", kSmallest));
-    return std::nullopt;
-  }
   // One spelling per value, so that 1, 1.0 and -0.0 give the digests of their equals.
   if (whole) return node.scalar;
   return number + 0.0;
@@ -129,8 +128,7 @@ std::optional<nlohmann::json> Checker::choice(const Node& node, const Field& fie
   if (!node.is_text()) return wrong_type(node, field, path, "text in quotes");
   if (field.choices.empty()) return node.scalar;
   const std::vector<std::string> known = split_choices(field.choices);
-  for (const std::string& name : known)
-    if (name == node.text()) return node.scalar;
+  if (std::ranges::find(known, node.text()) != known.end()) return node.scalar;
   unknown(node.place, path, node.text(), known);
   return std::nullopt;
 }
@@ -141,20 +139,16 @@ std::optional<nlohmann::json> Checker::bytes(const Node& node, const Field& fiel
   if (!is_number && !node.is_text())
     return wrong_type(node, field, path, "a number of bytes, or text such as \"260 MB\"");
   const auto count = is_number ? std::optional(node.scalar.get<double>()) : bytes_in(node.text());
-  if (!count) {
-    diagnostics_->error(node.place, fmt::format("{} is no size: '{}'", path, clip(node.text(), 40)),
-                        fmt::format("write a number and one of {}, as in \"260 MB\", \"1.5 GB\" or "
-                                    "\"64 KiB\"",
-                                    one_of(unit_names())));
-    return std::nullopt;
-  }
-  if (*count != std::round(*count) || std::abs(*count) > kMostExact) {
-    diagnostics_->error(node.place,
-                        fmt::format("{} must be a whole number of bytes, and {} is {:.17g}", path,
-                                    describe(node), *count),
-                        "write another number, or the number of bytes");
-    return std::nullopt;
-  }
+  if (!count)
+    return refuse(node, fmt::format("{} is no size: '{}'", path, clip(node.text(), 40)),
+                  fmt::format("write a number and one of {}, as in \"260 MB\", \"1.5 GB\" or "
+                              "\"64 KiB\"",
+                              one_of(unit_names())));
+  if (*count != std::round(*count) || std::abs(*count) > kMostExact)
+    return refuse(node,
+                  fmt::format("{} must be a whole number of bytes, and {} is {:.17g}", path,
+                              describe(node), *count),
+                  "write another number, or the number of bytes");
   Node counted = node;
   counted.type = Node::Type::integer;
   counted.scalar = static_cast<std::int64_t>(*count);
@@ -168,36 +162,25 @@ std::optional<nlohmann::json> Checker::file(const Node& node, const Field& field
   const std::filesystem::path full =
       std::filesystem::absolute(folder_ / node.text(), error).lexically_normal();
   const std::filesystem::file_type type = std::filesystem::status(full, error).type();
-  if (type == std::filesystem::file_type::none) {
-    diagnostics_->error(node.place,
-                        fmt::format("{}: '{}' cannot be looked at: {}", path, clip(node.text(), 80),
-                                    error.message()),
-                        "check the permissions of the folders that it is in");
-    return std::nullopt;
-  }
-  if (node.text().empty() || type == std::filesystem::file_type::not_found) {
-    diagnostics_->error(
-        node.place, fmt::format("{}: '{}' does not exist", path, clip(node.text(), 80)),
-        node.text().empty() ? "write the path of a file"
-                            : fmt::format("looked for {}; relative paths start at the recipe's "
-                                          "folder",
-                                          clip(full.string(), 200)));
-    return std::nullopt;
-  }
-  if (type != std::filesystem::file_type::regular &&
-      type != std::filesystem::file_type::directory) {
-    diagnostics_->error(node.place,
-                        fmt::format("{}: '{}' is a pipe or a device", path, clip(node.text(), 80)),
-                        "name a file: it is read again at every start of every run");
-    return std::nullopt;
-  }
-  if (!is_valid_utf8(full.string())) {
-    diagnostics_->error(node.place,
-                        fmt::format("{}: the path of '{}' is no UTF-8, in which acid keeps it",
-                                    path, clip(node.text(), 80)),
-                        fmt::format("rename what has a '?' in {}", clip(full.string(), 200)));
-    return std::nullopt;
-  }
+  const std::string named = clip(node.text(), 80);
+  if (type == std::filesystem::file_type::none)
+    return refuse(node,
+                  fmt::format("{}: '{}' cannot be looked at: {}", path, named, error.message()),
+                  "check the permissions of the folders that it is in");
+  if (node.text().empty() || type == std::filesystem::file_type::not_found)
+    return refuse(node, fmt::format("{}: '{}' does not exist", path, named),
+                  node.text().empty()
+                      ? "write the path of a file"
+                      : fmt::format("looked for {}; relative paths start at the recipe's "
+                                    "folder",
+                                    clip(full.string(), 200)));
+  if (type != std::filesystem::file_type::regular && type != std::filesystem::file_type::directory)
+    return refuse(node, fmt::format("{}: '{}' is a pipe or a device", path, named),
+                  "name a file: it is read again at every start of every run");
+  if (!is_valid_utf8(full.string()))
+    return refuse(
+        node, fmt::format("{}: the path of '{}' is no UTF-8, in which acid keeps it", path, named),
+        fmt::format("rename what has a '?' in {}", clip(full.string(), 200)));
   return full.string();
 }
 
@@ -312,11 +295,9 @@ std::optional<nlohmann::json> Checker::tables(const Node& node, const Field& fie
 
 std::optional<nlohmann::json> Checker::plain(const Node& node, std::string_view path) {
   if (node.type == Node::Type::time ||
-      (node.type == Node::Type::number && !std::isfinite(node.scalar.get<double>()))) {
-    diagnostics_->error(node.place, fmt::format("{} cannot be {}", path, describe(node)),
-                        "use numbers, texts, true or false, lists and tables");
-    return std::nullopt;
-  }
+      (node.type == Node::Type::number && !std::isfinite(node.scalar.get<double>())))
+    return refuse(node, fmt::format("{} cannot be {}", path, describe(node)),
+                  "use numbers, texts, true or false, lists and tables");
   if (!node.is_table() && !node.is_list()) return node.scalar;
   nlohmann::json all = node.is_table() ? nlohmann::json::object() : nlohmann::json::array();
   for (std::size_t i = 0; i < node.children.size(); ++i) {

@@ -62,10 +62,6 @@ inline void read_node_links(VirtualOptions& options, const json& section, const 
   }
 }
 
-inline void read_nodes(VirtualOptions& options, const json& value, const Field&) {
-  options.network.workers_per_node = value.get<std::vector<int>>();
-}
-
 inline void read_edges(VirtualOptions& options, const json& section, const Field&) {
   for (const json& link : section) {
     const int i = link.at("edge").at(0), j = link.at("edge").at(1);
@@ -100,11 +96,11 @@ inline constexpr Fields kNetwork = fields<VirtualOptions>(
          "hubs", "the links between hubs and the server above them; absent: as the others", "null")
          .later()
          .unused(&use::without_hubs),
-     key_of<VirtualOptions>(
-         "workers_per_node", FieldType::integers, "[]",
+     key<&VirtualOptions::network, &NetworkModel::workers_per_node>(
+         "workers_per_node", "[]",
          "workers on each node, which share its network card: a number, or a list for "
          "nodes that differ; absent: one on each",
-         at_least(1).at_most(1e6), &read_nodes)
+         at_least(1).at_most(1e6))
          .later()
          .apart()
          .said("a whole number at least 1, or a list of them", "", "workers_per_node = 8")

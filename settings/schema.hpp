@@ -115,7 +115,10 @@ constexpr FieldType type_of() {
   if (std::is_same_v<V, bool>) return FieldType::boolean;
   if (std::is_integral_v<V>) return FieldType::integer;
   if (std::is_floating_point_v<V>) return FieldType::number;
+  if (std::is_same_v<V, std::vector<int>>) return FieldType::integers;
+  if (std::is_same_v<V, std::vector<double>>) return FieldType::numbers;
   if (std::is_same_v<V, std::vector<std::string>>) return FieldType::texts;
+  if (std::is_same_v<V, nlohmann::json>) return FieldType::table;
   return FieldType::text;
 }
 
@@ -302,12 +305,7 @@ constexpr auto section(std::string_view name, std::string_view help,
 /// A table that is stored in its member as JSON, for a catalog entry to read.
 template <auto... path>
 constexpr auto entry(std::string_view name, std::string_view help, const FieldTable& table) {
-  using T = ClassOf<path...>;
-  return key_of<T>(name, FieldType::section, "", help, {},
-                   [](T& members, const nlohmann::json& value, const Field&) {
-                     member_of<path...>(members) = value;
-                   })
-      .of(table);
+  return key<path...>(name, "", help).as(FieldType::section).of(table);
 }
 
 }  // namespace acid

@@ -6,7 +6,6 @@
 
 #include "engine/models/blas_core.hpp"
 #include "recipes/digest.hpp"
-#include "recipes/path_fields.hpp"
 
 namespace acid {
 namespace {

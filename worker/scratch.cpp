@@ -14,7 +14,7 @@
 
 #include "engine/base/digest.hpp"
 #include "engine/data/dataset.hpp"
-#include "recipes/path_fields.hpp"
+#include "recipes/digest.hpp"
 #include "store/folder_lock.hpp"
 
 namespace acid {
