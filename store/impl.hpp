@@ -98,7 +98,7 @@ std::int64_t run_of(const sqlite::Connection& connection, std::int64_t attempt,
 void refuse_if_removed(const sqlite::Connection& connection, std::int64_t attempt,
                        const std::string& run_id);
 
-/// The column `special` beside a value (store/schema.sql).
+/// The column `special` beside a value (store/schema_1.sql).
 int special_of(double value);
 
 /// JSON as the store keeps it: compact, and valid even if a string in it was not UTF-8.

@@ -21,12 +21,6 @@ using sqlite::Connection;
 using sqlite::Statement;
 using sqlite::Transaction;
 
-constexpr std::array kMigrations{
-    std::string_view(kSchemaSql),   std::string_view(kSchema2Sql),  std::string_view(kSchema3Sql),
-    std::string_view(kSchema4Sql),  std::string_view(kSchema5Sql),  std::string_view(kSchema6Sql),
-    std::string_view(kSchema7Sql),  std::string_view(kSchema8Sql),  std::string_view(kSchema9Sql),
-    std::string_view(kSchema10Sql), std::string_view(kSchema11Sql), std::string_view(kSchema12Sql),
-    std::string_view(kSchema13Sql)};
 // The digest of the schema that all scripts make together, so that a store is compared without
 // executing them.
 constexpr std::string_view kSchemaDigest =
