@@ -194,8 +194,8 @@ std::int64_t Store::begin_attempt(
   const Connection& connection = impl_->connection();
   // What follows is synced with the next checkpoint or with the end; a power cut before that takes
   // nothing but the attempt.
-  std::optional<BatchedCommits> batched;
-  if (impl_->writing) batched.emplace(*impl_->writing);
+  std::optional<CommitsAs> batched;
+  if (impl_->writing) batched.emplace(*impl_->writing, WritingConnection::Durability::batched);
   Transaction transaction(connection, Transaction::Kind::write);
   const std::int64_t run = run_number(connection, run_id, folder());
   refuse_if_held(connection, run, run_id);

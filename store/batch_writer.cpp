@@ -78,8 +78,8 @@ void BatchWriter::add_series(const std::vector<Batch::SeriesName>& names) {
 }
 
 std::vector<std::string> BatchWriter::write(const Batch& batch) {
-  std::optional<SyncedCommits> synced;
-  if (batch.checkpoint) synced.emplace(connection_.get());
+  std::optional<CommitsAs> synced;
+  if (batch.checkpoint) synced.emplace(connection_, WritingConnection::Durability::every_commit);
   sqlite::Transaction transaction(connection_.get(), sqlite::Transaction::Kind::write);
   const std::int64_t run = run_of(connection_.get(), attempt_, run_);
   go_on(connection_.get(), attempt_);

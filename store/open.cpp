@@ -5,6 +5,7 @@
 
 #include <array>
 #include <filesystem>
+#include <utility>
 
 #include "store/folder_lock.hpp"
 #include "store/hosts.hpp"
@@ -232,34 +233,20 @@ void bring_copy_up_to_date(const std::string& folder) {
 }
 
 WritingConnection::WritingConnection(const std::string& folder, Durability durability)
-    : folder_(folder), connection_(open_and_set_up(folder)) {
+    : folder_(folder), connection_(open_and_set_up(folder)), durability_(durability) {
   set(durability);
   sqlite3_wal_hook(connection_.handle(), checkpoint_when_long, &folder_);
 }
 
-void WritingConnection::set(Durability durability) {
+WritingConnection::Durability WritingConnection::set(Durability durability) {
   const bool batched = durability == Durability::batched && !is_shared_among_hosts(folder_);
   connection_.execute(fmt::format("PRAGMA synchronous = {}", batched ? "NORMAL" : "FULL"));
+  return std::exchange(durability_, durability);
 }
 
-SyncedCommits::SyncedCommits(const Connection& connection)
-    : connection_(connection), usual_(connection.pragma("synchronous")) {
-  connection.execute("PRAGMA synchronous = FULL");
-}
-
-SyncedCommits::~SyncedCommits() {
-  // If this fails, commits stay slower than they need to be, but safe.
-  sqlite3_exec(connection_.handle(), fmt::format("PRAGMA synchronous = {}", usual_).c_str(),
-               nullptr, nullptr, nullptr);
-}
-
-BatchedCommits::BatchedCommits(WritingConnection& connection) : connection_(connection) {
-  connection.set(WritingConnection::Durability::batched);
-}
-
-BatchedCommits::~BatchedCommits() {
+CommitsAs::~CommitsAs() {
   try {
-    connection_.set(WritingConnection::Durability::every_commit);
+    connection_.set(usual_);
   } catch (const StoreError&) {  // what comes next on the connection meets the cause, too
   }
 }
