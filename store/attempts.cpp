@@ -5,16 +5,13 @@
 
 #include "store/impl.hpp"
 #include "store/proof.hpp"
+#include "store/select.hpp"
 #include "store/spans.hpp"
 #include "store/supersede.hpp"
 #include "store/utc.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 std::int64_t run_number(const Connection& connection, const std::string& run_id,
                         const std::string& folder) {
@@ -111,11 +108,11 @@ RunVersion version_now(const Connection& connection, std::int64_t run) {
   if (version.attempts > 0)
     version.state =
         attempts.is_null(1) ? RunState::interrupted : stored_state(attempts, 1, "a run");
-  Statement newest(connection,
-                   "SELECT coalesce(max(c.number), 0) FROM checkpoints c"
-                   " JOIN attempts a ON a.id = c.attempt WHERE a.run = ? AND c.superseded = 0");
-  newest.bind(run).step();
-  version.newest_checkpoint = static_cast<int>(newest.integer(0));
+  version.newest_checkpoint = static_cast<int>(
+      one_number(connection,
+                 "SELECT max(c.number) FROM checkpoints c JOIN attempts a ON a.id = c.attempt"
+                 " WHERE a.run = ? AND c.superseded = 0",
+                 run));
   return version;
 }
 

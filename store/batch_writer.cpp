@@ -10,6 +10,7 @@
 #include "engine/recorder/metrics.hpp"
 #include "store/checkpoints.hpp"
 #include "store/impl.hpp"
+#include "store/select.hpp"
 #include "store/utc.hpp"
 
 namespace acid {
@@ -68,9 +69,8 @@ BatchWriter::BatchWriter(WritingConnection& connection, const std::string& folde
 }
 
 std::int64_t BatchWriter::next_tick() {
-  sqlite::Statement last(connection_.get(), "SELECT max(tick) FROM ticks WHERE attempt = ?");
-  last.bind(attempt_).step();
-  return last.integer(0) + 1;
+  return 1 +
+         one_number(connection_.get(), "SELECT max(tick) FROM ticks WHERE attempt = ?", attempt_);
 }
 
 void BatchWriter::add_series(const std::vector<Batch::SeriesName>& names) {

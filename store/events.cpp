@@ -1,12 +1,9 @@
 #include "store/impl.hpp"
 #include "store/queries.hpp"
+#include "store/select.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 /// Adds a chunk to the events of its worker. The chunk must follow the last event there.
 void append_chunk(const Store& store, const std::string& run_id, const Statement& row,

@@ -6,14 +6,11 @@
 #include "store/filter.hpp"
 #include "store/impl.hpp"
 #include "store/queries.hpp"
+#include "store/select.hpp"
 #include "store/tags.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 /// Which runs a query is about: those of ?1, a list as JSON, or all. SQLite finds listed ones by
 /// their index only where the condition has no other part.

@@ -5,13 +5,10 @@
 
 #include "store/impl.hpp"
 #include "store/queries.hpp"
+#include "store/select.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 // The part of a series that one attempt recorded and that counts.
 struct Part {

@@ -3,13 +3,10 @@
 #include <limits>
 
 #include "store/impl.hpp"
+#include "store/select.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 /// The values of one series of an attempt, in order of ticks.
 class TickCursor {

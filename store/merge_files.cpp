@@ -21,9 +21,6 @@ namespace acid {
 namespace fs = std::filesystem;
 namespace {
 
-using sqlite::Connection;
-using sqlite::Statement;
-
 /// The name of a file in the folder of a run tells its content, so it is free, or taken by the
 /// same.
 std::string placed_path(const std::string& run_id, const std::string& sha256) {

@@ -13,14 +13,11 @@
 #include "store/proof.hpp"
 #include "store/schema.hpp"
 #include "store/schema_sql.hpp"
+#include "store/select.hpp"
 
 namespace acid {
 namespace fs = std::filesystem;
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 // The digest of the schema that all scripts make together, so that a store is compared without
 // executing them.
@@ -53,9 +50,8 @@ std::string database_file(const std::string& folder) { return folder + "/store.d
 std::int64_t checked_version(const Connection& connection, std::size_t newest) {
   const std::int64_t version = connection.pragma("user_version");
   const std::int64_t application = connection.pragma("application_id");
-  Statement tables(connection, "SELECT count(*) FROM sqlite_schema");
-  tables.step();
-  if (application != kApplicationId && (application != 0 || tables.integer(0) != 0))
+  if (application != kApplicationId &&
+      (application != 0 || one_number(connection, "SELECT count(*) FROM sqlite_schema") != 0))
     throw StoreError(fmt::format(
         "{}/store.db belongs to another program; nothing was changed. Choose another folder with "
         "--store",
@@ -105,11 +101,8 @@ Connection open_and_set_up(const std::string& folder) {
   const bool network = is_on_network(folder);
   if (network) share_among_hosts(folder);
   const std::string journal = network || is_shared_among_hosts(folder) ? "delete" : "wal";
-  Statement current(connection, "PRAGMA journal_mode");
-  current.step();
-  const bool change = current.text(0) != journal;
-  current.reset();
-  if (change) set_journal_mode(connection, journal, network);
+  if (texts(connection, "PRAGMA journal_mode").front() != journal)
+    set_journal_mode(connection, journal, network);
   migrate(connection, kMigrations);
   return connection;
 }

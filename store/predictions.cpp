@@ -6,14 +6,13 @@
 #include "store/impl.hpp"
 #include "store/proof.hpp"
 #include "store/queries.hpp"
+#include "store/select.hpp"
 #include "store/utc.hpp"
 
 namespace acid {
 namespace {
 
 using nlohmann::json;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 /// The number of a run that has neither a prediction nor an attempt.
 std::optional<std::int64_t> unbegun(const sqlite::Connection& connection, const std::string& id) {

@@ -4,13 +4,10 @@
 #include "store/impl.hpp"
 #include "store/proof.hpp"
 #include "store/queries.hpp"
+#include "store/select.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 Severity severity_from_name(const std::string& name) {
   if (name == "error") return Severity::error;

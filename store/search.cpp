@@ -8,13 +8,10 @@
 
 #include "store/impl.hpp"
 #include "store/queries.hpp"
+#include "store/select.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 

@@ -13,9 +13,6 @@
 namespace acid {
 namespace {
 
-using sqlite::Statement;
-using sqlite::Transaction;
-
 // In the order of RunState.
 constexpr std::array<std::string_view, 6> kStateNames{"planned", "running",  "finished",
                                                       "failed",  "diverged", "interrupted"};
