@@ -16,9 +16,7 @@ namespace {
 std::int64_t run_number(const Connection& connection, const std::string& run_id,
                         const std::string& folder) {
   Statement find(connection, "SELECT number FROM runs WHERE id = ?");
-  if (!find.bind(run_id).step())
-    throw StoreError(
-        fmt::format("the store {} has no run {}; 'acid list' shows those it has", folder, run_id));
+  if (!find.bind(run_id).step()) throw StoreError(no_such_run(folder, run_id));
   return find.integer(0);
 }
 

@@ -97,8 +97,7 @@ std::vector<CheckpointRow> read_checkpoints(const Connection& connection,
     const std::string whose = fmt::format("checkpoint {} of run {}", row.number, run_id);
     row.attempt = static_cast<int>(select.integer(2, 1, INT_MAX, whose));
     row.step = select.integer(3, 0, kMostGradients, whose);
-    row.position = {select.integer(4, 0, kMostGradients, whose), select.real(5), select.real(6),
-                    select.integer(7, 0, kMostBytes, whose)};
+    row.position = stored_position(select, 4, whose);
     row.path = select.text(8);
     row.sha256 = select.text(9);
     row.bytes = select.integer(10, 0, kMostBytes, whose);

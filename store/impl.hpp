@@ -106,11 +106,18 @@ std::string json_text(const nlohmann::json& value);
 /// What a column holds as JSON: an object, or null for JSON null. Otherwise throws the StoreError
 /// of Statement::refuse(), which says `whose` row it is.
 nlohmann::json stored_object(const sqlite::Statement& row, int column, std::string_view whose);
-/// A list of whole numbers, none negative, or of texts.
+/// A list of whole numbers, none negative, of numbers, or of texts.
 std::vector<std::int64_t> stored_counts(const sqlite::Statement& row, int column,
                                         std::string_view whose);
+std::vector<double> stored_reals(const sqlite::Statement& row, int column, std::string_view whose);
 std::vector<std::string> stored_texts(const sqlite::Statement& row, int column,
                                       std::string_view whose);
+
+/// The columns gradients, normalised_time, seconds and bytes, of which `column` is the first.
+/// Throws as stored_object() does.
+Position stored_position(const sqlite::Statement& row, int column, std::string_view whose);
+/// Why a run cannot be looked up.
+std::string no_such_run(const std::string& folder, const std::string& run_id);
 
 /// Tags as the view run_list has them.
 std::vector<std::string> words_of(const std::string& text);
