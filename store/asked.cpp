@@ -10,10 +10,6 @@
 namespace acid {
 namespace {
 
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
-
 struct Experiment {
   std::int64_t number = 0;
   std::string id, name;

@@ -26,11 +26,8 @@ fs::path folder_of(const std::string& store_folder) { return fs::path(store_fold
 
 /// Whether a process holds the file locked.
 bool is_held(const fs::path& file) {
-  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return false;
-  const bool held = flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  close(descriptor);
-  return held;
+  const Descriptor opened(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  return opened && flock(opened.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 template <class Visit>
@@ -59,28 +56,28 @@ void AtWork::on(const std::vector<std::string>& run_ids) {
     if (!about_to_be_locked && !is_held(file)) fs::remove(file, failed);
   });
   std::string unnamed = folder / (std::string("XXXXXX") + kUnnamed);
-  const int descriptor = mkostemps(unnamed.data(), std::strlen(kUnnamed), O_CLOEXEC);
-  if (descriptor < 0) return;
+  Descriptor written(mkostemps(unnamed.data(), std::strlen(kUnnamed), O_CLOEXEC));
+  if (!written) return;
   struct stat store {};  // gives the file the store's permissions
   if (stat((fs::path(store_folder_) / "store.db").c_str(), &store) == 0)
-    fchmod(descriptor, store.st_mode & 0666);
+    fchmod(written.get(), store.st_mode & 0666);
   const std::string text = fmt::format("{}\n", fmt::join(run_ids, "\n"));
   const std::string name = fs::path(unnamed).replace_extension();
   const bool said =
-      flock(descriptor, LOCK_EX | LOCK_NB) == 0 &&
-      write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+      flock(written.get(), LOCK_EX | LOCK_NB) == 0 &&
+      write(written.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
       rename(unnamed.c_str(), name.c_str()) == 0;
   if (!said) fs::remove(unnamed, failed);
   forget();
-  descriptor_ = descriptor;
+  descriptor_ = std::move(written);
   path_ = name;
 }
 
 void AtWork::forget() {
-  if (descriptor_ < 0) return;
+  if (!descriptor_) return;
   std::error_code ignored;
   fs::remove(path_, ignored);
-  close(descriptor_);
+  descriptor_.close();
 }
 
 std::unordered_set<std::string> runs_at_work(const std::string& store_folder) {

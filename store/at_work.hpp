@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/descriptor.hpp"
+
 namespace acid {
 
 /// Says, while it lives, which runs of a store this process goes on with: between two runs, and
@@ -27,7 +29,7 @@ class AtWork {
 
   const std::string store_folder_;
   std::string path_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
 };
 
 /// The runs that some living process goes on with.

@@ -5,6 +5,7 @@
 
 #include "store/impl.hpp"
 #include "store/proof.hpp"
+#include "store/select.hpp"
 #include "store/spans.hpp"
 #include "store/supersede.hpp"
 #include "store/utc.hpp"
@@ -12,16 +13,10 @@
 namespace acid {
 namespace {
 
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
-
 std::int64_t run_number(const Connection& connection, const std::string& run_id,
                         const std::string& folder) {
   Statement find(connection, "SELECT number FROM runs WHERE id = ?");
-  if (!find.bind(run_id).step())
-    throw StoreError(
-        fmt::format("the store {} has no run {}; 'acid list' shows those it has", folder, run_id));
+  if (!find.bind(run_id).step()) throw StoreError(no_such_run(folder, run_id));
   return find.integer(0);
 }
 
@@ -111,11 +106,11 @@ RunVersion version_now(const Connection& connection, std::int64_t run) {
   if (version.attempts > 0)
     version.state =
         attempts.is_null(1) ? RunState::interrupted : stored_state(attempts, 1, "a run");
-  Statement newest(connection,
-                   "SELECT coalesce(max(c.number), 0) FROM checkpoints c"
-                   " JOIN attempts a ON a.id = c.attempt WHERE a.run = ? AND c.superseded = 0");
-  newest.bind(run).step();
-  version.newest_checkpoint = static_cast<int>(newest.integer(0));
+  version.newest_checkpoint = static_cast<int>(
+      one_number(connection,
+                 "SELECT max(c.number) FROM checkpoints c JOIN attempts a ON a.id = c.attempt"
+                 " WHERE a.run = ? AND c.superseded = 0",
+                 run));
   return version;
 }
 
@@ -194,8 +189,8 @@ std::int64_t Store::begin_attempt(
   const Connection& connection = impl_->connection();
   // What follows is synced with the next checkpoint or with the end; a power cut before that takes
   // nothing but the attempt.
-  std::optional<BatchedCommits> batched;
-  if (impl_->writing) batched.emplace(*impl_->writing);
+  std::optional<CommitsAs> batched;
+  if (impl_->writing) batched.emplace(*impl_->writing, WritingConnection::Durability::batched);
   Transaction transaction(connection, Transaction::Kind::write);
   const std::int64_t run = run_number(connection, run_id, folder());
   refuse_if_held(connection, run, run_id);

@@ -10,6 +10,7 @@
 #include "engine/recorder/metrics.hpp"
 #include "store/checkpoints.hpp"
 #include "store/impl.hpp"
+#include "store/select.hpp"
 #include "store/utc.hpp"
 
 namespace acid {
@@ -68,9 +69,8 @@ BatchWriter::BatchWriter(WritingConnection& connection, const std::string& folde
 }
 
 std::int64_t BatchWriter::next_tick() {
-  sqlite::Statement last(connection_.get(), "SELECT max(tick) FROM ticks WHERE attempt = ?");
-  last.bind(attempt_).step();
-  return last.integer(0) + 1;
+  return 1 +
+         one_number(connection_.get(), "SELECT max(tick) FROM ticks WHERE attempt = ?", attempt_);
 }
 
 void BatchWriter::add_series(const std::vector<Batch::SeriesName>& names) {
@@ -78,8 +78,8 @@ void BatchWriter::add_series(const std::vector<Batch::SeriesName>& names) {
 }
 
 std::vector<std::string> BatchWriter::write(const Batch& batch) {
-  std::optional<SyncedCommits> synced;
-  if (batch.checkpoint) synced.emplace(connection_.get());
+  std::optional<CommitsAs> synced;
+  if (batch.checkpoint) synced.emplace(connection_, WritingConnection::Durability::every_commit);
   sqlite::Transaction transaction(connection_.get(), sqlite::Transaction::Kind::write);
   const std::int64_t run = run_of(connection_.get(), attempt_, run_);
   go_on(connection_.get(), attempt_);

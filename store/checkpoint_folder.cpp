@@ -13,6 +13,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/base/descriptor.hpp"
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 
@@ -22,30 +23,13 @@ namespace {
 
 constexpr std::string_view kFolder = "checkpoints";
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  int get() const { return number_; }
-
- private:
-  int number_;
-};
-
 /// Opens the folder that holds `path`, and returns it with the file's name in it. Each step starts
 /// from the folder before it and refuses links. A negative descriptor: errno says why.
 std::pair<Descriptor, std::string> open_parent(const std::string& folder, std::string_view path) {
   ACID_ASSERT(is_checkpoint_path(path), "'{}' is not a path under checkpoints/", path);
   constexpr int kFolderOnly = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
   Descriptor at(open(folder.c_str(), kFolderOnly));  // The store itself may be a link.
-  while (at.get() >= 0) {
+  while (at) {
     const std::size_t slash = path.find('/');
     if (slash == std::string_view::npos) break;
     const std::string name(path.substr(0, slash));
@@ -70,7 +54,7 @@ double now_seconds() {
 /// Looks at what open_parent() returned. Call it straight after, since it reads errno.
 FileLook look_in(const Descriptor& parent, const std::string& name) {
   struct stat facts {};
-  if (parent.get() < 0 || fstatat(parent.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0)
+  if (!parent || fstatat(parent.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0)
     return look_that_failed(errno);
   FileLook look;
   look.is = S_ISREG(facts.st_mode) ? FileLook::Is::plain : FileLook::Is::foreign;
@@ -114,16 +98,16 @@ FileLook look_at_file(const std::string& folder, const std::string& path) {
 
 std::string digest_of_file(const std::string& folder, const std::string& path) {
   const auto [parent, name] = open_parent(folder, path);
-  if (parent.get() < 0) fail("read", folder, path, std::strerror(errno));
+  if (!parent) fail("read", folder, path, std::strerror(errno));
   // O_NONBLOCK: by now the name may be that of a pipe.
   const Descriptor file(
       openat(parent.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (file.get() < 0) fail("read", folder, path, std::strerror(errno));
+  if (!file) fail("read", folder, path, std::strerror(errno));
   Sha256 digest;
   std::vector<std::byte> buffer(1 << 20);
   for (;;) {
-    const ssize_t bytes = read(file.get(), buffer.data(), buffer.size());
-    if (bytes < 0 && errno == EINTR) continue;
+    const ssize_t bytes =
+        uninterrupted([&] { return read(file.get(), buffer.data(), buffer.size()); });
     if (bytes < 0) fail("read", folder, path, std::strerror(errno));
     if (bytes == 0) return digest.hex();
     digest.update(std::span(buffer).first(static_cast<std::size_t>(bytes)));
@@ -145,7 +129,7 @@ bool remove_file(const std::string& folder, const std::string& path) {
     above.resize(above.rfind('/'));
     if (!is_checkpoint_path(above)) break;
     const auto [outer, inner] = open_parent(folder, above);
-    if (outer.get() < 0 || unlinkat(outer.get(), inner.c_str(), AT_REMOVEDIR) != 0) break;
+    if (!outer || unlinkat(outer.get(), inner.c_str(), AT_REMOVEDIR) != 0) break;
   }
   return true;
 }

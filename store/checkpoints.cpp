@@ -3,13 +3,11 @@
 #include <climits>
 
 #include "store/impl.hpp"
+#include "store/select.hpp"
 #include "store/utc.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
 
 // The bytes are little-endian: a number that was read from eight bytes is stored as those bytes.
 std::vector<std::byte> bytes_of(const std::vector<std::uint64_t>& numbers) {
@@ -43,16 +41,14 @@ void insert_digests(const Connection& connection, std::int64_t checkpoint,
 
 /// Lets go of all checkpoint files but the `keep` newest and returns their paths.
 std::vector<std::string> release(const Connection& connection, std::int64_t run, int keep) {
-  Statement update(connection, R"sql(
+  std::vector<std::string> paths = texts(connection, R"sql(
     UPDATE checkpoints SET removed = ?1
     WHERE removed IS NULL AND attempt IN (SELECT id FROM attempts WHERE run = ?2)
       AND id NOT IN (SELECT c.id FROM checkpoints c JOIN attempts a ON a.id = c.attempt
                      WHERE a.run = ?2 AND c.superseded = 0 AND c.removed IS NULL
                      ORDER BY c.number DESC LIMIT ?3)
-    RETURNING path)sql");
-  update.bind(utc_now(), run, keep);
-  std::vector<std::string> paths;
-  while (update.step()) paths.push_back(update.text(0));
+    RETURNING path)sql",
+                                         utc_now(), run, keep);
   // A later checkpoint may have replaced the file of a superseded one.
   Statement still_named(connection,
                         "SELECT 1 FROM checkpoints c JOIN attempts a ON a.id = c.attempt"
@@ -101,8 +97,7 @@ std::vector<CheckpointRow> read_checkpoints(const Connection& connection,
     const std::string whose = fmt::format("checkpoint {} of run {}", row.number, run_id);
     row.attempt = static_cast<int>(select.integer(2, 1, INT_MAX, whose));
     row.step = select.integer(3, 0, kMostGradients, whose);
-    row.position = {select.integer(4, 0, kMostGradients, whose), select.real(5), select.real(6),
-                    select.integer(7, 0, kMostBytes, whose)};
+    row.position = stored_position(select, 4, whose);
     row.path = select.text(8);
     row.sha256 = select.text(9);
     row.bytes = select.integer(10, 0, kMostBytes, whose);

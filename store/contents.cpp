@@ -14,10 +14,6 @@
 namespace acid {
 namespace {
 
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
-
 constexpr const char* kEverything = "coalesce({}, 9223372036854775807)";
 
 /// Where a row lies, what only seals it, or what acid changes later without executing anything.

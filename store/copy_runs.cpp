@@ -13,10 +13,6 @@ namespace acid {
 namespace fs = std::filesystem;
 namespace {
 
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
-
 /// An SQL condition for the rows of a table that belong to the runs whose numbers are in `?1`, a
 /// JSON list. The condition uses the column that leads to a run. Experiments are those whose ids
 /// are in `?2`; when `?2` is empty, all that ask for these runs.

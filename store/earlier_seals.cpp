@@ -7,13 +7,11 @@
 
 #include "store/proof.hpp"
 #include "store/row_digest.hpp"
+#include "store/select.hpp"
 
 namespace acid {
 namespace earlier {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
 
 constexpr const char* kRun =
     "SELECT seal, id, digest, group_digest, algorithm, seed, driver, topology, workers,"
@@ -110,13 +108,6 @@ std::string earlier_proof_of(const Connection& connection, std::int64_t run,
   return digest.hex();
 }
 
-std::vector<std::int64_t> numbers(const Connection& connection, const char* query) {
-  Statement select(connection, query);
-  std::vector<std::int64_t> found;
-  while (select.step()) found.push_back(select.integer(0));
-  return found;
-}
-
 void seal_what_was_left(const Connection& connection, std::int64_t run) {
   Statement newest(connection,
                    "SELECT id, outcome IS NOT NULL,"
@@ -140,19 +131,15 @@ void seal_what_was_left(const Connection& connection, std::int64_t run) {
 }  // namespace earlier
 
 void seal_again(const sqlite::Connection& connection) {
-  for (const std::int64_t run : earlier::numbers(connection, "SELECT number FROM runs")) {
+  for (const std::int64_t run : numbers(connection, "SELECT number FROM runs")) {
     if (earlier::holds(connection, earlier::kRun, run)) seal_run(connection, run);
     earlier::seal_what_was_left(connection, run);
   }
-  for (const std::int64_t experiment :
-       earlier::numbers(connection, "SELECT number FROM experiments")) {
-    sqlite::Statement members(connection,
-                              "SELECT position FROM experiment_runs WHERE experiment = ?");
-    std::vector<std::int64_t> sound;
-    for (members.bind(experiment); members.step();)
-      if (earlier::holds(connection, earlier::kMember, experiment, members.integer(0)))
-        sound.push_back(members.integer(0));
-    for (const std::int64_t position : sound) seal_member(connection, experiment, position);
+  for (const std::int64_t experiment : numbers(connection, "SELECT number FROM experiments")) {
+    for (const std::int64_t position : numbers(
+             connection, "SELECT position FROM experiment_runs WHERE experiment = ?", experiment))
+      if (earlier::holds(connection, earlier::kMember, experiment, position))
+        seal_member(connection, experiment, position);
     if (earlier::holds(connection, earlier::kExperiment, experiment))
       seal_experiment(connection, experiment);
   }

@@ -1,12 +1,9 @@
 #include "store/impl.hpp"
 #include "store/queries.hpp"
+#include "store/select.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 /// Adds a chunk to the events of its worker. The chunk must follow the last event there.
 void append_chunk(const Store& store, const std::string& run_id, const Statement& row,
@@ -40,9 +37,7 @@ std::vector<std::vector<std::byte>> read_events(const Store& store, const std::s
   const Connection& connection = store.impl().connection();
   const Transaction one_view(connection, Transaction::Kind::read);
   Statement run(connection, "SELECT workers FROM runs WHERE id = ?");
-  if (!run.bind(run_id).step())
-    throw UsageError(fmt::format("the store {} has no run {}; 'acid list' shows those it has",
-                                 store.folder(), run_id));
+  if (!run.bind(run_id).step()) throw UsageError(no_such_run(store.folder(), run_id));
   std::vector<std::vector<std::byte>> workers(
       static_cast<std::size_t>(run.integer(0, 1, kMostWorkers, "run " + run_id)));
   Statement chunks(connection,

@@ -12,12 +12,10 @@
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
 #include "store/condition.hpp"
+#include "store/rows.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
 
 constexpr double kMostSeconds = 5;
 constexpr sqlite3_int64 kMostHeapBytes = 256 << 20;
@@ -74,24 +72,25 @@ class Guard {
 
 ConditionNames names_in(const Connection& connection) {
   ConditionNames names;
-  Statement info(connection, "SELECT name FROM pragma_table_info('run_list')");
-  while (info.step()) names.columns.push_back(info.text(0));
+  names.columns = columns_of(connection, "run_list");
   // All runs' settings have the same sections.
-  Statement sections(connection,
-                     "SELECT j.key FROM (SELECT settings FROM runs ORDER BY number DESC LIMIT 1) r,"
-                     " json_each(r.settings) j");
-  while (sections.step()) names.sections.insert(sections.text(0));
+  for (std::string& section :
+       texts(connection,
+             "SELECT j.key FROM (SELECT settings FROM runs ORDER BY number DESC LIMIT 1) r,"
+             " json_each(r.settings) j"))
+    names.sections.insert(std::move(section));
   return names;
 }
 
 /// " (did you mean 'workers.count'?)" where a column or a key of the newest run is near the name.
 std::string nearest_words(const Connection& connection, const std::string& name,
                           std::vector<std::string> known) {
-  Statement paths(connection,
-                  "SELECT substr(replace(j.fullkey, '\"', ''), 3) FROM (SELECT settings FROM runs"
-                  " ORDER BY number DESC LIMIT 1) r, json_tree(r.settings) j"
-                  " WHERE j.type != 'object' AND j.path NOT LIKE '%[%'");
-  while (paths.step()) known.push_back(paths.text(0));
+  for (std::string& key :
+       texts(connection,
+             "SELECT substr(replace(j.fullkey, '\"', ''), 3) FROM (SELECT settings FROM runs"
+             " ORDER BY number DESC LIMIT 1) r, json_tree(r.settings) j"
+             " WHERE j.type != 'object' AND j.path NOT LIKE '%[%'"))
+    known.push_back(std::move(key));
   const auto nearest = nearest_name(name, known);
   return nearest ? fmt::format(" (did you mean '{}'?)", *nearest) : "";
 }

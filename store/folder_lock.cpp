@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <cerrno>
 
@@ -12,16 +11,10 @@ namespace acid {
 // again would drop SQLite's own locks on it.)
 FolderLock::FolderLock(const std::string& folder, Wait wait)
     : descriptor_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  if (descriptor_ < 0) return;
-  int code = 0;
-  do {
-    code = flock(descriptor_, wait == Wait::yes ? LOCK_EX : LOCK_EX | LOCK_NB);
-  } while (code != 0 && errno == EINTR);
+  if (!descriptor_) return;
+  const int how = wait == Wait::yes ? LOCK_EX : LOCK_EX | LOCK_NB;
+  const int code = uninterrupted([&] { return flock(descriptor_.get(), how); });
   held_ = code == 0 || errno != EWOULDBLOCK;
-}
-
-FolderLock::~FolderLock() {
-  if (descriptor_ >= 0) close(descriptor_);
 }
 
 }  // namespace acid

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "engine/base/descriptor.hpp"
+
 namespace acid {
 
 /// An advisory lock on a store's folder among acid's own processes, let go when its holder dies. It
@@ -12,14 +14,11 @@ class FolderLock {
  public:
   enum class Wait { yes, no };
   FolderLock(const std::string& folder, Wait wait);
-  ~FolderLock();
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
 
   bool held() const { return held_; }
 
  private:
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   bool held_ = true;
 };
 

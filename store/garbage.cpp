@@ -11,15 +11,11 @@
 #include "store/folder_lock.hpp"
 #include "store/impl.hpp"
 #include "store/maintenance.hpp"
+#include "store/select.hpp"
 #include "store/upkeep.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::SqliteError;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 /// The superseded part of an attempt: ticks and chunks with larger numbers than these.
 struct Superseded {
@@ -45,13 +41,6 @@ std::vector<Superseded> superseded_attempts(const Connection& connection) {
     if (live.count(select.text(1)) == 0)
       found.push_back({select.integer(0), select.text(1), select.integer(2), select.integer(3)});
   return found;
-}
-
-std::int64_t count(const Connection& connection, const char* sql, std::int64_t attempt,
-                   std::int64_t last) {
-  Statement select(connection, sql);
-  select.bind(attempt, last).step();
-  return select.integer(0);
 }
 
 constexpr std::int64_t kRowsAtOnce = 20'000;
@@ -91,9 +80,8 @@ std::int64_t delete_rows(const Connection& connection, const char* table, const 
 
 /// Deletes points and, when nothing of the attempt counts, the series they belong to.
 void delete_points(const Connection& connection, const Superseded& attempt) {
-  Statement select(connection, "SELECT id FROM series WHERE attempt = ? ORDER BY id");
-  std::vector<std::int64_t> series;
-  for (select.bind(attempt.attempt); select.step();) series.push_back(select.integer(0));
+  std::vector<std::int64_t> series =
+      numbers(connection, "SELECT id FROM series WHERE attempt = ? ORDER BY id", attempt.attempt);
   Statement summary(connection, "DELETE FROM series WHERE id = ?");
   in_portions(connection, attempt.run, kRowsAtOnce, [&](std::int64_t most) {
     std::int64_t left = most;
@@ -145,9 +133,8 @@ std::pair<std::vector<std::string>, std::vector<std::string>> by_name(
 }
 
 std::string set_journal(const Connection& connection, const char* mode) {
-  Statement statement(connection, fmt::format("PRAGMA journal_mode {} {}", *mode ? "=" : "", mode));
-  statement.step();
-  return statement.text(0);
+  return texts(connection, fmt::format("PRAGMA journal_mode {} {}", *mode ? "=" : "", mode))
+      .front();
 }
 
 }  // namespace
@@ -189,13 +176,13 @@ Garbage find_garbage(const Store& store, bool keep_checkpoints) {
   const Transaction one_view(connection, Transaction::Kind::read);
   for (const Superseded& one : superseded_attempts(connection)) {
     garbage.superseded_points +=
-        count(connection,
-              "SELECT count(*) FROM series s JOIN points p ON p.series = s.id AND p.tick > ?2"
-              " WHERE s.attempt = ?1",
-              one.attempt, one.last_tick);
-    garbage.superseded_events +=
-        count(connection, "SELECT sum(count) FROM event_chunks WHERE attempt = ? AND chunk > ?",
-              one.attempt, one.last_chunk);
+        one_number(connection,
+                   "SELECT count(*) FROM series s JOIN points p ON p.series = s.id AND p.tick > ?2"
+                   " WHERE s.attempt = ?1",
+                   one.attempt, one.last_tick);
+    garbage.superseded_events += one_number(
+        connection, "SELECT sum(count) FROM event_chunks WHERE attempt = ? AND chunk > ?",
+        one.attempt, one.last_chunk);
   }
   const std::unordered_set<std::string> live = live_runs(connection);
   const std::vector<NamedFile> named = named_files(connection);

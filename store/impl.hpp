@@ -98,7 +98,7 @@ std::int64_t run_of(const sqlite::Connection& connection, std::int64_t attempt,
 void refuse_if_removed(const sqlite::Connection& connection, std::int64_t attempt,
                        const std::string& run_id);
 
-/// The column `special` beside a value (store/schema.sql).
+/// The column `special` beside a value (store/schema_1.sql).
 int special_of(double value);
 
 /// JSON as the store keeps it: compact, and valid even if a string in it was not UTF-8.
@@ -106,11 +106,18 @@ std::string json_text(const nlohmann::json& value);
 /// What a column holds as JSON: an object, or null for JSON null. Otherwise throws the StoreError
 /// of Statement::refuse(), which says `whose` row it is.
 nlohmann::json stored_object(const sqlite::Statement& row, int column, std::string_view whose);
-/// A list of whole numbers, none negative, or of texts.
+/// A list of whole numbers, none negative, of numbers, or of texts.
 std::vector<std::int64_t> stored_counts(const sqlite::Statement& row, int column,
                                         std::string_view whose);
+std::vector<double> stored_reals(const sqlite::Statement& row, int column, std::string_view whose);
 std::vector<std::string> stored_texts(const sqlite::Statement& row, int column,
                                       std::string_view whose);
+
+/// The columns gradients, normalised_time, seconds and bytes, of which `column` is the first.
+/// Throws as stored_object() does.
+Position stored_position(const sqlite::Statement& row, int column, std::string_view whose);
+/// Why a run cannot be looked up.
+std::string no_such_run(const std::string& folder, const std::string& run_id);
 
 /// Tags as the view run_list has them.
 std::vector<std::string> words_of(const std::string& text);

@@ -9,16 +9,12 @@
 #include "store/maintenance.hpp"
 #include "store/proof.hpp"
 #include "store/queries.hpp"
+#include "store/select.hpp"
 #include "store/upkeep.hpp"
 #include "store/utc.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::SqliteError;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 using Findings = std::vector<StoreFinding>;
 

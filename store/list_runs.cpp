@@ -6,14 +6,11 @@
 #include "store/filter.hpp"
 #include "store/impl.hpp"
 #include "store/queries.hpp"
+#include "store/select.hpp"
 #include "store/tags.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 /// Which runs a query is about: those of ?1, a list as JSON, or all. SQLite finds listed ones by
 /// their index only where the condition has no other part.
@@ -71,9 +68,7 @@ RunSummary summary_of_row(const Statement& row, const std::unordered_set<std::st
   run.tagged = words_of(row.text(24));
   std::ranges::sort(run.tagged);
   run.tagged.erase(std::unique(run.tagged.begin(), run.tagged.end()), run.tagged.end());
-  if (run.state != RunState::planned)
-    run.progress = {row.integer(17, 0, kMostGradients, whose), row.real(18), row.real(19),
-                    row.integer(20, 0, kMostBytes, whose)};
+  if (run.state != RunState::planned) run.progress = stored_position(row, 17, whose);
   if (run.state == RunState::running && dead.contains(run.id)) {
     run.state = RunState::interrupted;
     run.message = "its process is gone";
@@ -128,9 +123,7 @@ std::vector<RunSummary> run_summaries(const Store& store, const std::vector<std:
   std::vector<RunSummary> ordered;
   for (const std::string& id : run_ids) {
     const auto run = by_id.find(id);
-    if (run == by_id.end())
-      throw UsageError(fmt::format("the store {} has no run {}; 'acid list' shows those it has",
-                                   store.folder(), id));
+    if (run == by_id.end()) throw UsageError(no_such_run(store.folder(), id));
     ordered.push_back(*run->second);
   }
   return ordered;

@@ -5,13 +5,10 @@
 
 #include "store/impl.hpp"
 #include "store/queries.hpp"
+#include "store/select.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 // The part of a series that one attempt recorded and that counts.
 struct Part {
@@ -46,11 +43,6 @@ constexpr const char* kSelectAttempts = R"sql(
   FROM runs r JOIN attempts a ON a.run = r.number LEFT JOIN checkpoints c ON c.id = a.resumed_from
   WHERE r.id IN (SELECT value FROM json_each(?1))
   ORDER BY a.started, a.id)sql";
-
-Position position_at(const Statement& row, int column, const std::string& whose) {
-  return {row.integer(column, 0, kMostGradients, whose), row.real(column + 1), row.real(column + 2),
-          row.integer(column + 3, 0, kMostBytes, whose)};
-}
 
 }  // namespace
 
@@ -93,8 +85,8 @@ std::vector<AttemptSummary> list_attempts(const Store& store,
     attempt.is_lost = attempt.state == RunState::interrupted && select.integer(7) == 0;
     attempt.seconds = select.real(8);
     attempt.silent_seconds = std::max(0.0, select.real(9));  // clocks of hosts differ
-    attempt.from = position_at(select, 10, whose);
-    attempt.to = position_at(select, 14, whose);
+    attempt.from = stored_position(select, 10, whose);
+    attempt.to = stored_position(select, 14, whose);
     attempt.batch = nlohmann::json::parse(select.text(18), nullptr, false);
     if (!attempt.batch.is_object()) attempt.batch = nullptr;
     attempts.push_back(std::move(attempt));

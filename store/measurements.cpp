@@ -3,13 +3,10 @@
 #include <limits>
 
 #include "store/impl.hpp"
+#include "store/select.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 /// The values of one series of an attempt, in order of ticks.
 class TickCursor {
@@ -80,8 +77,7 @@ void for_each_measurement(const Store& store, const std::string& run_id,
     auto cursors = cursors_of(connection, attempt, wanted);
     ticks.bind(attempt.id, attempt.valid_until_tick);
     while (ticks.step()) {
-      moment.position = {ticks.integer(1, 0, kMostGradients, whose), ticks.real(2), ticks.real(3),
-                         ticks.integer(4, 0, kMostBytes, whose)};
+      moment.position = stored_position(ticks, 1, whose);
       moment.values.clear();
       for (TickCursor& cursor : cursors) cursor.take(ticks.integer(0), moment.values);
       if (!moment.values.empty()) visit(moment);

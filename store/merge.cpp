@@ -18,10 +18,6 @@ namespace acid {
 namespace fs = std::filesystem;
 namespace {
 
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
-
 void refuse_while_written(const Store& store) {
   for (const OpenAttempt& attempt : open_attempts(store.impl().connection()))
     if (attempt.goes_on)
@@ -142,11 +138,10 @@ void number_by_age(const Connection& to) {
 
 std::set<std::string> sound_experiments(const Connection& connection) {
   std::set<std::string> sound;
-  for (const std::int64_t number : numbers(connection, "SELECT number FROM experiments")) {
-    Statement id(connection, "SELECT id FROM experiments WHERE number = ?");
-    id.bind(number).step();
-    if (broken_experiment(connection, number).empty()) sound.insert(id.text(0));
-  }
+  for (const std::int64_t number : numbers(connection, "SELECT number FROM experiments"))
+    if (broken_experiment(connection, number).empty())
+      sound.insert(
+          texts(connection, "SELECT id FROM experiments WHERE number = ?", number).front());
   return sound;
 }
 
@@ -177,7 +172,8 @@ class Merge {
       refuse_while_written(target_);
       bool lists = lists_are_sealed(to), tags = tags_are_sealed(to);
       std::set<std::string> sound = sound_experiments(to);
-      count_runs();
+      for (const Store& store : stores_)
+        runs_ += numbers(store.impl().connection(), "SELECT number FROM runs").size();
       for (const Store& store : stores_) {
         const Transaction one_view(store.impl().connection(), Transaction::Kind::read);
         refuse_while_written(store);  // a process that begins later is not in this view
@@ -188,8 +184,7 @@ class Merge {
       number_by_age(to);
       seal_again(to, sound);
       if (lists) seal_lists(to);
-      if (tags && number_of("SELECT count(*) FROM (SELECT 1 FROM tags UNION ALL SELECT 1 FROM"
-                            " notes)") > 0)
+      if (tags && !texts(to, "SELECT 1 FROM tags UNION ALL SELECT 1 FROM notes LIMIT 1").empty())
         seal_tags(to);
       transaction.commit();
     } catch (...) {
@@ -201,13 +196,6 @@ class Merge {
   }
 
  private:
-  std::int64_t number_of(const char* query) const {
-    return numbers(target_.impl().connection(), query).front();
-  }
-  void count_runs() {
-    for (const Store& store : stores_)
-      runs_ += numbers(store.impl().connection(), "SELECT number FROM runs").size();
-  }
   bool hold(const Store& store, bool holds, const char* broken) {
     if (!holds) report_.broken.push_back(fmt::format("{}: {}", store.folder(), broken));
     return holds;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <tuple>
 
+#include "engine/base/descriptor.hpp"
 #include "engine/base/folders.hpp"
 #include "store/checkpoint_folder.hpp"
 #include "store/contents.hpp"
@@ -19,9 +20,6 @@
 namespace acid {
 namespace fs = std::filesystem;
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
 
 /// The name of a file in the folder of a run tells its content, so it is free, or taken by the
 /// same.
@@ -35,13 +33,10 @@ std::string placed_path(const std::string& run_id, const std::string& sha256) {
 }
 
 void make_durable(const std::string& file) {
-  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool synced = descriptor >= 0 && fsync(descriptor) == 0;
-  const int reason = errno;
-  if (descriptor >= 0) close(descriptor);
-  if (!synced)
+  const Descriptor written(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!written || fsync(written.get()) != 0)
     throw StoreError(
-        fmt::format("cannot write {}: {}; nothing was merged", file, std::strerror(reason)));
+        fmt::format("cannot write {}: {}; nothing was merged", file, std::strerror(errno)));
 }
 
 /// False when there is no such file.

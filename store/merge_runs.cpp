@@ -21,9 +21,6 @@
 namespace acid {
 namespace {
 
-using sqlite::Connection;
-using sqlite::Statement;
-
 /// What one of the stores has of a run.
 struct RunSide {
   RunSide(const Connection& db, std::int64_t run_number)
@@ -356,9 +353,7 @@ std::map<std::string, std::int64_t> offsets_above(const Connection& to) {
     if (way_to_attempt(to, table).empty()) continue;
     const std::vector<std::string> columns = columns_of(to, table);
     if (std::ranges::find(columns, "id") == columns.end()) continue;
-    Statement newest(to, fmt::format("SELECT coalesce(max(id), 0) FROM {}", table));
-    newest.step();
-    offsets[table] = newest.integer(0);
+    offsets[table] = one_number(to, fmt::format("SELECT max(id) FROM {}", table));
   }
   return offsets;
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <filesystem>
+#include <utility>
 
 #include "store/folder_lock.hpp"
 #include "store/hosts.hpp"
@@ -12,21 +13,12 @@
 #include "store/proof.hpp"
 #include "store/schema.hpp"
 #include "store/schema_sql.hpp"
+#include "store/select.hpp"
 
 namespace acid {
 namespace fs = std::filesystem;
 namespace {
 
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
-
-constexpr std::array kMigrations{
-    std::string_view(kSchemaSql),   std::string_view(kSchema2Sql),  std::string_view(kSchema3Sql),
-    std::string_view(kSchema4Sql),  std::string_view(kSchema5Sql),  std::string_view(kSchema6Sql),
-    std::string_view(kSchema7Sql),  std::string_view(kSchema8Sql),  std::string_view(kSchema9Sql),
-    std::string_view(kSchema10Sql), std::string_view(kSchema11Sql), std::string_view(kSchema12Sql),
-    std::string_view(kSchema13Sql)};
 // The digest of the schema that all scripts make together, so that a store is compared without
 // executing them.
 constexpr std::string_view kSchemaDigest =
@@ -58,9 +50,8 @@ std::string database_file(const std::string& folder) { return folder + "/store.d
 std::int64_t checked_version(const Connection& connection, std::size_t newest) {
   const std::int64_t version = connection.pragma("user_version");
   const std::int64_t application = connection.pragma("application_id");
-  Statement tables(connection, "SELECT count(*) FROM sqlite_schema");
-  tables.step();
-  if (application != kApplicationId && (application != 0 || tables.integer(0) != 0))
+  if (application != kApplicationId &&
+      (application != 0 || one_number(connection, "SELECT count(*) FROM sqlite_schema") != 0))
     throw StoreError(fmt::format(
         "{}/store.db belongs to another program; nothing was changed. Choose another folder with "
         "--store",
@@ -110,11 +101,8 @@ Connection open_and_set_up(const std::string& folder) {
   const bool network = is_on_network(folder);
   if (network) share_among_hosts(folder);
   const std::string journal = network || is_shared_among_hosts(folder) ? "delete" : "wal";
-  Statement current(connection, "PRAGMA journal_mode");
-  current.step();
-  const bool change = current.text(0) != journal;
-  current.reset();
-  if (change) set_journal_mode(connection, journal, network);
+  if (texts(connection, "PRAGMA journal_mode").front() != journal)
+    set_journal_mode(connection, journal, network);
   migrate(connection, kMigrations);
   return connection;
 }
@@ -238,34 +226,20 @@ void bring_copy_up_to_date(const std::string& folder) {
 }
 
 WritingConnection::WritingConnection(const std::string& folder, Durability durability)
-    : folder_(folder), connection_(open_and_set_up(folder)) {
+    : folder_(folder), connection_(open_and_set_up(folder)), durability_(durability) {
   set(durability);
   sqlite3_wal_hook(connection_.handle(), checkpoint_when_long, &folder_);
 }
 
-void WritingConnection::set(Durability durability) {
+WritingConnection::Durability WritingConnection::set(Durability durability) {
   const bool batched = durability == Durability::batched && !is_shared_among_hosts(folder_);
   connection_.execute(fmt::format("PRAGMA synchronous = {}", batched ? "NORMAL" : "FULL"));
+  return std::exchange(durability_, durability);
 }
 
-SyncedCommits::SyncedCommits(const Connection& connection)
-    : connection_(connection), usual_(connection.pragma("synchronous")) {
-  connection.execute("PRAGMA synchronous = FULL");
-}
-
-SyncedCommits::~SyncedCommits() {
-  // If this fails, commits stay slower than they need to be, but safe.
-  sqlite3_exec(connection_.handle(), fmt::format("PRAGMA synchronous = {}", usual_).c_str(),
-               nullptr, nullptr, nullptr);
-}
-
-BatchedCommits::BatchedCommits(WritingConnection& connection) : connection_(connection) {
-  connection.set(WritingConnection::Durability::batched);
-}
-
-BatchedCommits::~BatchedCommits() {
+CommitsAs::~CommitsAs() {
   try {
-    connection_.set(WritingConnection::Durability::every_commit);
+    connection_.set(usual_);
   } catch (const StoreError&) {  // what comes next on the connection meets the cause, too
   }
 }

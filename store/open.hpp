@@ -31,47 +31,36 @@ sqlite::Connection open_for_reading(const std::string& folder);
 class WritingConnection {
  public:
   enum class Durability {
-    batched,  // a power cut may take the last commits; nothing is ever torn
-    every_commit,
+    batched,       // a power cut may take the last commits; nothing is ever torn
+    every_commit,  // it returns only when it, and all that was committed before, is on disk
   };
   WritingConnection(const std::string& folder, Durability durability);
   ~WritingConnection();
 
   sqlite::Connection& get() { return connection_; }
   const sqlite::Connection& get() const { return connection_; }
-  /// From now on. Must not be called inside a transaction.
-  void set(Durability durability);
+  /// From now on. Returns what it was. Must not be called inside a transaction.
+  Durability set(Durability durability);
 
  private:
   std::string folder_;
   sqlite::Connection connection_;
+  Durability durability_;
 };
 
-/// While it lives, a commit on the connection returns only when it, and everything committed
-/// before, is on disk. Must not be made inside a transaction.
-class SyncedCommits {
+/// While it lives, commits on the connection are of this durability, and then as they were before.
+/// Must not be made or destroyed inside a transaction.
+class CommitsAs {
  public:
-  explicit SyncedCommits(const sqlite::Connection& connection);
-  ~SyncedCommits();
-  SyncedCommits(const SyncedCommits&) = delete;
-  SyncedCommits& operator=(const SyncedCommits&) = delete;
-
- private:
-  const sqlite::Connection& connection_;
-  const std::int64_t usual_;  // PRAGMA synchronous
-};
-
-/// While it lives, commits are batched, on a connection that otherwise syncs every commit. Must not
-/// be made or destroyed inside a transaction.
-class BatchedCommits {
- public:
-  explicit BatchedCommits(WritingConnection& connection);
-  ~BatchedCommits();
-  BatchedCommits(const BatchedCommits&) = delete;
-  BatchedCommits& operator=(const BatchedCommits&) = delete;
+  CommitsAs(WritingConnection& connection, WritingConnection::Durability durability)
+      : connection_(connection), usual_(connection.set(durability)) {}
+  ~CommitsAs();
+  CommitsAs(const CommitsAs&) = delete;
+  CommitsAs& operator=(const CommitsAs&) = delete;
 
  private:
   WritingConnection& connection_;
+  const WritingConnection::Durability usual_;
 };
 
 }  // namespace acid

@@ -6,14 +6,13 @@
 #include "store/impl.hpp"
 #include "store/proof.hpp"
 #include "store/queries.hpp"
+#include "store/select.hpp"
 #include "store/utc.hpp"
 
 namespace acid {
 namespace {
 
 using nlohmann::json;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 /// The number of a run that has neither a prediction nor an attempt.
 std::optional<std::int64_t> unbegun(const sqlite::Connection& connection, const std::string& id) {
@@ -23,17 +22,6 @@ std::optional<std::int64_t> unbegun(const sqlite::Connection& connection, const 
                  " AND NOT EXISTS (SELECT 1 FROM predictions p WHERE p.run = r.number)");
   if (!find.bind(id).step()) return std::nullopt;
   return find.integer(0);
-}
-
-std::vector<double> stored_draws(const Statement& row, int column, const std::string& whose) {
-  const json list = json::parse(row.text(column), nullptr, /*allow_exceptions=*/false);
-  std::vector<double> draws;
-  if (!list.is_array()) row.refuse(column, whose, "no JSON list");
-  for (const json& each : list) {
-    if (!each.is_number()) row.refuse(column, whose, "no list of numbers");
-    draws.push_back(each.get<double>());
-  }
-  return draws;
 }
 
 }  // namespace
@@ -85,7 +73,7 @@ std::optional<RunPrediction> prediction_of(const Store& store, const std::string
     std::optional<double> time;
     if (!values.is_null(1)) time = values.real(1);
     prediction.values.push_back({values.text(0), time, values.real(2), values.real(3),
-                                 values.real(4), stored_draws(values, 5, whose)});
+                                 values.real(4), stored_reals(values, 5, whose)});
   }
   return prediction;
 }

@@ -5,12 +5,10 @@
 
 #include "engine/base/digest.hpp"
 #include "store/row_digest.hpp"
+#include "store/select.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
 
 /// A part of what a run's attempts left, without what is superseded.
 struct LeftPart {

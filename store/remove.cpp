@@ -13,9 +13,6 @@ namespace acid {
 namespace {
 
 using nlohmann::json;
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 // ?1: the ids of the runs that go, ?2: of the experiments, as JSON lists.
 constexpr const char* kGoingRuns =
@@ -38,26 +35,19 @@ std::string attempts_of_going() {
          " WHERE r.id IN (SELECT value FROM json_each(?1))";
 }
 
-std::int64_t sum_of(const Connection& connection, const std::string& query,
-                    const std::string& runs) {
-  Statement sum(connection, query);
-  sum.bind(runs).step();
-  return sum.integer(0);
-}
-
 void count(const Store& store, Removal& removal) {
   const Connection& connection = store.impl().connection();
   const std::string runs = json(removal.runs).dump(), attempts = attempts_of_going();
   removal.attempts = static_cast<std::size_t>(
-      sum_of(connection, fmt::format("SELECT count(*) FROM ({})", attempts), runs));
-  removal.values = sum_of(connection,
-                          fmt::format("SELECT count(*) FROM points WHERE {}",
-                                      rows_of_attempts(connection, "points", attempts)),
-                          runs);
-  removal.events = sum_of(connection,
-                          fmt::format("SELECT coalesce(sum(count), 0) FROM event_chunks WHERE {}",
-                                      rows_of_attempts(connection, "event_chunks", attempts)),
-                          runs);
+      one_number(connection, fmt::format("SELECT count(*) FROM ({})", attempts), runs));
+  removal.values = one_number(connection,
+                              fmt::format("SELECT count(*) FROM points WHERE {}",
+                                          rows_of_attempts(connection, "points", attempts)),
+                              runs);
+  removal.events = one_number(connection,
+                              fmt::format("SELECT sum(count) FROM event_chunks WHERE {}",
+                                          rows_of_attempts(connection, "event_chunks", attempts)),
+                              runs);
   const std::set<std::string> going(removal.runs.begin(), removal.runs.end());
   // Files that were let go of lie there, too, until they are collected.
   for (const auto& [path, look] : list_checkpoint_folder(store.folder())) {

@@ -10,9 +10,6 @@
 namespace acid {
 namespace {
 
-using sqlite::Connection;
-using sqlite::Statement;
-
 constexpr std::size_t kShownCandidates = 8;
 
 std::string shortened_list(std::vector<std::string> names) {

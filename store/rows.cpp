@@ -5,24 +5,15 @@
 
 namespace acid {
 
-using sqlite::Connection;
-using sqlite::Statement;
-
 std::vector<std::string> tables_of(const Connection& connection) {
-  Statement select(connection,
-                   "SELECT name FROM sqlite_schema WHERE type = 'table'"
-                   " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> 'store_seal'"
-                   " ORDER BY name");
-  std::vector<std::string> tables;
-  while (select.step()) tables.push_back(select.text(0));
-  return tables;
+  return texts(connection,
+               "SELECT name FROM sqlite_schema WHERE type = 'table'"
+               " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> 'store_seal'"
+               " ORDER BY name");
 }
 
 std::vector<std::string> columns_of(const Connection& connection, const std::string& table) {
-  Statement select(connection, "SELECT name FROM pragma_table_info(?)");
-  std::vector<std::string> columns;
-  for (select.bind(table); select.step();) columns.push_back(select.text(0));
-  return columns;
+  return texts(connection, "SELECT name FROM pragma_table_info(?)", table);
 }
 
 std::string way_to_attempt(const Connection& connection, const std::string& table) {

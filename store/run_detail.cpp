@@ -4,13 +4,10 @@
 #include "store/impl.hpp"
 #include "store/proof.hpp"
 #include "store/queries.hpp"
+#include "store/select.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 Severity severity_from_name(const std::string& name) {
   if (name == "error") return Severity::error;
@@ -136,8 +133,7 @@ std::optional<AttemptResult> newest_result(const Connection& connection,
   if (select.is_null(1)) select.refuse(1, whose, "none, beside a result");
   result.state = stored_state(select, 1, whose);
   result.message = select.text(2);
-  result.position = {select.integer(3, 0, kMostGradients, whose), select.real(4), select.real(5),
-                     select.integer(6, 0, kMostBytes, whose)};
+  result.position = stored_position(select, 3, whose);
   result.mean_digest = select.text(7);
   result.realised_rate = select.real(8);
   result.realised_chi1 = select.optional_real(9);
@@ -211,9 +207,7 @@ std::vector<VerificationRow> verifications_of(const Store& store, std::int64_t a
 
 std::int64_t number_of(const Store& store, const std::string& run_id) {
   Statement find(store.impl().connection(), "SELECT number FROM runs WHERE id = ?");
-  if (!find.bind(run_id).step())
-    throw UsageError(fmt::format("the store {} has no run {}; 'acid list' shows those it has",
-                                 store.folder(), run_id));
+  if (!find.bind(run_id).step()) throw UsageError(no_such_run(store.folder(), run_id));
   return find.integer(0);
 }
 

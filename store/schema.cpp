@@ -7,12 +7,10 @@
 #include <utility>
 
 #include "engine/base/digest.hpp"
+#include "store/select.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
 
 struct SchemaObject {
   std::string table;  // the table that it belongs to

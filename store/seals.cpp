@@ -12,8 +12,6 @@ namespace acid {
 namespace {
 
 using nlohmann::json;
-using sqlite::Connection;
-using sqlite::Statement;
 
 constexpr const char* kSealedOfRun =
     "SELECT number, id, digest, group_digest, algorithm, seed, driver, topology, workers,"
@@ -142,10 +140,9 @@ void seal_member(const Connection& connection, std::int64_t experiment, std::int
 }
 
 void seal_members(const Connection& connection, std::int64_t experiment) {
-  Statement select(connection, "SELECT position FROM experiment_runs WHERE experiment = ?");
-  std::vector<std::int64_t> positions;
-  for (select.bind(experiment); select.step();) positions.push_back(select.integer(0));
-  for (const std::int64_t position : positions) seal_member(connection, experiment, position);
+  for (const std::int64_t position :
+       numbers(connection, "SELECT position FROM experiment_runs WHERE experiment = ?", experiment))
+    seal_member(connection, experiment, position);
 }
 
 void seal_lists(const Connection& connection) {

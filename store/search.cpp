@@ -2,35 +2,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "store/impl.hpp"
 #include "store/queries.hpp"
+#include "store/select.hpp"
 
 namespace acid {
 namespace {
 
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
-
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-std::string_view column_of(PositionAxis axis) {
-  switch (axis) {
-    case PositionAxis::gradients:
-      return "gradients";
-    case PositionAxis::normalised_time:
-      return "normalised_time";
-    case PositionAxis::seconds:
-      return "seconds";
-    case PositionAxis::bytes:
-      return "bytes";
-  }
-  ACID_ASSERT(false, "axis {}", static_cast<int>(axis));
-}
+// In the order of PositionAxis.
+constexpr std::array<std::string_view, 4> kColumns{"gradients", "normalised_time", "seconds",
+                                                   "bytes"};
 
 /// Finds places among the ticks of an attempt. Ticks count from 1, and no coordinate decreases
 /// along them.
@@ -39,7 +27,7 @@ class TickSearch {
   TickSearch(const Connection& connection, PositionAxis axis)
       : newest_(connection, "SELECT max(tick) FROM ticks WHERE attempt = ? AND tick <= ?"),
         place_(connection, fmt::format("SELECT {} FROM ticks WHERE attempt = ? AND tick = ?",
-                                       column_of(axis))) {}
+                                       kColumns.at(static_cast<std::size_t>(axis)))) {}
 
   /// How many of the attempt's ticks that count lie before the value or, if `at` is true, at it.
   std::int64_t count_until(const ValidAttempt& attempt, double value, bool at) {
@@ -72,8 +60,7 @@ Position position_at(const Connection& connection, const ValidAttempt& attempt, 
                    "SELECT gradients, normalised_time, seconds, bytes FROM ticks"
                    " WHERE attempt = ? AND tick = ?");
   if (!select.bind(attempt.id, tick).step()) return {};
-  return {select.integer(0, 0, kMostGradients, "a sample"), select.real(1), select.real(2),
-          select.integer(3, 0, kMostBytes, "a sample")};
+  return stored_position(select, 0, "a sample");
 }
 
 /// At most so many samples on each side of a place are returned.
@@ -202,9 +189,7 @@ std::vector<nlohmann::json> run_settings(const Store& store,
   Statement select(connection, "SELECT settings FROM runs WHERE id = ?");
   std::vector<nlohmann::json> settings;
   for (const std::string& id : run_ids) {
-    if (!select.bind(id).step())
-      throw UsageError(fmt::format("the store {} has no run {}; 'acid list' shows those it has",
-                                   store.folder(), id));
+    if (!select.bind(id).step()) throw UsageError(no_such_run(store.folder(), id));
     settings.push_back(stored_object(select, 0, "run " + id));
   }
   return settings;

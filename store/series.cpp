@@ -5,14 +5,12 @@
 
 #include "store/impl.hpp"
 #include "store/queries.hpp"
+#include "store/select.hpp"
 
 namespace acid {
 namespace {
 
-using sqlite::Connection;
 using sqlite::RowScan;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 constexpr std::size_t kValuesPerPiece = 1024;  // this many fit a core's fastest memory
 

@@ -4,12 +4,10 @@
 
 #include "store/impl.hpp"
 #include "store/queries.hpp"
+#include "store/select.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
 
 constexpr std::size_t kSpanBytes = 20;
 

@@ -13,9 +13,6 @@
 namespace acid {
 namespace {
 
-using sqlite::Statement;
-using sqlite::Transaction;
-
 // In the order of RunState.
 constexpr std::array<std::string_view, 6> kStateNames{"planned", "running",  "finished",
                                                       "failed",  "diverged", "interrupted"};
@@ -74,6 +71,16 @@ nlohmann::json parsed(const Statement& row, int column) {
   return nlohmann::json::parse(row.text(column), nullptr, /*allow_exceptions=*/false);
 }
 
+/// A list of which `is_one` holds for each element; otherwise it is, say, "no list of counts".
+template <class T, class IsOne>
+std::vector<T> stored_list(const Statement& row, int column, std::string_view whose,
+                           std::string_view otherwise, const IsOne& is_one) {
+  const nlohmann::json list = parsed(row, column);
+  if (!list.is_array()) row.refuse(column, whose, "no JSON list");
+  if (!std::all_of(list.begin(), list.end(), is_one)) row.refuse(column, whose, otherwise);
+  return list.get<std::vector<T>>();
+}
+
 }  // namespace
 
 nlohmann::json stored_object(const Statement& row, int column, std::string_view whose) {
@@ -83,26 +90,29 @@ nlohmann::json stored_object(const Statement& row, int column, std::string_view 
 }
 
 std::vector<std::int64_t> stored_counts(const Statement& row, int column, std::string_view whose) {
-  const nlohmann::json list = parsed(row, column);
-  std::vector<std::int64_t> counts;
-  if (!list.is_array()) row.refuse(column, whose, "no JSON list");
-  for (const nlohmann::json& each : list) {
-    if (!each.is_number_unsigned() || each.get<std::uint64_t>() > kMostGradients)
-      row.refuse(column, whose, "no list of counts");
-    counts.push_back(each.get<std::int64_t>());
-  }
-  return counts;
+  return stored_list<std::int64_t>(
+      row, column, whose, "no list of counts", [](const nlohmann::json& one) {
+        return one.is_number_unsigned() && one.get<std::uint64_t>() <= kMostGradients;
+      });
+}
+
+std::vector<double> stored_reals(const Statement& row, int column, std::string_view whose) {
+  return stored_list<double>(row, column, whose, "no list of numbers",
+                             [](const nlohmann::json& one) { return one.is_number(); });
 }
 
 std::vector<std::string> stored_texts(const Statement& row, int column, std::string_view whose) {
-  const nlohmann::json list = parsed(row, column);
-  std::vector<std::string> texts;
-  if (!list.is_array()) row.refuse(column, whose, "no JSON list");
-  for (const nlohmann::json& each : list) {
-    if (!each.is_string()) row.refuse(column, whose, "no list of texts");
-    texts.push_back(each.get<std::string>());
-  }
-  return texts;
+  return stored_list<std::string>(row, column, whose, "no list of texts",
+                                  [](const nlohmann::json& one) { return one.is_string(); });
+}
+
+Position stored_position(const Statement& row, int column, std::string_view whose) {
+  return {row.integer(column, 0, kMostGradients, whose), row.real(column + 1), row.real(column + 2),
+          row.integer(column + 3, 0, kMostBytes, whose)};
+}
+
+std::string no_such_run(const std::string& folder, const std::string& run_id) {
+  return fmt::format("the store {} has no run {}; 'acid list' shows those it has", folder, run_id);
 }
 
 RunState stored_state(const Statement& row, int column, std::string_view whose) {

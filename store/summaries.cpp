@@ -4,13 +4,10 @@
 #include "engine/recorder/metrics.hpp"
 #include "store/impl.hpp"
 #include "store/queries.hpp"
+#include "store/select.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 /// The summary beside the values of a series, so that readers need not read all values.
 struct Summary {

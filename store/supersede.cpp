@@ -1,10 +1,9 @@
 #include "store/supersede.hpp"
 
+#include "store/select.hpp"
+
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
 
 struct CutPlace {
   std::int64_t attempt = 0;         // row id

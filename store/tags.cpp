@@ -4,14 +4,11 @@
 
 #include "store/impl.hpp"
 #include "store/proof.hpp"
+#include "store/select.hpp"
 #include "store/utc.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 constexpr std::string_view kBeforeTag = "tagged GLOB '* ", kAfterTag = " *'";
 

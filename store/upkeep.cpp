@@ -6,15 +6,11 @@
 #include <utility>
 
 #include "store/impl.hpp"
+#include "store/select.hpp"
 #include "store/utc.hpp"
 
 namespace acid {
 namespace {
-
-using sqlite::Connection;
-using sqlite::SqliteError;
-using sqlite::Statement;
-using sqlite::Transaction;
 
 using Runs = std::unordered_set<std::string>;
 using Paths = std::unordered_set<std::string>;

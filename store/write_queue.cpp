@@ -54,7 +54,7 @@ void WriteQueue::progress(const Position& position) {
     was_empty = pending_.empty();
     advance(position);
   }
-  wake_if_first(was_empty);
+  if (was_empty) wake_.notify_one();  // else it sleeps on, but no longer than to the batch's end
 }
 
 void WriteQueue::note(Severity severity, std::string_view text) {
@@ -65,7 +65,7 @@ void WriteQueue::note(Severity severity, std::string_view text) {
     was_empty = pending_.empty();
     pending_.lines.push_back({utc_now(), severity, std::string(text)});
   }
-  wake_if_first(was_empty);
+  if (was_empty) wake_.notify_one();
 }
 
 void WriteQueue::events(int worker, std::int64_t first, std::span<const Event> events) {
@@ -101,11 +101,6 @@ bool WriteQueue::grown_from(std::size_t records_before) {
                      pending_.points.size(), pending_.events.size(),
                      waits ? ", and the run waits, too" : "")});
   return passed(full_batch_);
-}
-
-// Otherwise the writer sleeps on, but no longer than to the end of the batch.
-void WriteQueue::wake_if_first(bool was_empty) {
-  if (was_empty) wake_.notify_one();
 }
 
 void WriteQueue::flush() {

@@ -110,7 +110,6 @@ class WriteQueue {
   void advance(const Position& position) REQUIRES_LOCK(mutex_);
   /// Whether to wake the writer. Call it with records() as it was before the addition.
   bool grown_from(std::size_t records_before) REQUIRES_LOCK(mutex_);
-  void wake_if_first(bool was_empty);
 
   static constexpr std::size_t kFullBatch = 50'000;  // values and events: written at once
 

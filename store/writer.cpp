@@ -17,9 +17,10 @@ struct RunWriter::Impl {
   Impl(const std::string& store_folder, Store* lender, const std::string& run_id,
        std::int64_t attempt, bool bounded)
       : folder(store_folder),
-        connection(lender != nullptr ? *lender->impl().writing
-                                     : own.emplace(folder, WritingConnection::Durability::batched)),
-        batched(connection),
+        connection(lender != nullptr
+                       ? *lender->impl().writing
+                       : own.emplace(folder, WritingConnection::Durability::every_commit)),
+        batched(connection, WritingConnection::Durability::batched),
         writer(connection, folder, run_id, attempt),
         queue(writer.next_tick(), bounded ? WriteQueue::kMostRecords : SIZE_MAX),
         thread([this] { loop(); }) {}
@@ -54,7 +55,7 @@ struct RunWriter::Impl {
   const std::string folder;
   std::optional<WritingConnection> own;  // absent: the connection is lent
   WritingConnection& connection;
-  const BatchedCommits batched;
+  const CommitsAs batched;
   BatchWriter writer;  // used by `thread` once that runs, with the connection
   WriteQueue queue;
   std::thread thread;

@@ -249,7 +249,7 @@ TEST_CASE("commits are synced to disk while they are asked to be, and only then"
     WritingConnection writer(temp.store(), durability);
     const std::int64_t usual = writer.get().pragma("synchronous");
     {
-      const SyncedCommits synced(writer.get());
+      const CommitsAs synced(writer, WritingConnection::Durability::every_commit);
       CHECK(writer.get().pragma("synchronous") == 2);
     }
     CHECK(writer.get().pragma("synchronous") == usual);
