@@ -48,35 +48,27 @@ std::unique_ptr<Objective> quadratic(const nlohmann::json& given, int workers, c
 
 namespace {
 
-class WithBefore final : public Objective {
+class WithBefore final : public Forwarding {
  public:
   WithBefore(BeforeGradient before, std::unique_ptr<Objective> inner,
              BeforeEvaluation before_evaluation)
-      : before_(std::move(before)),
-        before_evaluation_(std::move(before_evaluation)),
-        inner_(std::move(inner)) {}
-  std::size_t dimension() const override { return inner_->dimension(); }
-  std::vector<Segment> segments() const override { return inner_->segments(); }
-  void start(int w, std::span<float> x, std::span<float> b) const override {
-    inner_->start(w, x, b);
-  }
+      : Forwarding(std::move(inner)),
+        before_(std::move(before)),
+        before_evaluation_(std::move(before_evaluation)) {}
   double gradient(int lane, int w, std::int64_t step, std::span<const float> x, std::span<float> b,
                   std::span<float> g) override {
     if (before_) before_(w, step);
-    return inner_->gradient(lane, w, step, x, b, g);
+    return Forwarding::gradient(lane, w, step, x, b, g);
   }
-  int evaluation_chunks(EvaluationSet set) const override { return inner_->evaluation_chunks(set); }
   PartialEvaluation evaluate(int lane, EvaluationSet set, int chunk, std::span<const float> x,
                              std::span<const float> b) override {
     if (before_evaluation_) before_evaluation_(set);
-    return inner_->evaluate(lane, set, chunk, x, b);
+    return Forwarding::evaluate(lane, set, chunk, x, b);
   }
-  bool has_accuracy() const override { return inner_->has_accuracy(); }
 
  private:
   const BeforeGradient before_;
   const BeforeEvaluation before_evaluation_;
-  const std::unique_ptr<Objective> inner_;
 };
 
 }  // namespace

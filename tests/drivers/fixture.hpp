@@ -78,6 +78,30 @@ using BeforeGradient = std::function<void(int worker, std::int64_t step)>;
 
 using BeforeEvaluation = std::function<void(EvaluationSet)>;
 
+/// Hands everything on to another objective; a test overrides what it watches or changes.
+class Forwarding : public Objective {
+ public:
+  explicit Forwarding(std::unique_ptr<Objective> inner) : inner_(std::move(inner)) {}
+  std::size_t dimension() const override { return inner_->dimension(); }
+  std::vector<Segment> segments() const override { return inner_->segments(); }
+  void start(int w, std::span<float> x, std::span<float> b) const override {
+    inner_->start(w, x, b);
+  }
+  double gradient(int lane, int w, std::int64_t step, std::span<const float> x, std::span<float> b,
+                  std::span<float> g) override {
+    return inner_->gradient(lane, w, step, x, b, g);
+  }
+  int evaluation_chunks(EvaluationSet set) const override { return inner_->evaluation_chunks(set); }
+  PartialEvaluation evaluate(int lane, EvaluationSet set, int chunk, std::span<const float> x,
+                             std::span<const float> b) override {
+    return inner_->evaluate(lane, set, chunk, x, b);
+  }
+  bool has_accuracy() const override { return inner_->has_accuracy(); }
+
+ protected:
+  const std::unique_ptr<Objective> inner_;
+};
+
 /// The objective, with a call before each gradient and before each part of an evaluation.
 std::unique_ptr<Objective> with(BeforeGradient before, std::unique_ptr<Objective> objective,
                                 BeforeEvaluation before_evaluation = {});

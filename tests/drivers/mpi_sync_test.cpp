@@ -58,25 +58,20 @@ void check_same_run(const MemoryRecorder& a, const Outcome& x, const MemoryRecor
 }
 
 /// Hands its gradient over in pieces, last one first, and fails at one step of one worker.
-class InPieces final : public Objective {
+class InPieces final : public test::Forwarding {
  public:
   InPieces(const Replayable& run, int lanes)
-      : inner_(test::quadratic(run.task, run.spec.workers, run.spec.seeds, lanes)) {}
+      : Forwarding(test::quadratic(run.task, run.spec.workers, run.spec.seeds, lanes)) {}
   int worker = -1;
   std::int64_t step = 0;
   double loss = std::numeric_limits<double>::quiet_NaN();  // at that step
   bool throws = false;                                     // instead of the loss
   double work_seconds = 0;                                 // of processor time, in every gradient
 
-  std::size_t dimension() const override { return inner_->dimension(); }
-  std::vector<Segment> segments() const override { return inner_->segments(); }
-  void start(int w, std::span<float> x, std::span<float> b) const override {
-    inner_->start(w, x, b);
-  }
   double gradient(int lane, int w, std::int64_t s, std::span<const float> x, std::span<float> b,
                   std::span<float> g) override {
     if (throws && w == worker && s == step) throw std::runtime_error("no gradient");
-    const double found = inner_->gradient(lane, w, s, x, b, g);
+    const double found = Forwarding::gradient(lane, w, s, x, b, g);
     const double until = thread_seconds() + work_seconds;
     while (work_seconds > 0 && thread_seconds() < until) continue;
     return w == worker && s == step ? loss : found;
@@ -93,15 +88,6 @@ class InPieces final : public Objective {
     }
     return found;
   }
-  int evaluation_chunks(EvaluationSet set) const override { return inner_->evaluation_chunks(set); }
-  PartialEvaluation evaluate(int lane, EvaluationSet set, int chunk, std::span<const float> x,
-                             std::span<const float> b) override {
-    return inner_->evaluate(lane, set, chunk, x, b);
-  }
-  bool has_accuracy() const override { return inner_->has_accuracy(); }
-
- private:
-  std::unique_ptr<Objective> inner_;
 };
 
 double shortest(const Outcome& outcome, std::size_t worker, SpanKind kind) {

@@ -174,7 +174,7 @@ std::vector<Reference> with_neighbours() {
                     {.options = {{"order", "adapt-then-combine"}}, .spread = 1},
                     {.options = {{"order", "adapt-then-combine"}}, .momentum = 0.9},
                     {.options = {{"weights", "uniform"}}, .graphs = {kRing}}},
-       .graphs = any},
+       .graphs = {kRing, kIrregular, kOnePeer, kComplete}},
       {.method = "gossip-pga",
        .rounds = &gossip_pga,
        .variants = {{}, {.options = {{"period", 4}}, .momentum = 0.9}},

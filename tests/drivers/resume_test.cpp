@@ -15,17 +15,6 @@ struct Case {
   void (*change)(Setup&);
 };
 
-void noisy_task(Setup& setup) {
-  setup.workers = 5;
-  setup.task = {{"dimension", 9}, {"noise", 0.5}, {"heterogeneity", 1.0}, {"initial_spread", 1.0}};
-  setup.spec.optimizer.momentum = 0.9;
-  setup.spec.budget.gradients = 400;
-  setup.spec.cadence.evaluate_every = 7;
-  setup.spec.keep_events = true;
-  setup.virtual_time.compute.kind = ComputeKind::lognormal;
-  setup.virtual_time.compute.parameter = 0.3;
-}
-
 const std::vector<Case>& cases() {
   static const std::vector<Case> all{
       {"ar-sgd", [](Setup& s) { s.algorithm = "ar-sgd"; }},
@@ -108,6 +97,21 @@ const std::vector<Case>& cases() {
   return all;
 }
 
+/// A run of one of the cases, or of no case.
+struct Noisy : Setup {
+  explicit Noisy(const Case* one = nullptr) {
+    workers = 5;
+    task = {{"dimension", 9}, {"noise", 0.5}, {"heterogeneity", 1.0}, {"initial_spread", 1.0}};
+    spec.optimizer.momentum = 0.9;
+    spec.budget.gradients = 400;
+    spec.cadence.evaluate_every = 7;
+    spec.keep_events = true;
+    virtual_time.compute.kind = ComputeKind::lognormal;
+    virtual_time.compute.parameter = 0.3;
+    if (one != nullptr) one->change(*this);
+  }
+};
+
 void check_same_run(const Setup& a, const Outcome& x, const Setup& b, const Outcome& y) {
   check_same_end(y, x);
   CHECK(x.position.seconds == y.position.seconds);
@@ -126,16 +130,12 @@ TEST_CASE("CORRECTNESS 15, 16: virtual runs resume from any cut with the same bi
   for (const Case& one : cases())
     for (const int threads : {0, 2}) {
       INFO(one.name << ", " << threads << " threads");
-      Setup plain;
-      noisy_task(plain);
-      one.change(plain);
+      Noisy plain(&one);
       const Outcome whole = plain.run();
       REQUIRE(whole.ending == Ending::finished);
 
       CheckpointFolder cuts(17);
-      Setup watched;
-      noisy_task(watched);
-      one.change(watched);
+      Noisy watched(&one);
       watched.virtual_time.threads = threads;
       watched.checkpointing.checkpoints = &cuts;
       check_same_run(plain, whole, watched, watched.run());
@@ -143,9 +143,7 @@ TEST_CASE("CORRECTNESS 15, 16: virtual runs resume from any cut with the same bi
 
       for (const CheckpointFolder::Saved& cut : cuts.saved()) {
         const CheckpointFile from(cut.path);
-        Setup resumed;
-        noisy_task(resumed);
-        one.change(resumed);
+        Noisy resumed(&one);
         resumed.virtual_time.threads = threads;
         resumed.checkpointing.resume = &from;
         resumed.recorder.events_may_start_late();
@@ -157,7 +155,6 @@ TEST_CASE("CORRECTNESS 15, 16: virtual runs resume from any cut with the same bi
 // As in server_test.cpp: each hub leaves at 2 s, is above at 4.5 s and back at 7 s.
 TEST_CASE("virtual runs resume from any moment of a hub's visit with the same bits") {
   const auto setup = [](Setup& one) {
-    noisy_task(one);
     one.workers = 4;
     one.entry = &served_by_hubs();
     one.virtual_time.compute = {};
@@ -165,7 +162,7 @@ TEST_CASE("virtual runs resume from any moment of a hub's visit with the same bi
     one.spec.budget.gradients = 60;
   };
   CheckpointFolder cuts(0.25);
-  Setup plain, watched;
+  Noisy plain, watched;
   setup(plain);
   setup(watched);
   const Outcome whole = plain.run();
@@ -179,7 +176,7 @@ TEST_CASE("virtual runs resume from any moment of a hub's visit with the same bi
     returning += seconds > 4.5 && seconds < 7 ? 1 : 0;
     INFO("from the cut at " << seconds << " s");
     const CheckpointFile from(cut.path);
-    Setup resumed;
+    Noisy resumed;
     setup(resumed);
     resumed.checkpointing.resume = &from;
     resumed.recorder.events_may_start_late();
@@ -192,9 +189,7 @@ TEST_CASE("virtual runs resume from any moment of a hub's visit with the same bi
 TEST_CASE("a stopped virtual run leaves a cut from which it ends with the same bits") {
   for (const Case& one : cases()) {
     INFO(one.name);
-    Setup plain;
-    noisy_task(plain);
-    one.change(plain);
+    Noisy plain(&one);
     const Outcome whole = plain.run();
 
     std::string file;
@@ -202,9 +197,7 @@ TEST_CASE("a stopped virtual run leaves a cut from which it ends with the same b
     for (int attempt = 0; attempt < 50; ++attempt) {
       std::stop_source stop;
       std::optional<CheckpointFile> from;
-      Setup part;
-      noisy_task(part);
-      one.change(part);
+      Noisy part(&one);
       if (!file.empty()) part.checkpointing.resume = &from.emplace(file);
       part.checkpointing.checkpoints = &cuts;
       part.recorder.events_may_start_late();
@@ -224,7 +217,6 @@ TEST_CASE("a stopped virtual run leaves a cut from which it ends with the same b
 TEST_CASE("asynchronous runs on threads go on from a cut and do all that is left, once") {
   for (const int exchange_threads : {0, 2}) {
     const auto prepare = [&](Setup& setup) {
-      noisy_task(setup);
       setup.algorithm = "a2cid2";
       setup.options = {{"communication_rate", 2.0}};
       setup.task["dimension"] = kLongVector;  // long enough for more than one cut
@@ -234,7 +226,7 @@ TEST_CASE("asynchronous runs on threads go on from a cut and do all that is left
       setup.threads.exchange_threads = exchange_threads;
     };
     CheckpointFolder cuts(40);
-    Setup first;
+    Noisy first;
     prepare(first);
     first.checkpointing.checkpoints = &cuts;
     // The workers wait early for the first cut of the calling thread.
@@ -247,7 +239,7 @@ TEST_CASE("asynchronous runs on threads go on from a cut and do all that is left
     const std::size_t last = cuts.saved().size() - 1;
     for (const std::size_t k : std::set<std::size_t>{0, last / 2, last}) {
       const CheckpointFile from(cuts.saved()[k].path);
-      Setup resumed;
+      Noisy resumed;
       prepare(resumed);
       resumed.checkpointing.resume = &from;
       resumed.recorder.events_may_start_late();
@@ -275,8 +267,7 @@ TEST_CASE("a stopped run on threads goes on until it is done") {
   for (int attempt = 0; attempt < 200; ++attempt) {
     std::stop_source stop;
     std::optional<CheckpointFile> from;
-    Setup part;
-    noisy_task(part);
+    Noisy part;
     part.algorithm = "a2cid2";
     part.task["dimension"] = 2000;
     part.spec.budget.gradients = 6000;
@@ -300,14 +291,12 @@ TEST_CASE("a stopped run on threads goes on until it is done") {
 
 TEST_CASE("a checkpoint of another driver is refused") {
   CheckpointFolder cuts(10);
-  Setup setup;
-  noisy_task(setup);
+  Noisy setup;
   setup.checkpointing.checkpoints = &cuts;
   setup.run();
   REQUIRE(!cuts.saved().empty());
   const CheckpointFile from(cuts.saved().front().path);
-  Setup other;
-  noisy_task(other);
+  Noisy other;
   other.on_threads = true;
   other.checkpointing.resume = &from;
   CHECK_THROWS_WITH(other.run(),

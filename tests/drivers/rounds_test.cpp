@@ -54,60 +54,11 @@ struct Bowls {
   }
 };
 
-/// The directions of a worker's optimiser, from gradients: SGD with heavy-ball momentum, or Adam.
-struct Optimiser {
-  double momentum = 0;
-  bool adam = false;
-  Vectors first = {}, second = {};  // its memory, by worker
-  int steps = 0;
-  std::vector<double> step(std::size_t w, const std::vector<double>& g) {
-    std::vector<double> u(g.size());
-    for (std::size_t k = 0; k < g.size(); ++k) {
-      if (!adam) {
-        u[k] = first[w][k] = momentum * first[w][k] + g[k];
-        continue;
-      }
-      first[w][k] = 0.9 * first[w][k] + 0.1 * g[k];
-      second[w][k] = 0.999 * second[w][k] + 0.001 * g[k] * g[k];
-      const double m = first[w][k] / (1 - std::pow(0.9, steps + 1));
-      const double v = second[w][k] / (1 - std::pow(0.999, steps + 1));
-      u[k] = m / (std::sqrt(v) + 1e-8);
-    }
-    return u;
-  }
-};
-
-Vectors combined(const Vectors& x) {  // a ring of weights 1/3
-  Vectors out = x;
-  const std::size_t n = x.size();
-  for (std::size_t w = 0; w < n; ++w)
-    for (std::size_t k = 0; k < x[w].size(); ++k)
-      out[w][k] = (x[w][k] + x[(w + 1) % n][k] + x[(w + n - 1) % n][k]) / 3;
-  return out;
-}
-
 std::vector<double> mean(const Vectors& x) {
   std::vector<double> sum(x[0].size());
   for (const std::vector<double>& one : x)
     for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += one[k] / static_cast<double>(x.size());
   return sum;
-}
-
-/// One round of D-PSGD; `moved` becomes the mean of the workers' steps.
-void go_through(const Bowls& f, std::string_view round, Optimiser& optimiser, Vectors& x,
-                std::vector<double>* moved) {
-  Vectors steps;
-  for (std::size_t w = 0; w < x.size(); ++w) {
-    std::vector<double> g(x[w].size());
-    for (std::size_t k = 0; k < g.size(); ++k) g[k] = f.h[w][k] * (x[w][k] - f.b[w][k]);
-    steps.push_back(optimiser.step(w, g));
-  }
-  ++optimiser.steps;
-  if (round == kCombineWhileAdapt) x = combined(x);
-  for (std::size_t w = 0; w < x.size(); ++w)
-    for (std::size_t k = 0; k < x[w].size(); ++k) x[w][k] -= kRate * steps[w][k];
-  if (round == kAdaptThenCombine) x = combined(x);
-  *moved = mean(steps);
 }
 
 double distance(const std::vector<double>& a, const std::vector<float>& b) {
@@ -124,36 +75,6 @@ std::span<const WatchedTask::Model> evaluation(const WatchedRun& it, std::size_t
 
 }  // namespace
 
-TEST_CASE("CORRECTNESS 19: the drivers' D-PSGD is the round as written down, with momentum too") {
-  constexpr int kSteps = 40, kWorkers = 5;
-  for (const char* driver : {"virtual", "threads", "mpi"})
-    for (const char* round : {kCombineWhileAdapt, kAdaptThenCombine})
-      for (const double momentum : {0.0, 0.9}) {
-        INFO(driver << ", round " << round << ", momentum " << momentum);
-        Replayable run = rounds("d-psgd", kWorkers, kSteps);
-        run.spec.method.round = Round(round);
-        run.spec.optimizer.momentum = momentum;
-        WatchedRun it{.driver = driver, .run = run};
-        const Outcome outcome = it.execute();
-        REQUIRE(outcome.ending == Ending::finished);
-        REQUIRE(it.evaluated.size() == (kSteps + 1) * (kWorkers + 1));
-        const Bowls bowls(run);
-        Vectors x = bowls.start;
-        const Vectors nothing(kWorkers, std::vector<double>(kParameters));
-        Optimiser optimiser{.momentum = momentum, .first = nothing};
-        for (std::size_t t = 0; t < kSteps; ++t) {
-          INFO("round " << t);
-          const auto before = evaluation(it, t), after = evaluation(it, t + 1);
-          std::vector<double> moved;
-          go_through(bowls, round, optimiser, x, &moved);
-          for (std::size_t w = 0; w < kWorkers; ++w) REQUIRE(distance(x[w], after[w + 1].x) < 2e-5);
-          // The mean moves by the mean step, for any order and momentum.
-          for (std::size_t k = 0; k < kParameters; ++k)
-            REQUIRE(after[0].x[k] == Approx(before[0].x[k] - kRate * moved[k]).margin(2e-5));
-        }
-      }
-}
-
 TEST_CASE("CORRECTNESS 27: decentralised Adam is Adam only where all gradients are identical") {
   constexpr int kSteps = 60;
   for (const char* driver : {"virtual", "threads", "mpi"})
@@ -166,17 +87,17 @@ TEST_CASE("CORRECTNESS 27: decentralised Adam is Adam only where all gradients a
       it.execute();
       // Adam itself, on the mean objective from the mean start.
       const Bowls bowls(run);
-      std::vector<double> x = mean(bowls.start);
-      Optimiser adam{.adam = true,
-                     .first = {std::vector<double>(kParameters)},
-                     .second = {std::vector<double>(kParameters)}};
-      for (int t = 0; t < kSteps; ++t, ++adam.steps) {
-        std::vector<double> g(kParameters);
-        for (std::size_t k = 0; k < kParameters; ++k)
-          for (std::size_t w = 0; w < 5; ++w) g[k] += bowls.h[w][k] * (x[k] - bowls.b[w][k]) / 5;
-        const std::vector<double> u = adam.step(0, g);
-        for (std::size_t k = 0; k < kParameters; ++k) x[k] -= kRate * u[k];
-      }
+      std::vector<double> x = mean(bowls.start), m(kParameters), v(kParameters);
+      for (int t = 1; t <= kSteps; ++t)
+        for (std::size_t k = 0; k < kParameters; ++k) {
+          double g = 0;
+          for (std::size_t w = 0; w < 5; ++w) g += bowls.h[w][k] * (x[k] - bowls.b[w][k]) / 5;
+          m[k] = 0.9 * m[k] + 0.1 * g;
+          v[k] = 0.999 * v[k] + 0.001 * g * g;
+          const double m_hat = m[k] / (1 - std::pow(0.9, t)),
+                       v_hat = v[k] / (1 - std::pow(0.999, t));
+          x[k] -= kRate * m_hat / (std::sqrt(v_hat) + 1e-8);
+        }
       const auto end = evaluation(it, kSteps);
       if (identical) {
         CHECK(it.recorder.last("consensus_distance") < 1e-10);

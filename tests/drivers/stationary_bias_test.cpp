@@ -16,15 +16,10 @@ constexpr int kRing = 8, kBiasDimension = 16;
 constexpr double kBiasRate = 0.1, kBiasUnits = 4000;
 
 /// The sum of the parameters at which each worker's gradients were taken.
-class GradientPoints final : public Objective {
+class GradientPoints final : public test::Forwarding {
  public:
   explicit GradientPoints(std::unique_ptr<Objective> inner)
-      : inner_(std::move(inner)), sums_(kRing, std::vector<double>(kBiasDimension)) {}
-  std::size_t dimension() const override { return inner_->dimension(); }
-  std::vector<Segment> segments() const override { return inner_->segments(); }
-  void start(int w, std::span<float> x, std::span<float> b) const override {
-    inner_->start(w, x, b);
-  }
+      : Forwarding(std::move(inner)), sums_(kRing, std::vector<double>(kBiasDimension)) {}
   double gradient(int lane, int w, std::int64_t step, std::span<const float> x, std::span<float> b,
                   std::span<float> g) override {
     constexpr std::int64_t kUntilStationary = 200;
@@ -33,14 +28,8 @@ class GradientPoints final : public Objective {
       ++counts_[index];
       for (std::size_t k = 0; k < x.size(); ++k) sums_[index][k] += x[k];
     }
-    return inner_->gradient(lane, w, step, x, b, g);
+    return Forwarding::gradient(lane, w, step, x, b, g);
   }
-  int evaluation_chunks(EvaluationSet set) const override { return inner_->evaluation_chunks(set); }
-  PartialEvaluation evaluate(int lane, EvaluationSet set, int chunk, std::span<const float> x,
-                             std::span<const float> b) override {
-    return inner_->evaluate(lane, set, chunk, x, b);
-  }
-  bool has_accuracy() const override { return false; }
 
   std::vector<double> mean_of(int w) const {
     std::vector<double> mean = sums_[static_cast<std::size_t>(w)];
@@ -57,7 +46,6 @@ class GradientPoints final : public Objective {
   }
 
  private:
-  std::unique_ptr<Objective> inner_;
   std::vector<std::vector<double>> sums_;
   std::array<double, kRing> counts_{};
 };

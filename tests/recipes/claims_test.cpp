@@ -23,10 +23,7 @@ std::string with(const std::string& keys) {
   return std::string(kRuns) + "[[claims]]\nname = \"it\"\n" + keys;
 }
 
-std::string problem(const std::string& keys) {
-  const auto errors = errors_of(completed(with(keys)));
-  return errors.empty() ? "" : errors[0].message;
-}
+std::string problem(const std::string& keys) { return refusal_of(with(keys)); }
 
 const std::string kBetter =
     "kind = \"better\"\nalgorithm = \"ad-psgd\"\nthan = \"ar-sgd\"\nmetric = \"eval_loss\"\n";

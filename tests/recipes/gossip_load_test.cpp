@@ -207,8 +207,7 @@ TEST_CASE("codecs that spoil what a method averages are warned of, or refused") 
     CHECK_FALSE(warned(method, bf16));
 
   const auto refused = [&](const std::string& method, const std::string& codec) {
-    const auto errors = errors_of(completed(recipe(method, codec)));
-    return errors.empty() ? "" : errors[0].message;
+    return refusal_of(recipe(method, codec));
   };
   for (const char* method : {"choco-sgd", "choco-sgd-overlapped", "sparseloco"})
     CHECK_THAT(refused(method, sparse + ", error_feedback = true"),
@@ -307,12 +306,6 @@ TEST_CASE("a load is no error for drivers that measure it, nor for synchronous a
   CHECK_NOTHROW(compiled(slow + "[[algorithms]]\nkind = \"ar-sgd\"\n"));
 }
 
-TEST_CASE("an exchange's own time is refused where gradients take none") {
-  const Diagnostic error = only_error_of(
-      "[execution.virtual]\ngradient_clock = \"poisson\"\ncost.exchange_seconds = 0.1", 3);
-  CHECK_THAT(error.message, ContainsSubstring("no effect with gradient_clock = \"poisson\""));
-}
-
 TEST_CASE("nodes are read with the links between them, and must fit the workers") {
   const ScratchFolder scratch;
   const std::string file = scratch.path("sites.csv");
@@ -335,10 +328,7 @@ TEST_CASE("nodes are read with the links between them, and must fit the workers"
   put(file, "0,1,1e-2,\n");
   CHECK(network(matrix).between(0, 3).bytes_per_second == 1e9);
 
-  const auto refused = [&](const std::string& keys) {
-    const auto errors = errors_of(completed(recipe(keys)));
-    return errors.empty() ? "" : errors[0].message;
-  };
+  const auto refused = [&](const std::string& keys) { return refusal_of(recipe(keys)); };
   CHECK_THAT(refused("workers_per_node = [1, 2]"), ContainsSubstring("2 nodes have 3 workers"));
   CHECK_THAT(refused("workers_per_node = 0"), ContainsSubstring("at least 1"));
   CHECK_THAT(refused("workers_per_node = []"), ContainsSubstring("empty list"));

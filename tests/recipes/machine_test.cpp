@@ -1,9 +1,7 @@
 // Machine files, and what execution.virtual.machine makes of a recipe.
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "engine/base/quantiles.hpp"
 #include "recipes/machine_file.hpp"
@@ -11,6 +9,7 @@
 #include "recipes/machines.hpp"
 #include "tests/catch.hpp"
 #include "tests/recipes/recipe.hpp"
+#include "tests/scratch.hpp"
 
 namespace acid::test {
 namespace {
@@ -53,25 +52,15 @@ count = 4
 )";
 
 /// A folder of recipes with `machines`, in which XDG_DATA_HOME is another one.
-class MachineFolder {
- public:
-  MachineFolder()
-      : path_(fs::temp_directory_path() / ("acid-machines-" + std::to_string(getpid()))) {
-    fs::remove_all(path_);
-    fs::create_directories(path_ / "machines");
-    fs::create_directories(path_ / "data/acid/machines");
-    ::setenv("XDG_DATA_HOME", (path_ / "data").c_str(), 1);
+struct MachineFolder : ScratchFolder {
+  MachineFolder() {
+    fs::create_directories(path("machines"));
+    fs::create_directories(path("data/acid/machines"));
+    ::setenv("XDG_DATA_HOME", path("data").c_str(), 1);
   }
-  ~MachineFolder() {
-    ::unsetenv("XDG_DATA_HOME");
-    fs::remove_all(path_);
-  }
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name) << text;
-  }
-  std::string path() const { return path_.string(); }
+  ~MachineFolder() { ::unsetenv("XDG_DATA_HOME"); }
   Plan plan(const std::string& keys, const std::vector<std::string>& overrides = {}) const {
-    return compile_recipe((path_ / "recipe.toml").string(),
+    return compile_recipe(path("recipe.toml"),
                           completed(kFourWorkers + ("[execution.virtual]\n" + keys)), overrides);
   }
   std::string refusal(const std::string& keys) const {
@@ -82,9 +71,6 @@ class MachineFolder {
     }
     return "";
   }
-
- private:
-  fs::path path_;
 };
 
 const nlohmann::json& simulated(const Plan& plan) {

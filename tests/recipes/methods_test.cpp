@@ -1,32 +1,14 @@
 #include "recipes/methods.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 
 #include "engine/methods/listed.hpp"
 #include "tests/catch.hpp"
 #include "tests/recipes/recipe.hpp"
+#include "tests/scratch.hpp"
 
 namespace acid::test {
 namespace {
-
-/// A folder for recipes, removed with its content at the end.
-class RecipeFolder {
- public:
-  RecipeFolder()
-      : path_(std::filesystem::temp_directory_path() /
-              ("acid-methods-" + std::to_string(getpid()))) {
-    std::filesystem::create_directories(path_);
-  }
-  ~RecipeFolder() { std::filesystem::remove_all(path_); }
-  std::string path(const char* name) const { return (path_ / name).string(); }
-
- private:
-  const std::filesystem::path path_;
-};
 
 constexpr const char* kOwn = R"(
 [[methods]]
@@ -89,9 +71,9 @@ TEST_CASE("the catalog's listing, copied into a recipe, is the same run") {
 }
 
 TEST_CASE("methods may be in a file that the recipe names, and are reported on there") {
-  const RecipeFolder folder;
+  const ScratchFolder folder;
   const auto compiled_with = [&](const std::string& listing) {
-    std::ofstream(folder.path("mine.toml")) << listing;
+    folder.write("mine.toml", listing);
     const std::string recipe =
         completed("[[methods]]\nfile = \"mine.toml\"\n[[algorithms]]\nkind = \"mine\"\n");
     return compile_recipe(folder.path("recipe.toml"), recipe);
@@ -114,9 +96,9 @@ TEST_CASE("methods may be in a file that the recipe names, and are reported on t
 }
 
 TEST_CASE("a file has one listing at its top or a list of them, and if both, both are named") {
-  const RecipeFolder folder;
+  const ScratchFolder folder;
   const auto told = [&](const std::string& listings, bool by_recipe) -> std::string {
-    std::ofstream(folder.path("mine.toml")) << listings;
+    folder.write("mine.toml", listings);
     try {
       if (by_recipe)
         compile_recipe(

@@ -203,10 +203,7 @@ TEST_CASE("no point is drawn twice, and more than there are is an error") {
 }
 
 TEST_CASE("draws that mean nothing are errors, or warnings, at their place") {
-  const auto refusal = [](const std::string& search) {
-    const auto errors = errors_of(completed(kDrawn + search));
-    return errors.empty() ? "" : errors[0].message;
-  };
+  const auto refusal = [](const std::string& search) { return refusal_of(kDrawn + search); };
   const std::string rates = "optimizer.learning_rate = { log = [1e-3, 1] }\n";
   CHECK_THAT(refusal(rates), ContainsSubstring("does not say how many numbers"));
   CHECK_THAT(refusal(rates + "draws = 0\n"), ContainsSubstring("must be at least 1"));

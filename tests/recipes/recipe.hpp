@@ -38,6 +38,12 @@ inline std::vector<Diagnostic> errors_of(const std::string& text,
   return {};
 }
 
+/// The message of the completed recipe's first error; empty if it compiles.
+inline std::string refusal_of(const std::string& recipe) {
+  const std::vector<Diagnostic> errors = errors_of(completed(recipe));
+  return errors.empty() ? "" : errors[0].message;
+}
+
 /// Requires that the completed recipe has only this error, on that line.
 inline Diagnostic only_error_of(const std::string& recipe, int line) {
   INFO(recipe);
