@@ -91,19 +91,15 @@ void measure_program(Bench& bench, const ProgramRow& row) {
   const auto side = [&](const std::vector<std::string>& words, std::vector<Sample>& cpu_of) {
     return [&] {
       const Started started = median_start(words, row.starts);
-      cpu_of.push_back({1e3 * started.cpu_seconds, {}});
-      return Sample{1e3 * started.seconds, {}};
+      cpu_of.push_back({1e3 * started.cpu_seconds});
+      return Sample{1e3 * started.seconds};
     };
   };
   const auto samples = bench.interleave(row.what, {side(row.words, cpu), side(idle, idle_cpu)});
-  bench.add({row.what,
-             "ms",
-             samples[0],
-             "starting 'true'",
-             samples[1],
-             value_at_most(row.most_milliseconds),
-             {}});
-  bench.add({row.what + ", processor time", "ms", cpu, "starting 'true'", idle_cpu, {}, {}});
+  const std::string peer = "starting 'true'";
+  const Wanted wanted = value_at_most(row.most_milliseconds);
+  bench.add({row.what, "ms", peer, wanted, samples[0], samples[1]});
+  bench.add({row.what + ", processor time", "ms", peer, {}, cpu, idle_cpu});
 }
 
 }  // namespace acid::bench

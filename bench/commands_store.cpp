@@ -127,8 +127,8 @@ class Recording {
     count_ = static_cast<double>(record_(*writer));
     writer.reset();
     store.end_attempt(attempt, {});  // moves the records into the store's file, on the disk
-    const Sample sample{count_ / watch.seconds(), {}};
-    cpu.push_back({count_ / watch.cpu_seconds(), {}});
+    const Sample sample{count_ / watch.seconds()};
+    cpu.push_back({count_ / watch.cpu_seconds()});
     bytes_ = static_cast<std::size_t>(size() - before);
     return sample;
   }
@@ -138,7 +138,7 @@ class Recording {
     const Scratch scratch;
     const Stopwatch watch;
     write_bare(scratch.path("file"), bytes_);
-    return {count_ / watch.seconds(), {}};
+    return {count_ / watch.seconds()};
   }
   double bytes_per_record() const { return static_cast<double>(bytes_) / count_; }
 
@@ -155,8 +155,8 @@ void measure_records(Bench& bench, const std::string& what, Recording recording)
       what, {[&] { return recording.write(); }, [&] { return recording.write_bare_file(); }});
   const std::string peer =
       fmt::format("write() and fsync(), {:.0f} bytes each", recording.bytes_per_record());
-  bench.add({what, "1/s", samples[0], peer, samples[1], value_at_least(kLeastPerSecond), {}});
-  bench.add({what + ", per processor second", "1/s", recording.cpu, {}, {}, {}, {}});
+  bench.add({what, "1/s", peer, value_at_least(kLeastPerSecond), samples[0], samples[1]});
+  bench.add({what + ", per processor second", "1/s", {}, {}, recording.cpu});
 }
 
 void measure_store(Bench& bench, const StoreSizes& sizes) {

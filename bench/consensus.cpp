@@ -90,7 +90,7 @@ class Consensus {
     Progress progress;
     run_virtual({spec_, *objective, progress}, virtual_);
     megabytes_ = std::max(megabytes_, 1e-6 * (progress.resident() - before));
-    return {1e-6 * progress.exchanges_per_cpu_second(), {}};
+    return {1e-6 * progress.exchanges_per_cpu_second()};
   }
   /// The same edges in a bare loop; they are listed beforehand.
   Sample loop() const;
@@ -141,7 +141,7 @@ Sample Consensus::loop() const {
   }
   const Stopwatch watch(Stopwatch::Cpu::thread);
   for (const auto& edge : edges) average(&x[edge.first], &x[edge.second]);
-  return {1e-6 * static_cast<double>(edges.size()) / watch.cpu_seconds(), {}};
+  return {1e-6 * static_cast<double>(edges.size()) / watch.cpu_seconds()};
 }
 
 Sample Consensus::drawing_loop() const {
@@ -154,7 +154,7 @@ Sample Consensus::drawing_loop() const {
     average(&x[kParameters * static_cast<std::size_t>(due.i)],
             &x[kParameters * static_cast<std::size_t>(due.j)]);
   }
-  return {1e-6 * static_cast<double>(count) / watch.cpu_seconds(), {}};
+  return {1e-6 * static_cast<double>(count) / watch.cpu_seconds()};
 }
 
 struct Choices {
@@ -182,16 +182,12 @@ Measure prepare_consensus(CLI::App& app) {
       const auto samples = bench.interleave(
           what, {[&] { return consensus.engine(); }, [&] { return consensus.loop(); },
                  [&] { return consensus.drawing_loop(); }});
-      const std::string unit = "M exchanges/CPU s";
-      bench.add({what, unit, samples[0], "bare loop", samples[1], ratio_at_least(0.5), {}});
-      bench.add({what,
-                 unit,
-                 samples[0],
-                 "bare loop that draws its edges",
-                 samples[2],
-                 ratio_at_least(0.5),
-                 {}});
-      bench.add({what, "MB", {{consensus.megabytes(), {}}}, {}, {}, {}, {}});
+      Row row{what, "M exchanges/CPU s", "bare loop", ratio_at_least(0.5), samples[0], samples[1]};
+      bench.add(row);
+      row.peer = "bare loop that draws its edges";
+      row.peers = samples[2];
+      bench.add(row);
+      bench.add({what, "MB", {}, {}, {Sample{consensus.megabytes()}}});
     }
   };
 }

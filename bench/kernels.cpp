@@ -147,7 +147,7 @@ void measure(Bench& bench, const Contest& contest, std::size_t size, Vectors& ve
   const double gigabytes = 4e-9 * contest.vectors_moved * static_cast<double>(size);
   const auto speed = [&](std::function<void()> pass) -> Bench::Side {
     return [&bench, gigabytes, pass = std::move(pass)] {
-      return Sample{gigabytes / repeat(bench.seconds(0.2), pass).cpu_seconds, {}};
+      return Sample{gigabytes / repeat(bench.seconds(0.2), pass).cpu_seconds};
     };
   };
   const std::string what = fmt::format("{}, {}", contest.what, parameters_text(size));
@@ -158,15 +158,10 @@ void measure(Bench& bench, const Contest& contest, std::size_t size, Vectors& ve
   const auto bound = [&](double ratio) {
     return contest.wanted ? std::optional(ratio_at_least(ratio)) : std::nullopt;
   };
-  bench.add({what, "GB/s", samples[0], "loop with its traffic", samples[1], bound(0.9), {}});
+  bench.add({what, "GB/s", "loop with its traffic", bound(0.9), samples[0], samples[1]});
   if (contest.tensors == nullptr) return;
-  bench.add({what,
-             "GB/s",
-             samples[0],
-             "LibTorch tensors",
-             samples[2],
-             bound(wanted_times_tensors(size)),
-             {}});
+  const auto wanted = bound(wanted_times_tensors(size));
+  bench.add({what, "GB/s", "LibTorch tensors", wanted, samples[0], samples[2]});
 }
 
 // The tensor operations are absent when the module is missing.

@@ -205,21 +205,16 @@ void measure(Bench& bench, const ListingContest& contest, std::size_t size) {
   Subject hand(contest.listing, contest.options, size, cpu_backend());
   const auto speed = [&](std::function<void()> pass) -> Bench::Side {
     return [&bench, gigabytes, pass = std::move(pass)] {
-      return Sample{gigabytes / repeat(bench.seconds(0.02), pass).cpu_seconds, {}};
+      return Sample{gigabytes / repeat(bench.seconds(0.02), pass).cpu_seconds};
     };
   };
   const std::string what = fmt::format("{}, {}", contest.what, parameters_text(size));
   const auto samples = bench.interleave(
       what, {speed([&] { (ours.*contest.event)(); }), speed([&] { contest.loop(hand, size); }),
              speed([&] { (plain.*contest.event)(); })});
-  bench.add({what,
-             "GB/s",
-             samples[0],
-             "fused loop",
-             samples[1],
-             contest.wanted ? std::optional(ratio_at_least(0.9)) : std::nullopt,
-             {}});
-  bench.add({what, "GB/s", samples[0], "interpreter", samples[2], std::nullopt, {}});
+  const auto wanted = contest.wanted ? std::optional(ratio_at_least(0.9)) : std::nullopt;
+  bench.add({what, "GB/s", "fused loop", wanted, samples[0], samples[1]});
+  bench.add({what, "GB/s", "interpreter", {}, samples[0], samples[2]});
 }
 
 }  // namespace

@@ -31,14 +31,8 @@ void measure_sweep(Bench& bench, int runs) {
   const Scratch folder;
   bench.compare({.what = fmt::format("a run of {} of a quadratic, 200 gradients", runs),
                  .unit = "CPU ms",
-                 .measured = {},
-                 .peer = "",
-                 .peers = {},
-                 .wanted = value_at_most(6),
-                 .command = {}},
-                [&]() -> Sample {
-                  return {1000 * cost_of(folder, recipe, runs) / runs, {}};
-                });
+                 .wanted = value_at_most(6)},
+                [&] { return Sample{1000 * cost_of(folder, recipe, runs) / runs}; });
 }
 
 constexpr const char* kTorchModel =
@@ -67,18 +61,13 @@ void measure_python(Bench& bench, const std::string& interpreter) {
       interpreter);
   std::vector<Sample> one;
   const Bench::Side further = [&]() -> Sample {
-    one.push_back({cost_of(folder, recipe, 1), {}});
-    return {(cost_of(folder, recipe, kRuns) - one.back().value) / (kRuns - 1), {}};
+    one.push_back({cost_of(folder, recipe, 1)});
+    return {(cost_of(folder, recipe, kRuns) - one.back().value) / (kRuns - 1)};
   };
   const std::string what = "a further run of a PyTorch model, 8 gradients";
   const std::vector<Sample> measured = bench.interleave(what, {further}).front();
-  bench.add({what,
-             "CPU s",
-             measured,
-             "the first, which imports torch",
-             std::move(one),
-             ratio_at_most(0.25),
-             {}});
+  const std::string peer = "the first, which imports torch";
+  bench.add({what, "CPU s", peer, ratio_at_most(0.25), measured, one});
 }
 
 }  // namespace

@@ -48,8 +48,8 @@ Speed run_recipe(const std::string& text) {
 class MpiRun {
  public:
   MpiRun(int workers, double rate, std::int64_t gradients)
-      : settings_(larger_model(workers, kAlgorithm, rate)), gradients_(gradients) {
-    settings_.driver = "mpi";
+      : settings_{.workers = workers, .algorithm = kAlgorithm, .rate = rate, .driver = "mpi"},
+        gradients_(gradients) {
     few_ = 4 * workers;
     if (gradients < 2 * few_)
       throw UsageError(
@@ -76,13 +76,8 @@ class MpiRun {
 void measure_workers(Bench& bench, int workers, double bound, std::int64_t gradients) {
   const MpiRun exchanging(workers, 1, gradients), none(workers, 0, gradients);
   bench.compare(
-      {fmt::format("mpi, {}, n = {}, r = 1, 0.67 M parameters", kAlgorithm, workers),
-       "gradients/s",
-       {},
-       peer_at_rate_0(larger_model(workers, kAlgorithm, 0)),
-       {},
-       ratio_at_least(bound),
-       {}},
+      {fmt::format("mpi, {}, n = {}, r = 1, 0.67 M parameters", kAlgorithm, workers), "gradients/s",
+       peer_at_rate_0(kAlgorithm), ratio_at_least(bound)},
       [&] { return exchanging.measure(); }, [&] { return none.measure(); });
 }
 
@@ -107,10 +102,10 @@ class ExchangeFile {
     std::int64_t floats = 0;
     double ours = 0, bare = 0;
     if (words >> name; name == "exchange" && words >> floats >> ours >> bare) {
-      rows_[floats].measured.push_back({ours, {}});
-      rows_[floats].peers.push_back({bare, {}});
+      rows_[floats].measured.push_back({ours});
+      rows_[floats].peers.push_back({bare});
     } else if (name == "idle" && words >> ours) {
-      idle_.measured.push_back({ours, {}});
+      idle_.measured.push_back({ours});
     } else {
       throw Error(fmt::format("acid-exchange-bench wrote '{}'; {}", line, kRemedy));
     }
@@ -145,13 +140,7 @@ void measure_exchanges(Bench& bench, double idle_seconds) {
     if (floats == 670'000) row.wanted = ratio_at_most(1.3);
     bench.add(std::move(row));
   }
-  bench.add({"a process that waits",
-             "% of a core",
-             std::move(numbers.idle()),
-             {},
-             {},
-             value_at_most(1),
-             {}});
+  bench.add({"a process that waits", "% of a core", {}, value_at_most(1), numbers.idle()});
 }
 
 }  // namespace

@@ -65,12 +65,11 @@ void measure_recording(Bench& bench, int gradients) {
   std::vector<Sample> nothing;
   const Bench::Side side = [&]() -> Sample {
     const Round round = share_core(core, gradients, nothing.size() % 2 == 0);
-    nothing.push_back({round.nothing, {}});
-    return {round.everything, {}};
+    nothing.push_back({round.nothing});
+    return {round.everything};
   };
   const std::vector<Sample> everything = bench.interleave(what, {side}).front();
-  bench.add(
-      {what, "CPU s", everything, "nothing recorded", std::move(nothing), ratio_at_most(1.02), {}});
+  bench.add({what, "CPU s", "nothing recorded", ratio_at_most(1.02), everything, nothing});
 }
 
 }  // namespace
