@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -12,6 +11,7 @@
 
 #include "bench/commands.hpp"
 #include "bench/interruption.hpp"
+#include "bench/options.hpp"
 #include "bench/programs.hpp"
 #include "bench/scratch.hpp"
 #include "cli/processes/child.hpp"
@@ -172,10 +172,8 @@ void measure_resume(Bench& bench, int interval) {
 }  // namespace
 
 Measure prepare_resume(CLI::App& app) {
-  const auto interval = std::make_shared<int>(320);
-  app.add_option("--interval", *interval, "Gradients from one checkpoint to the next")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+  const auto interval =
+      add_option(app, "--interval", 320, "Gradients from one checkpoint to the next");
   return [interval](Bench& bench) { measure_resume(bench, *interval); };
 }
 

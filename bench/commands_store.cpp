@@ -3,18 +3,17 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "bench/commands.hpp"
+#include "bench/options.hpp"
 #include "bench/scratch.hpp"
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
@@ -28,11 +27,6 @@ constexpr int kWorkers = 16;
 constexpr std::size_t kPortion = 1024;  // events that a driver records at once
 // Limits the queue, so that the store's speed is measured and not the memory's.
 constexpr std::size_t kUnwritten = 100'000;
-
-struct StoreSizes {
-  std::size_t points = 500'000;
-  std::size_t events = 2'000'000;
-};
 
 RunRecord run_to_write() {
   RunRecord run;
@@ -159,30 +153,19 @@ void measure_records(Bench& bench, const std::string& what, Recording recording)
   bench.add({what + ", per processor second", "1/s", {}, {}, recording.cpu});
 }
 
-void measure_store(Bench& bench, const StoreSizes& sizes) {
-  const auto points = [&](bool evaluated) {
-    return Recording([count = sizes.points, evaluated](RunWriter& writer) {
-      return record_points(writer, count, evaluated);
-    });
-  };
-  measure_records(bench, "metric points, 24 to a sample", points(true));
-  measure_records(bench, "metric points, 1 to a sample", points(false));
-  measure_records(bench, "events", Recording([&](RunWriter& writer) {
-                    return record_events(writer, sizes.events);
-                  }));
-}
-
 }  // namespace
 
 Measure prepare_store(CLI::App& app) {
-  const auto sizes = std::make_shared<StoreSizes>();
-  app.add_option("--points", sizes->points, "Metric points in a round")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  app.add_option("--events", sizes->events, "Events in a round")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  return [sizes](Bench& bench) { measure_store(bench, *sizes); };
+  const auto points = add_option(app, "--points", std::size_t{500'000}, "Metric points in a round");
+  const auto events = add_option(app, "--events", std::size_t{2'000'000}, "Events in a round");
+  return [points, events](Bench& bench) {
+    for (const bool evaluated : {true, false})
+      measure_records(
+          bench, fmt::format("metric points, {} to a sample", evaluated ? 24 : 1),
+          Recording([&](RunWriter& writer) { return record_points(writer, *points, evaluated); }));
+    measure_records(bench, "events",
+                    Recording([&](RunWriter& writer) { return record_events(writer, *events); }));
+  };
 }
 
 }  // namespace acid::bench

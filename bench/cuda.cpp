@@ -1,13 +1,13 @@
 // Measures kernels and many workers on a GPU.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
 #include <optional>
 
 #include "bench/commands.hpp"
 #include "bench/engine_run.hpp"
+#include "bench/options.hpp"
 #include "bench/pair.hpp"
 #include "bench/repeat.hpp"
 #include "engine/base/error.hpp"
@@ -73,14 +73,10 @@ void measure_workers(Bench& bench, int workers, std::int64_t gradients) {
 
 Measure prepare_cuda(CLI::App& app) {
   const auto sizes = add_parameters_option(app);
-  const auto workers = std::make_shared<int>(16);
-  app.add_option("--workers", *workers, "Workers on the GPU")
-      ->capture_default_str()
-      ->check(CLI::Range(2, 1024));
-  const auto gradients = std::make_shared<std::int64_t>(256);
-  app.add_option("--gradients", *gradients, "Gradients of a round, of all workers together")
-      ->capture_default_str()
-      ->check(CLI::Range(32, 1'000'000));
+  const auto workers = add_option(app, "--workers", 16, "Workers on the GPU", CLI::Range(2, 1024));
+  const auto gradients =
+      add_option(app, "--gradients", std::int64_t{256},
+                 "Gradients of a round, of all workers together", CLI::Range(32, 1'000'000));
   return [sizes, workers, gradients](Bench& bench) {
     const Backend* backend = nullptr;
     try {

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <latch>
 #include <thread>
 
+#include "bench/options.hpp"
 #include "engine/base/clock.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/every_processor.hpp"
@@ -73,13 +73,10 @@ std::string peer_at_rate_0(const std::string& algorithm) {
 int as_many_as_cores() { return std::max(2, usable_cores()); }
 
 std::shared_ptr<std::vector<int>> add_workers_option(CLI::App& app) {
-  const auto workers = std::make_shared<std::vector<int>>();
-  *workers = {as_many_as_cores(), 4 * as_many_as_cores()};
-  app.add_option("--workers", *workers,
-                 "How many the larger model has, by default 1 and 4 per core")
-      ->capture_default_str()
-      ->check(CLI::Range(2, 1024));
-  return workers;
+  const int cores = as_many_as_cores();
+  return add_option(app, "--workers", std::vector<int>{cores, 4 * cores},
+                    "How many the larger model has, by default 1 and 4 per core",
+                    CLI::Range(2, 1024));
 }
 
 std::string recipe_of(const EngineRun& run, std::int64_t gradients, double consensus_every) {

@@ -1,12 +1,12 @@
 // Measures the engine's cost beside gradients and SGD steps alone.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
 #include "bench/commands.hpp"
 #include "bench/engine_run.hpp"
+#include "bench/options.hpp"
 #include "engine/environment/environment.hpp"
 
 namespace acid::bench {
@@ -44,10 +44,8 @@ void against_no_exchanges(Bench& bench, const std::string& what, double bound,
 }  // namespace
 
 Measure prepare_gradients(CLI::App& app) {
-  const auto workers = std::make_shared<int>(as_many_as_cores());
-  app.add_option("--workers", *workers, "By default one per core")
-      ->capture_default_str()
-      ->check(CLI::Range(2, 1024));
+  const auto workers = add_option(app, "--workers", as_many_as_cores(), "By default one per core",
+                                  CLI::Range(2, 1024));
   return [workers](Bench& bench) {
     against_bare_loops(bench, "threads, rate 0, 0.67 M parameters", 0.97,
                        {.workers = *workers, .algorithm = "ad-psgd", .rate = 0});

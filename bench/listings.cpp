@@ -2,7 +2,6 @@
 // same traffic, and against the interpreter.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <functional>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "bench/commands.hpp"
+#include "bench/options.hpp"
 #include "bench/repeat.hpp"
 #include "engine/language/emitter.hpp"
 #include "engine/methods/listed.hpp"
@@ -203,10 +203,8 @@ void measure(Bench& bench, const ListingContest& contest, std::size_t size) {
   Subject ours(contest.listing, contest.options, size, cpu_backend());
   Subject plain(contest.listing, contest.options, size, *cpu_backend("baseline"));
   Subject hand(contest.listing, contest.options, size, cpu_backend());
-  const auto speed = [&](std::function<void()> pass) -> Bench::Side {
-    return [&bench, gigabytes, pass = std::move(pass)] {
-      return Sample{gigabytes / repeat(bench.seconds(0.02), pass).cpu_seconds};
-    };
+  const auto speed = [&](std::function<void()> pass) {
+    return speed_of_pass(gigabytes, bench.seconds(0.02), std::move(pass));
   };
   const std::string what = fmt::format("{}, {}", contest.what, parameters_text(size));
   const auto samples = bench.interleave(

@@ -1,7 +1,6 @@
 // What a run costs besides its gradients: of a sweep of small ones, and of a Python model.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "bench/commands.hpp"
+#include "bench/options.hpp"
 #include "bench/programs.hpp"
 #include "bench/scratch.hpp"
 #include "engine/base/error.hpp"
@@ -73,10 +73,7 @@ void measure_python(Bench& bench, const std::string& interpreter) {
 }  // namespace
 
 Measure prepare_sweep(CLI::App& app) {
-  const auto runs = std::make_shared<int>(2000);
-  app.add_option("--runs", *runs, "Of the sweep")
-      ->capture_default_str()
-      ->check(CLI::Range(2, 1'000'000));
+  const auto runs = add_option(app, "--runs", 2000, "Of the sweep", CLI::Range(2, 1'000'000));
   return [runs](Bench& bench) { measure_sweep(bench, *runs); };
 }
 

@@ -1,7 +1,6 @@
 // Measures the mpi driver: whole runs of the command line, and single exchanges beside MPI's own.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -10,6 +9,7 @@
 
 #include "bench/commands.hpp"
 #include "bench/engine_run.hpp"
+#include "bench/options.hpp"
 #include "bench/programs.hpp"
 #include "bench/scratch.hpp"
 #include "engine/base/error.hpp"
@@ -146,10 +146,9 @@ void measure_exchanges(Bench& bench, double idle_seconds) {
 }  // namespace
 
 Measure prepare_mpi(CLI::App& app) {
-  const auto gradients = std::make_shared<std::int64_t>(3000);
-  app.add_option("--gradients", *gradients, "Gradients of every run, of all workers together")
-      ->capture_default_str()
-      ->check(CLI::Range(50, 1 << 30));
+  const auto gradients =
+      add_option(app, "--gradients", std::int64_t{3000},
+                 "Gradients of every run, of all workers together", CLI::Range(50, 1 << 30));
   const auto numbers = add_workers_option(app);
   return [gradients, numbers](Bench& bench) {
     bench.note(fmt::format("only the algorithm {} is measured", kAlgorithm));
@@ -159,10 +158,8 @@ Measure prepare_mpi(CLI::App& app) {
 }
 
 Measure prepare_exchange(CLI::App& app) {
-  const auto idle = std::make_shared<double>(1);
-  app.add_option("--idle", *idle, "For how many seconds two processes wait, in a round")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+  const auto idle =
+      add_option(app, "--idle", 1.0, "For how many seconds two processes wait, in a round");
   return [idle](Bench& bench) { measure_exchanges(bench, *idle); };
 }
 

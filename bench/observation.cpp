@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bench/commands.hpp"
+#include "bench/options.hpp"
 #include "bench/programs.hpp"
-#include "bench/repeat.hpp"
 #include "bench/scratch.hpp"
 #include "engine/base/error.hpp"
 #include "store/queries.hpp"
@@ -80,7 +80,7 @@ void measure_observation(Bench& bench, int gradients) {
 }  // namespace
 
 Measure prepare_observation(CLI::App& app) {
-  const auto gradients = add_gradients_option(app, 4000);
+  const auto gradients = add_gradients_option(app);
   return [gradients](Bench& bench) { measure_observation(bench, *gradients); };
 }
 

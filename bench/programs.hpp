@@ -19,6 +19,17 @@ std::string built_program(const std::string& name);
 double run_program(const std::vector<std::string>& arguments,
                    const std::vector<std::string>& environment = {});
 
+/// The time of one start of a program, from its start to its end.
+struct Started {
+  double seconds = 0;
+  double cpu_seconds = 0;
+};
+/// Runs a program to its end and discards its standard output. Throws Error when it cannot be
+/// started or its exit code is not 0.
+Started time_program(const std::vector<std::string>& words);
+/// Writes a store of finished runs with six metrics of `points` samples each into `folder`.
+void make_big_store(const std::string& folder, int runs, int points);
+
 /// A process's children that it has not waited for yet; none if the process is gone.
 std::vector<pid_t> children_of(pid_t pid);
 

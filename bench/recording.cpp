@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bench/commands.hpp"
+#include "bench/options.hpp"
 #include "bench/programs.hpp"
-#include "bench/repeat.hpp"
 #include "bench/scratch.hpp"
 #include "engine/base/error.hpp"
 
@@ -75,7 +75,7 @@ void measure_recording(Bench& bench, int gradients) {
 }  // namespace
 
 Measure prepare_recording(CLI::App& app) {
-  const auto gradients = add_gradients_option(app, 4000);
+  const auto gradients = add_gradients_option(app);
   return [gradients](Bench& bench) { measure_recording(bench, *gradients); };
 }
 
