@@ -13,7 +13,6 @@
 #include "bench/interruption.hpp"
 #include "bench/options.hpp"
 #include "bench/programs.hpp"
-#include "bench/scratch.hpp"
 #include "cli/processes/child.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/module.hpp"

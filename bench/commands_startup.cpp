@@ -10,7 +10,6 @@
 #include "bench/commands.hpp"
 #include "bench/options.hpp"
 #include "bench/programs.hpp"
-#include "bench/scratch.hpp"
 #include "cli/processes/child.hpp"
 #include "engine/base/error.hpp"
 

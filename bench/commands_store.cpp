@@ -14,7 +14,7 @@
 
 #include "bench/commands.hpp"
 #include "bench/options.hpp"
-#include "bench/scratch.hpp"
+#include "bench/programs.hpp"
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "store/writer.hpp"

@@ -5,13 +5,14 @@
 #include <fstream>
 #include <map>
 #include <memory>
-#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "bench/commands.hpp"
 #include "bench/engine_run.hpp"
 #include "bench/options.hpp"
 #include "bench/programs.hpp"
-#include "bench/scratch.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/module.hpp"
 #include "store/queries.hpp"
@@ -81,46 +82,6 @@ void measure_workers(Bench& bench, int workers, double bound, std::int64_t gradi
       [&] { return exchanging.measure(); }, [&] { return none.measure(); });
 }
 
-/// The output of acid-exchange-bench. Throws Error when the file has other content, or lacks some.
-class ExchangeFile {
- public:
-  ExchangeFile(const std::string& path, int rounds) {
-    std::ifstream file(path);
-    for (std::string line; std::getline(file, line);) read(line);
-    for (const auto& [floats, row] : rows_) check(row, rounds);
-    if (rows_.empty()) missing("an exchange");
-    check(idle_, rounds);
-  }
-  /// The rows by number of floats.
-  std::map<std::int64_t, Row>& rows() { return rows_; }
-  std::vector<Sample>& idle() { return idle_.measured; }
-
- private:
-  void read(const std::string& line) {
-    std::istringstream words(line);
-    std::string name;
-    std::int64_t floats = 0;
-    double ours = 0, bare = 0;
-    if (words >> name; name == "exchange" && words >> floats >> ours >> bare) {
-      rows_[floats].measured.push_back({ours});
-      rows_[floats].peers.push_back({bare});
-    } else if (name == "idle" && words >> ours) {
-      idle_.measured.push_back({ours});
-    } else {
-      throw Error(fmt::format("acid-exchange-bench wrote '{}'; {}", line, kRemedy));
-    }
-  }
-  static void check(const Row& row, int rounds) {
-    if (row.measured.size() != static_cast<std::size_t>(rounds)) missing("a round");
-  }
-  [[noreturn]] static void missing(const char* what) {
-    throw Error(fmt::format("acid-exchange-bench left out {}; {}", what, kRemedy));
-  }
-  static constexpr const char* kRemedy = "build it and acid-bench from the same sources";
-  std::map<std::int64_t, Row> rows_;
-  Row idle_;
-};
-
 // Measures three sizes of vectors, and two processes that wait `idle_seconds` for each other in
 // each round.
 void measure_exchanges(Bench& bench, double idle_seconds) {
@@ -132,15 +93,31 @@ void measure_exchanges(Bench& bench, double idle_seconds) {
   run_program({"mpirun", "-n", "2", "--bind-to", "none", "--oversubscribe", program, path,
                std::to_string(bench.rounds()), std::to_string(idle_seconds)},
               {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
-  ExchangeFile numbers(path, bench.rounds());
-  for (auto& [floats, row] : numbers.rows()) {
-    row.what = fmt::format("exchange of {:.3g} MB both ways", 4e-6 * static_cast<double>(floats));
+  std::map<std::int64_t, Row> rows;  // by number of floats
+  std::vector<Sample> idle;
+  std::ifstream file(path);
+  std::int64_t floats = 0;
+  double ours = 0, bare = 0;
+  for (std::string name; file >> name;)
+    if (name == "exchange" && file >> floats >> ours >> bare) {
+      rows[floats].measured.push_back({ours});
+      rows[floats].peers.push_back({bare});
+    } else if (name == "idle" && file >> ours) {
+      idle.push_back({ours});
+    } else {
+      throw Error(
+          fmt::format("acid-exchange-bench wrote '{}' where a row should begin; build it and "
+                      "acid-bench from the same sources",
+                      name));
+    }
+  for (auto& [size, row] : rows) {
+    row.what = fmt::format("exchange of {:.3g} MB both ways", 4e-6 * static_cast<double>(size));
     row.unit = "ms";
     row.peer = "MPI_Sendrecv";
-    if (floats == 670'000) row.wanted = ratio_at_most(1.3);
+    if (size == 670'000) row.wanted = ratio_at_most(1.3);
     bench.add(std::move(row));
   }
-  bench.add({"a process that waits", "% of a core", {}, value_at_most(1), numbers.idle()});
+  bench.add({"a process that waits", "% of a core", {}, value_at_most(1), idle});
 }
 
 }  // namespace

@@ -9,11 +9,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
+#include <thread>
 
 #include "bench/interruption.hpp"
 #include "bench/measurement.hpp"
@@ -26,6 +29,7 @@ namespace acid::bench {
 namespace {
 
 constexpr double kLongestSeconds = 3600;
+constexpr int kAttemptsToRemove = 100;
 
 pid_t start(const std::vector<std::string>& words) {
   posix_spawn_file_actions_t files;
@@ -53,6 +57,26 @@ pid_t start(const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+Scratch::Scratch() {
+  path_ = (std::filesystem::temp_directory_path() / "acid-bench-XXXXXX").string();
+  if (::mkdtemp(path_.data()) == nullptr)
+    throw Error(fmt::format("cannot make a folder {}; set TMPDIR to where one can be", path_));
+}
+
+Scratch::~Scratch() {
+  // A process that was just killed may still be making a file.
+  std::error_code kept;
+  for (int attempt = 0; attempt < kAttemptsToRemove; ++attempt) {
+    std::filesystem::remove_all(path_, kept);
+    if (!kept) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+std::string Scratch::path(const std::string& name) const {
+  return name.empty() ? path_ : path_ + "/" + name;
+}
 
 std::string acid_program() { return built_program("acid"); }
 

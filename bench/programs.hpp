@@ -7,6 +7,20 @@
 
 namespace acid::bench {
 
+/// An empty folder for temporary files ($TMPDIR, else /tmp), removed with everything in it.
+class Scratch {
+ public:
+  Scratch();
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  /// The path of the folder, or of something in it.
+  std::string path(const std::string& name = {}) const;
+
+ private:
+  std::string path_;
+};
+
 /// `acid`, beside this program.
 std::string acid_program();
 /// The path of a program that is built beside this one. Throws Error that names its target when it
