@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstring>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "bench/commands.hpp"
+#include "bench/options.hpp"
 #include "bench/repeat.hpp"
 #include "engine/base/every_processor.hpp"
 
@@ -24,10 +26,8 @@ void add_scaled(float* __restrict x, const float* __restrict y, std::size_t size
 void measure_bandwidth(Bench& bench, std::size_t size) {
   std::vector<float> x(size, 1.0f), y(size, 2.0f);
   const double bytes = 4.0 * static_cast<double>(size);
-  const auto gigabytes = [&](int vectors, const auto& pass) -> Bench::Side {
-    return [&bench, bytes, vectors, pass] {
-      return Sample{1e-9 * bytes * vectors / repeat(bench.seconds(0.2), pass).cpu_seconds, {}};
-    };
+  const auto gigabytes = [&](int vectors, std::function<void()> pass) {
+    return speed_of_pass(1e-9 * bytes * vectors, bench.seconds(0.2), std::move(pass));
   };
   const auto add = [&] { add_scaled(x.data(), y.data(), size); };
   const auto in_place = [&] { scale(x.data(), size); };
@@ -35,8 +35,8 @@ void measure_bandwidth(Bench& bench, std::size_t size) {
   const auto samples = bench.interleave(
       parameters_text(size), {gigabytes(3, add), gigabytes(2, in_place), gigabytes(2, copy)});
   const std::string of = ", " + parameters_text(size);
-  bench.add({"adding in place, x += a·y" + of, "GB/s", samples[0], "memcpy", samples[2], {}, {}});
-  bench.add({"scaling in place, x *= a" + of, "GB/s", samples[1], "memcpy", samples[2], {}, {}});
+  bench.add({"adding in place, x += a·y" + of, "GB/s", "memcpy", {}, samples[0], samples[2]});
+  bench.add({"scaling in place, x *= a" + of, "GB/s", "memcpy", {}, samples[1], samples[2]});
 }
 
 }  // namespace

@@ -29,7 +29,6 @@ struct Command {
 /// In the order of `acid-bench all`.
 std::span<const Command> commands();
 
-// Each function is in the file of its name, or in commands_NAME.
 Measure prepare_bandwidth(CLI::App& app);
 Measure prepare_kernels(CLI::App& app);
 Measure prepare_listings(CLI::App& app);

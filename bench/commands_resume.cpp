@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -12,8 +11,8 @@
 
 #include "bench/commands.hpp"
 #include "bench/interruption.hpp"
+#include "bench/options.hpp"
 #include "bench/programs.hpp"
-#include "bench/scratch.hpp"
 #include "cli/processes/child.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/module.hpp"
@@ -150,42 +149,30 @@ void measure_resume(Bench& bench, int interval) {
   if (!model)
     bench.note("there is no acid-torch.so, so the run has no model and is quicker to begin");
   const char* const task = model ? kModel : kNoModel;
-  std::vector<Sample> lost, begun, resumed;
+  std::vector<Sample> lost, begun;
   const auto round = [&] {
     KilledRun run(task, interval);
-    begun.push_back({run.begin(), {}});
+    begun.push_back({run.begin()});
     // Each round kills the run at another place between two checkpoints.
-    lost.push_back({run.kill_after(0.2 * static_cast<double>(lost.size() % 5)), {}});
-    return Sample{run.resume(), {}};
+    lost.push_back({run.kill_after(0.2 * static_cast<double>(lost.size() % 5))});
+    return Sample{run.resume()};
   };
-  resumed = bench.interleave("resuming", {round}).front();
-  bench.add({"acid resume after SIGKILL to the first new gradient",
-             "s",
-             resumed,
-             "acid run to its first gradient",
-             begun,
-             value_at_most(kMostResumeSeconds),
-             {}});
+  const std::vector<Sample> resumed = bench.interleave("resuming", {round}).front();
+  bench.add({"acid resume after SIGKILL to the first new gradient", "s",
+             "acid run to its first gradient", value_at_most(kMostResumeSeconds), resumed, begun});
   bench.note(fmt::format(
       "work lost is what the store knows of: what was computed in the last {} ms at most, since "
       "what was recorded was last written, is lost too and not counted",
       kMillisecondsBetweenWrites));
-  bench.add({"work lost by SIGKILL",
-             "checkpoint intervals",
-             lost,
-             {},
-             {},
-             value_at_most(kMostIntervals),
-             {}});
+  const Wanted wanted = value_at_most(kMostIntervals);
+  bench.add({"work lost by SIGKILL", "checkpoint intervals", {}, wanted, lost});
 }
 
 }  // namespace
 
 Measure prepare_resume(CLI::App& app) {
-  const auto interval = std::make_shared<int>(320);
-  app.add_option("--interval", *interval, "Gradients from one checkpoint to the next")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+  const auto interval =
+      add_option(app, "--interval", 320, "Gradients from one checkpoint to the next");
   return [interval](Bench& bench) { measure_resume(bench, *interval); };
 }
 

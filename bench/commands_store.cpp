@@ -3,19 +3,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "bench/commands.hpp"
-#include "bench/scratch.hpp"
+#include "bench/options.hpp"
+#include "bench/programs.hpp"
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "store/writer.hpp"
@@ -28,11 +27,6 @@ constexpr int kWorkers = 16;
 constexpr std::size_t kPortion = 1024;  // events that a driver records at once
 // Limits the queue, so that the store's speed is measured and not the memory's.
 constexpr std::size_t kUnwritten = 100'000;
-
-struct StoreSizes {
-  std::size_t points = 500'000;
-  std::size_t events = 2'000'000;
-};
 
 RunRecord run_to_write() {
   RunRecord run;
@@ -127,8 +121,8 @@ class Recording {
     count_ = static_cast<double>(record_(*writer));
     writer.reset();
     store.end_attempt(attempt, {});  // moves the records into the store's file, on the disk
-    const Sample sample{count_ / watch.seconds(), {}};
-    cpu.push_back({count_ / watch.cpu_seconds(), {}});
+    const Sample sample{count_ / watch.seconds()};
+    cpu.push_back({count_ / watch.cpu_seconds()});
     bytes_ = static_cast<std::size_t>(size() - before);
     return sample;
   }
@@ -138,7 +132,7 @@ class Recording {
     const Scratch scratch;
     const Stopwatch watch;
     write_bare(scratch.path("file"), bytes_);
-    return {count_ / watch.seconds(), {}};
+    return {count_ / watch.seconds()};
   }
   double bytes_per_record() const { return static_cast<double>(bytes_) / count_; }
 
@@ -155,34 +149,23 @@ void measure_records(Bench& bench, const std::string& what, Recording recording)
       what, {[&] { return recording.write(); }, [&] { return recording.write_bare_file(); }});
   const std::string peer =
       fmt::format("write() and fsync(), {:.0f} bytes each", recording.bytes_per_record());
-  bench.add({what, "1/s", samples[0], peer, samples[1], value_at_least(kLeastPerSecond), {}});
-  bench.add({what + ", per processor second", "1/s", recording.cpu, {}, {}, {}, {}});
-}
-
-void measure_store(Bench& bench, const StoreSizes& sizes) {
-  const auto points = [&](bool evaluated) {
-    return Recording([count = sizes.points, evaluated](RunWriter& writer) {
-      return record_points(writer, count, evaluated);
-    });
-  };
-  measure_records(bench, "metric points, 24 to a sample", points(true));
-  measure_records(bench, "metric points, 1 to a sample", points(false));
-  measure_records(bench, "events", Recording([&](RunWriter& writer) {
-                    return record_events(writer, sizes.events);
-                  }));
+  bench.add({what, "1/s", peer, value_at_least(kLeastPerSecond), samples[0], samples[1]});
+  bench.add({what + ", per processor second", "1/s", {}, {}, recording.cpu});
 }
 
 }  // namespace
 
 Measure prepare_store(CLI::App& app) {
-  const auto sizes = std::make_shared<StoreSizes>();
-  app.add_option("--points", sizes->points, "Metric points in a round")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  app.add_option("--events", sizes->events, "Events in a round")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  return [sizes](Bench& bench) { measure_store(bench, *sizes); };
+  const auto points = add_option(app, "--points", std::size_t{500'000}, "Metric points in a round");
+  const auto events = add_option(app, "--events", std::size_t{2'000'000}, "Events in a round");
+  return [points, events](Bench& bench) {
+    for (const bool evaluated : {true, false})
+      measure_records(
+          bench, fmt::format("metric points, {} to a sample", evaluated ? 24 : 1),
+          Recording([&](RunWriter& writer) { return record_points(writer, *points, evaluated); }));
+    measure_records(bench, "events",
+                    Recording([&](RunWriter& writer) { return record_events(writer, *events); }));
+  };
 }
 
 }  // namespace acid::bench

@@ -2,16 +2,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fstream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/commands.hpp"
+#include "bench/options.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/every_processor.hpp"
 #include "engine/data/analytic.hpp"
@@ -90,7 +89,7 @@ class Consensus {
     Progress progress;
     run_virtual({spec_, *objective, progress}, virtual_);
     megabytes_ = std::max(megabytes_, 1e-6 * (progress.resident() - before));
-    return {1e-6 * progress.exchanges_per_cpu_second(), {}};
+    return {1e-6 * progress.exchanges_per_cpu_second()};
   }
   /// The same edges in a bare loop; they are listed beforehand.
   Sample loop() const;
@@ -141,7 +140,7 @@ Sample Consensus::loop() const {
   }
   const Stopwatch watch(Stopwatch::Cpu::thread);
   for (const auto& edge : edges) average(&x[edge.first], &x[edge.second]);
-  return {1e-6 * static_cast<double>(edges.size()) / watch.cpu_seconds(), {}};
+  return {1e-6 * static_cast<double>(edges.size()) / watch.cpu_seconds()};
 }
 
 Sample Consensus::drawing_loop() const {
@@ -154,44 +153,32 @@ Sample Consensus::drawing_loop() const {
     average(&x[kParameters * static_cast<std::size_t>(due.i)],
             &x[kParameters * static_cast<std::size_t>(due.j)]);
   }
-  return {1e-6 * static_cast<double>(count) / watch.cpu_seconds(), {}};
+  return {1e-6 * static_cast<double>(count) / watch.cpu_seconds()};
 }
-
-struct Choices {
-  std::vector<int> workers{1000, 100'000};
-  double exchanges = 3e6;
-};
 
 }  // namespace
 
 Measure prepare_consensus(CLI::App& app) {
-  const auto choices = std::make_shared<Choices>();
-  app.add_option("--workers", choices->workers, "Sizes of the ring")
-      ->capture_default_str()
-      ->check(CLI::Range(2, 1 << 30));
-  app.add_option("--exchanges", choices->exchanges, "Exchanges of every run, approximately")
-      ->capture_default_str()
-      ->check(CLI::Range(1e3, 1e12));
-  return [choices](Bench& bench) {
+  const auto sizes = add_option(app, "--workers", std::vector<int>{1000, 100'000},
+                                "Sizes of the ring", CLI::Range(2, 1 << 30));
+  const auto exchanges = add_option(app, "--exchanges", 3e6,
+                                    "Exchanges of every run, approximately", CLI::Range(1e3, 1e12));
+  return [sizes, exchanges](Bench& bench) {
     bench.note(
         "the budget's absolute numbers, 20 M/s in a ring of 1000 and 4.6 M/s in one of 100000, are "
         "about those of the loop that draws its edges");
-    for (const int workers : choices->workers) {
-      Consensus consensus(workers, choices->exchanges);
+    for (const int workers : *sizes) {
+      Consensus consensus(workers, *exchanges);
       const std::string what = fmt::format("ring of {}, 64 parameters, no gradients", workers);
       const auto samples = bench.interleave(
           what, {[&] { return consensus.engine(); }, [&] { return consensus.loop(); },
                  [&] { return consensus.drawing_loop(); }});
-      const std::string unit = "M exchanges/CPU s";
-      bench.add({what, unit, samples[0], "bare loop", samples[1], ratio_at_least(0.5), {}});
-      bench.add({what,
-                 unit,
-                 samples[0],
-                 "bare loop that draws its edges",
-                 samples[2],
-                 ratio_at_least(0.5),
-                 {}});
-      bench.add({what, "MB", {{consensus.megabytes(), {}}}, {}, {}, {}, {}});
+      Row row{what, "M exchanges/CPU s", "bare loop", ratio_at_least(0.5), samples[0], samples[1]};
+      bench.add(row);
+      row.peer = "bare loop that draws its edges";
+      row.peers = samples[2];
+      bench.add(row);
+      bench.add({what, "MB", {}, {}, {Sample{consensus.megabytes()}}});
     }
   };
 }

@@ -1,19 +1,17 @@
 // Measures kernels and many workers on a GPU.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
 #include <optional>
 
 #include "bench/commands.hpp"
 #include "bench/engine_run.hpp"
+#include "bench/options.hpp"
 #include "bench/pair.hpp"
 #include "bench/repeat.hpp"
 #include "engine/base/error.hpp"
 #include "engine/cuda/runtime.hpp"
-#include "engine/environment/environment.hpp"
-#include "recipes/plan.hpp"
 
 namespace acid::bench {
 namespace {
@@ -32,7 +30,7 @@ Sample bandwidth_of(double seconds, double bytes, const std::function<void()>& p
     pass();
     ++calls;
   } while (watch.seconds() < seconds);
-  return {1e-9 * bytes * static_cast<double>(calls) / watch.seconds(), {}};
+  return {1e-9 * bytes * static_cast<double>(calls) / watch.seconds()};
 }
 
 void measure_kernels(Bench& bench, const Backend& backend, std::size_t size) {
@@ -50,57 +48,23 @@ void measure_kernels(Bench& bench, const Backend& backend, std::size_t size) {
   constexpr const char* kNames[] = {"", "mix and apply", "average of two workers",
                                     "mix and SGD with momentum, and snapshot"};
   for (std::size_t k = 1; k < samples.size(); ++k)
-    bench.add({fmt::format("CUDA: {}, {}", kNames[k], parameters_text(size)),
-               "GB/s",
-               samples[k],
-               "the device's copy of 1 GiB",
-               samples[0],
-               ratio_at_least(kKernelShare),
-               {}});
-}
-
-std::unique_ptr<ComposedRun> resnet_run(int workers) {
-  const std::string recipe = fmt::format(
-      R"(name = "bench"
-seeds = [1]
-[task]
-dataset = "glyphs"
-model = "resnet18"
-batch_size = 128
-[optimizer]
-learning_rate = 0.01
-momentum = 0.9
-[workers]
-count = {}
-[topology]
-kind = "ring"
-[budget]
-gradients = 1000
-[[algorithms]]
-kind = "ad-psgd"
-communication_rate = {}
-[evaluation]
-every_time = 1e9
-consensus_every_time = 1e9
-[execution]
-driver = "threads"
-device = "cuda"
-)",
-      workers, workers == 1 ? 0.0 : 1.0);
-  return compose(settings_from(compile_recipe("acid-bench", recipe).runs.front().settings),
-                 usable_cores());
+    bench.add({fmt::format("CUDA: {}, {}", kNames[k], parameters_text(size)), "GB/s",
+               "the device's copy of 1 GiB", ratio_at_least(kKernelShare), samples[k], samples[0]});
 }
 
 void measure_workers(Bench& bench, int workers, std::int64_t gradients) {
-  const auto many = resnet_run(workers), one = resnet_run(1);
+  EngineRun run{.dataset = "\"glyphs\"",
+                .model = "\"resnet18\"",
+                .workers = workers,
+                .algorithm = "ad-psgd",
+                .device = "cuda"};
+  const auto many = compose_run(run);
+  run.workers = 1;
+  run.rate = 0;
+  const auto one = compose_run(run);
   bench.compare(
-      {fmt::format("CUDA: ResNet-18, batch 128, n = {} on one GPU, r = 1", workers),
-       "gradients/s",
-       {},
-       "one worker",
-       {},
-       {},
-       {}},
+      {fmt::format("CUDA: ResNet-18, batch 128, n = {} on one GPU, r = 1", workers), "gradients/s",
+       "one worker"},
       [&] { return engine_round(*many, gradients); },
       [&] { return engine_round(*one, gradients); });
 }
@@ -109,14 +73,10 @@ void measure_workers(Bench& bench, int workers, std::int64_t gradients) {
 
 Measure prepare_cuda(CLI::App& app) {
   const auto sizes = add_parameters_option(app);
-  const auto workers = std::make_shared<int>(16);
-  app.add_option("--workers", *workers, "Workers on the GPU")
-      ->capture_default_str()
-      ->check(CLI::Range(2, 1024));
-  const auto gradients = std::make_shared<std::int64_t>(256);
-  app.add_option("--gradients", *gradients, "Gradients of a round, of all workers together")
-      ->capture_default_str()
-      ->check(CLI::Range(32, 1'000'000));
+  const auto workers = add_option(app, "--workers", 16, "Workers on the GPU", CLI::Range(2, 1024));
+  const auto gradients =
+      add_option(app, "--gradients", std::int64_t{256},
+                 "Gradients of a round, of all workers together", CLI::Range(32, 1'000'000));
   return [sizes, workers, gradients](Bench& bench) {
     const Backend* backend = nullptr;
     try {

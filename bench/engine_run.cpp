@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <latch>
 #include <thread>
 
+#include "bench/options.hpp"
 #include "engine/base/clock.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/every_processor.hpp"
@@ -66,35 +66,17 @@ void bare_loop(Objective& objective, int worker, std::int64_t gradients, Snapsho
 
 }  // namespace
 
-EngineRun larger_model(int workers, const std::string& algorithm, double rate) {
-  EngineRun run;
-  run.workers = workers;
-  run.algorithm = algorithm;
-  run.rate = rate;
-  return run;
-}
-
-EngineRun small_model(int workers, const std::string& algorithm, double rate) {
-  EngineRun run = larger_model(workers, algorithm, rate);
-  run.hidden = "[128]";
-  run.batch_size = 16;
-  return run;
-}
-
-std::string peer_at_rate_0(const EngineRun& run) {
-  return run.algorithm == "a2cid2" ? "rate 0, which mixes too" : "rate 0";
+std::string peer_at_rate_0(const std::string& algorithm) {
+  return algorithm == "a2cid2" ? "rate 0, which mixes too" : "rate 0";
 }
 
 int as_many_as_cores() { return std::max(2, usable_cores()); }
 
 std::shared_ptr<std::vector<int>> add_workers_option(CLI::App& app) {
-  const auto workers = std::make_shared<std::vector<int>>();
-  *workers = {as_many_as_cores(), 4 * as_many_as_cores()};
-  app.add_option("--workers", *workers,
-                 "How many the larger model has, by default 1 and 4 per core")
-      ->capture_default_str()
-      ->check(CLI::Range(2, 1024));
-  return workers;
+  const int cores = as_many_as_cores();
+  return add_option(app, "--workers", std::vector<int>{cores, 4 * cores},
+                    "How many the larger model has, by default 1 and 4 per core",
+                    CLI::Range(2, 1024));
 }
 
 std::string recipe_of(const EngineRun& run, std::int64_t gradients, double consensus_every) {
@@ -102,8 +84,8 @@ std::string recipe_of(const EngineRun& run, std::int64_t gradients, double conse
       R"(name = "bench"
 seeds = [1]
 [task]
-dataset = {{ kind = "gaussian-mixture", dimension = 784, classes = 10, train = 8192, test = 256 }}
-model = {{ kind = "mlp", hidden = {} }}
+dataset = {}
+model = {}
 batch_size = {}
 [optimizer]
 learning_rate = 0.01
@@ -120,9 +102,10 @@ every_time = 1e9
 consensus_every_time = {:.6f}
 [execution]
 driver = "{}"
+device = "{}"
 )",
-      run.hidden, run.batch_size, run.workers, gradients, algorithm_text(run), consensus_every,
-      run.driver);
+      run.dataset, run.model, run.batch_size, run.workers, gradients, algorithm_text(run),
+      consensus_every, run.driver, run.device);
 }
 
 std::unique_ptr<ComposedRun> compose_run(const EngineRun& run) {

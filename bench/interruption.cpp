@@ -23,8 +23,6 @@ bool is_ignored(int signal) {
 
 }  // namespace
 
-bool interrupted() { return signal_came; }
-
 void throw_if_interrupted() {
   if (signal_came) throw Interrupted();
 }

@@ -16,12 +16,11 @@ class Interrupted final : public std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-/// Whether SIGINT, SIGTERM or SIGHUP came. Any thread.
-bool interrupted();
-/// Throws Interrupted when a signal came. Call it between two sides of a round, and at every wait.
+/// Throws Interrupted when SIGINT, SIGTERM or SIGHUP came. Call it between two sides of a round,
+/// and at every wait. Any thread.
 void throw_if_interrupted();
 
-/// While it lives, none of the three signals ends this process: the first one sets interrupted()
+/// While it lives, none of the three signals ends this process: the first one is noted
 /// and asks every child process to end, also children that are started later, so that a wait for a
 /// child ends. The measurement then unwinds and removes its processes and folders. A signal that
 /// was ignored at the construction, as under nohup, stays ignored. Construct one, before any other

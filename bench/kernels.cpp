@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "bench/commands.hpp"
+#include "bench/options.hpp"
 #include "bench/pair.hpp"
 #include "bench/repeat.hpp"
 #include "bench/torch_kernels.hpp"
@@ -145,10 +145,8 @@ double wanted_times_tensors(std::size_t size) { return size > 5'000'000 ? 15 : 5
 
 void measure(Bench& bench, const Contest& contest, std::size_t size, Vectors& vectors) {
   const double gigabytes = 4e-9 * contest.vectors_moved * static_cast<double>(size);
-  const auto speed = [&](std::function<void()> pass) -> Bench::Side {
-    return [&bench, gigabytes, pass = std::move(pass)] {
-      return Sample{gigabytes / repeat(bench.seconds(0.2), pass).cpu_seconds, {}};
-    };
+  const auto speed = [&](std::function<void()> pass) {
+    return speed_of_pass(gigabytes, bench.seconds(0.2), std::move(pass));
   };
   const std::string what = fmt::format("{}, {}", contest.what, parameters_text(size));
   std::vector<Bench::Side> sides{speed(contest.event), speed(contest.loop)};
@@ -158,15 +156,10 @@ void measure(Bench& bench, const Contest& contest, std::size_t size, Vectors& ve
   const auto bound = [&](double ratio) {
     return contest.wanted ? std::optional(ratio_at_least(ratio)) : std::nullopt;
   };
-  bench.add({what, "GB/s", samples[0], "loop with its traffic", samples[1], bound(0.9), {}});
+  bench.add({what, "GB/s", "loop with its traffic", bound(0.9), samples[0], samples[1]});
   if (contest.tensors == nullptr) return;
-  bench.add({what,
-             "GB/s",
-             samples[0],
-             "LibTorch tensors",
-             samples[2],
-             bound(wanted_times_tensors(size)),
-             {}});
+  const auto wanted = bound(wanted_times_tensors(size));
+  bench.add({what, "GB/s", "LibTorch tensors", wanted, samples[0], samples[2]});
 }
 
 // The tensor operations are absent when the module is missing.

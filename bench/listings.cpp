@@ -2,7 +2,6 @@
 // same traffic, and against the interpreter.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <functional>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "bench/commands.hpp"
+#include "bench/options.hpp"
 #include "bench/repeat.hpp"
 #include "engine/language/emitter.hpp"
 #include "engine/methods/listed.hpp"
@@ -203,23 +203,16 @@ void measure(Bench& bench, const ListingContest& contest, std::size_t size) {
   Subject ours(contest.listing, contest.options, size, cpu_backend());
   Subject plain(contest.listing, contest.options, size, *cpu_backend("baseline"));
   Subject hand(contest.listing, contest.options, size, cpu_backend());
-  const auto speed = [&](std::function<void()> pass) -> Bench::Side {
-    return [&bench, gigabytes, pass = std::move(pass)] {
-      return Sample{gigabytes / repeat(bench.seconds(0.02), pass).cpu_seconds, {}};
-    };
+  const auto speed = [&](std::function<void()> pass) {
+    return speed_of_pass(gigabytes, bench.seconds(0.02), std::move(pass));
   };
   const std::string what = fmt::format("{}, {}", contest.what, parameters_text(size));
   const auto samples = bench.interleave(
       what, {speed([&] { (ours.*contest.event)(); }), speed([&] { contest.loop(hand, size); }),
              speed([&] { (plain.*contest.event)(); })});
-  bench.add({what,
-             "GB/s",
-             samples[0],
-             "fused loop",
-             samples[1],
-             contest.wanted ? std::optional(ratio_at_least(0.9)) : std::nullopt,
-             {}});
-  bench.add({what, "GB/s", samples[0], "interpreter", samples[2], std::nullopt, {}});
+  const auto wanted = contest.wanted ? std::optional(ratio_at_least(0.9)) : std::nullopt;
+  bench.add({what, "GB/s", "fused loop", wanted, samples[0], samples[1]});
+  bench.add({what, "GB/s", "interpreter", {}, samples[0], samples[2]});
 }
 
 }  // namespace

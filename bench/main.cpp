@@ -8,14 +8,15 @@
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "bench/commands.hpp"
 #include "bench/interruption.hpp"
-#include "bench/json_file.hpp"
 #include "bench/results.hpp"
+#include "cli/terminal/session.hpp"
 #include "engine/base/error.hpp"
 
 namespace acid::bench {
@@ -74,7 +75,10 @@ Exit measure(const std::vector<Prepared>& wanted, const Options& options,
              const std::string& json_path) {
   Bench bench(options, isatty(STDERR_FILENO) == 1);
   Exit exit = Exit::ok;
-  const JsonFile file(json_path);  // a wrong path fails before an hour of measuring
+  const bool to_file = !json_path.empty() && json_path != "-";
+  // A wrong path fails before an hour of measuring. A pipe's reader would take this for the end.
+  if (std::error_code ignored; to_file && !std::filesystem::is_fifo(json_path, ignored))
+    OutputFile{json_path};
   for (const Prepared& each : wanted) {
     const std::size_t before = bench.rows().size();
     bench.begin(each.command->name);
@@ -88,7 +92,7 @@ Exit measure(const std::vector<Prepared>& wanted, const Options& options,
     }
     const std::string table = results_table(std::span(bench.rows()).subspan(before));
     if (!table.empty()) fmt::print(stderr, "{}\n{}\n", each.command->name, table);
-    file.write(results_json(bench.rows(), options));
+    if (to_file) write_file(json_path, results_json(bench.rows(), options).dump(2) + "\n");
   }
   if (json_path == "-") std::cout << results_json(bench.rows(), options).dump(2) << std::endl;
   return exit;

@@ -1,7 +1,6 @@
 // What a run costs besides its gradients: of a sweep of small ones, and of a Python model.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -9,8 +8,8 @@
 #include <vector>
 
 #include "bench/commands.hpp"
+#include "bench/options.hpp"
 #include "bench/programs.hpp"
-#include "bench/scratch.hpp"
 #include "engine/base/error.hpp"
 
 namespace acid::bench {
@@ -31,14 +30,8 @@ void measure_sweep(Bench& bench, int runs) {
   const Scratch folder;
   bench.compare({.what = fmt::format("a run of {} of a quadratic, 200 gradients", runs),
                  .unit = "CPU ms",
-                 .measured = {},
-                 .peer = "",
-                 .peers = {},
-                 .wanted = value_at_most(6),
-                 .command = {}},
-                [&]() -> Sample {
-                  return {1000 * cost_of(folder, recipe, runs) / runs, {}};
-                });
+                 .wanted = value_at_most(6)},
+                [&] { return Sample{1000 * cost_of(folder, recipe, runs) / runs}; });
 }
 
 constexpr const char* kTorchModel =
@@ -67,27 +60,19 @@ void measure_python(Bench& bench, const std::string& interpreter) {
       interpreter);
   std::vector<Sample> one;
   const Bench::Side further = [&]() -> Sample {
-    one.push_back({cost_of(folder, recipe, 1), {}});
-    return {(cost_of(folder, recipe, kRuns) - one.back().value) / (kRuns - 1), {}};
+    one.push_back({cost_of(folder, recipe, 1)});
+    return {(cost_of(folder, recipe, kRuns) - one.back().value) / (kRuns - 1)};
   };
   const std::string what = "a further run of a PyTorch model, 8 gradients";
   const std::vector<Sample> measured = bench.interleave(what, {further}).front();
-  bench.add({what,
-             "CPU s",
-             measured,
-             "the first, which imports torch",
-             std::move(one),
-             ratio_at_most(0.25),
-             {}});
+  const std::string peer = "the first, which imports torch";
+  bench.add({what, "CPU s", peer, ratio_at_most(0.25), measured, one});
 }
 
 }  // namespace
 
 Measure prepare_sweep(CLI::App& app) {
-  const auto runs = std::make_shared<int>(2000);
-  app.add_option("--runs", *runs, "Of the sweep")
-      ->capture_default_str()
-      ->check(CLI::Range(2, 1'000'000));
+  const auto runs = add_option(app, "--runs", 2000, "Of the sweep", CLI::Range(2, 1'000'000));
   return [runs](Bench& bench) { measure_sweep(bench, *runs); };
 }
 

@@ -10,8 +10,8 @@ namespace acid::bench {
 
 /// One side of a comparison in one round.
 struct Sample {
-  double value = 0;                                // in the row's unit
-  std::optional<double> cpu_seconds_per_gradient;  // of all threads together
+  double value = 0;                                     // in the row's unit
+  std::optional<double> cpu_seconds_per_gradient = {};  // of all threads together
 };
 
 /// With fewer rounds the median is no verdict.
@@ -44,12 +44,12 @@ inline Wanted value_at_most(double bound) {
 /// cancels out.
 struct Row {
   std::string what;
-  std::string unit;              // of measured and peers: "gradients/s"
-  std::vector<Sample> measured;  // by round
-  std::string peer;              // what it is compared with; empty: nothing
-  std::vector<Sample> peers;     // by round; as many as measured, or none
-  std::optional<Wanted> wanted;
-  std::string command;  // set by Bench::add
+  std::string unit;                   // of measured and peers: "gradients/s"
+  std::string peer = {};              // what it is compared with; empty: nothing
+  std::optional<Wanted> wanted = {};  // absent: there is no bound
+  std::vector<Sample> measured = {};  // by round
+  std::vector<Sample> peers = {};     // by round; as many as measured, or none
+  std::string command = {};           // set by Bench::add
 };
 
 struct Spread {

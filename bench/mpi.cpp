@@ -1,17 +1,18 @@
 // Measures the mpi driver: whole runs of the command line, and single exchanges beside MPI's own.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
-#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "bench/commands.hpp"
 #include "bench/engine_run.hpp"
+#include "bench/options.hpp"
 #include "bench/programs.hpp"
-#include "bench/scratch.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/module.hpp"
 #include "store/queries.hpp"
@@ -48,8 +49,8 @@ Speed run_recipe(const std::string& text) {
 class MpiRun {
  public:
   MpiRun(int workers, double rate, std::int64_t gradients)
-      : settings_(larger_model(workers, kAlgorithm, rate)), gradients_(gradients) {
-    settings_.driver = "mpi";
+      : settings_{.workers = workers, .algorithm = kAlgorithm, .rate = rate, .driver = "mpi"},
+        gradients_(gradients) {
     few_ = 4 * workers;
     if (gradients < 2 * few_)
       throw UsageError(
@@ -76,55 +77,10 @@ class MpiRun {
 void measure_workers(Bench& bench, int workers, double bound, std::int64_t gradients) {
   const MpiRun exchanging(workers, 1, gradients), none(workers, 0, gradients);
   bench.compare(
-      {fmt::format("mpi, {}, n = {}, r = 1, 0.67 M parameters", kAlgorithm, workers),
-       "gradients/s",
-       {},
-       peer_at_rate_0(larger_model(workers, kAlgorithm, 0)),
-       {},
-       ratio_at_least(bound),
-       {}},
+      {fmt::format("mpi, {}, n = {}, r = 1, 0.67 M parameters", kAlgorithm, workers), "gradients/s",
+       peer_at_rate_0(kAlgorithm), ratio_at_least(bound)},
       [&] { return exchanging.measure(); }, [&] { return none.measure(); });
 }
-
-/// The output of acid-exchange-bench. Throws Error when the file has other content, or lacks some.
-class ExchangeFile {
- public:
-  ExchangeFile(const std::string& path, int rounds) {
-    std::ifstream file(path);
-    for (std::string line; std::getline(file, line);) read(line);
-    for (const auto& [floats, row] : rows_) check(row, rounds);
-    if (rows_.empty()) missing("an exchange");
-    check(idle_, rounds);
-  }
-  /// The rows by number of floats.
-  std::map<std::int64_t, Row>& rows() { return rows_; }
-  std::vector<Sample>& idle() { return idle_.measured; }
-
- private:
-  void read(const std::string& line) {
-    std::istringstream words(line);
-    std::string name;
-    std::int64_t floats = 0;
-    double ours = 0, bare = 0;
-    if (words >> name; name == "exchange" && words >> floats >> ours >> bare) {
-      rows_[floats].measured.push_back({ours, {}});
-      rows_[floats].peers.push_back({bare, {}});
-    } else if (name == "idle" && words >> ours) {
-      idle_.measured.push_back({ours, {}});
-    } else {
-      throw Error(fmt::format("acid-exchange-bench wrote '{}'; {}", line, kRemedy));
-    }
-  }
-  static void check(const Row& row, int rounds) {
-    if (row.measured.size() != static_cast<std::size_t>(rounds)) missing("a round");
-  }
-  [[noreturn]] static void missing(const char* what) {
-    throw Error(fmt::format("acid-exchange-bench left out {}; {}", what, kRemedy));
-  }
-  static constexpr const char* kRemedy = "build it and acid-bench from the same sources";
-  std::map<std::int64_t, Row> rows_;
-  Row idle_;
-};
 
 // Measures three sizes of vectors, and two processes that wait `idle_seconds` for each other in
 // each round.
@@ -137,30 +93,39 @@ void measure_exchanges(Bench& bench, double idle_seconds) {
   run_program({"mpirun", "-n", "2", "--bind-to", "none", "--oversubscribe", program, path,
                std::to_string(bench.rounds()), std::to_string(idle_seconds)},
               {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
-  ExchangeFile numbers(path, bench.rounds());
-  for (auto& [floats, row] : numbers.rows()) {
-    row.what = fmt::format("exchange of {:.3g} MB both ways", 4e-6 * static_cast<double>(floats));
+  std::map<std::int64_t, Row> rows;  // by number of floats
+  std::vector<Sample> idle;
+  std::ifstream file(path);
+  std::int64_t floats = 0;
+  double ours = 0, bare = 0;
+  for (std::string name; file >> name;)
+    if (name == "exchange" && file >> floats >> ours >> bare) {
+      rows[floats].measured.push_back({ours});
+      rows[floats].peers.push_back({bare});
+    } else if (name == "idle" && file >> ours) {
+      idle.push_back({ours});
+    } else {
+      throw Error(
+          fmt::format("acid-exchange-bench wrote '{}' where a row should begin; build it and "
+                      "acid-bench from the same sources",
+                      name));
+    }
+  for (auto& [size, row] : rows) {
+    row.what = fmt::format("exchange of {:.3g} MB both ways", 4e-6 * static_cast<double>(size));
     row.unit = "ms";
     row.peer = "MPI_Sendrecv";
-    if (floats == 670'000) row.wanted = ratio_at_most(1.3);
+    if (size == 670'000) row.wanted = ratio_at_most(1.3);
     bench.add(std::move(row));
   }
-  bench.add({"a process that waits",
-             "% of a core",
-             std::move(numbers.idle()),
-             {},
-             {},
-             value_at_most(1),
-             {}});
+  bench.add({"a process that waits", "% of a core", {}, value_at_most(1), idle});
 }
 
 }  // namespace
 
 Measure prepare_mpi(CLI::App& app) {
-  const auto gradients = std::make_shared<std::int64_t>(3000);
-  app.add_option("--gradients", *gradients, "Gradients of every run, of all workers together")
-      ->capture_default_str()
-      ->check(CLI::Range(50, 1 << 30));
+  const auto gradients =
+      add_option(app, "--gradients", std::int64_t{3000},
+                 "Gradients of every run, of all workers together", CLI::Range(50, 1 << 30));
   const auto numbers = add_workers_option(app);
   return [gradients, numbers](Bench& bench) {
     bench.note(fmt::format("only the algorithm {} is measured", kAlgorithm));
@@ -170,10 +135,8 @@ Measure prepare_mpi(CLI::App& app) {
 }
 
 Measure prepare_exchange(CLI::App& app) {
-  const auto idle = std::make_shared<double>(1);
-  app.add_option("--idle", *idle, "For how many seconds two processes wait, in a round")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+  const auto idle =
+      add_option(app, "--idle", 1.0, "For how many seconds two processes wait, in a round");
   return [idle](Bench& bench) { measure_exchanges(bench, *idle); };
 }
 

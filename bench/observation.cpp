@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "bench/commands.hpp"
+#include "bench/options.hpp"
 #include "bench/programs.hpp"
-#include "bench/repeat.hpp"
-#include "bench/scratch.hpp"
 #include "engine/base/error.hpp"
 #include "store/queries.hpp"
 
@@ -55,16 +54,13 @@ void compare(Bench& bench, const std::string& what, const Case& measured, double
   Case ends = measured;
   ends.settings = kEndsOnly;
   const auto side = [gradients](const Case& one) {
-    return [one, gradients]() -> Sample { return {speed_of(one, gradients), {}}; };
+    return [one, gradients] { return Sample{speed_of(one, gradients)}; };
   };
   bench.compare(
       {.what = fmt::format("{}, a2cid2, n = {}, {}", measured.driver, measured.workers, what),
        .unit = "gradients/s",
-       .measured = {},
        .peer = "samples at the end only",
-       .peers = {},
-       .wanted = ratio_at_least(bound),
-       .command = {}},
+       .wanted = ratio_at_least(bound)},
       side(measured), side(ends));
 }
 
@@ -83,7 +79,7 @@ void measure_observation(Bench& bench, int gradients) {
 }  // namespace
 
 Measure prepare_observation(CLI::App& app) {
-  const auto gradients = add_gradients_option(app, 4000);
+  const auto gradients = add_gradients_option(app);
   return [gradients](Bench& bench) { measure_observation(bench, *gradients); };
 }
 

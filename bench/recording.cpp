@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "bench/commands.hpp"
+#include "bench/options.hpp"
 #include "bench/programs.hpp"
-#include "bench/repeat.hpp"
-#include "bench/scratch.hpp"
 #include "engine/base/error.hpp"
 
 namespace acid::bench {
@@ -65,18 +64,17 @@ void measure_recording(Bench& bench, int gradients) {
   std::vector<Sample> nothing;
   const Bench::Side side = [&]() -> Sample {
     const Round round = share_core(core, gradients, nothing.size() % 2 == 0);
-    nothing.push_back({round.nothing, {}});
-    return {round.everything, {}};
+    nothing.push_back({round.nothing});
+    return {round.everything};
   };
   const std::vector<Sample> everything = bench.interleave(what, {side}).front();
-  bench.add(
-      {what, "CPU s", everything, "nothing recorded", std::move(nothing), ratio_at_most(1.02), {}});
+  bench.add({what, "CPU s", "nothing recorded", ratio_at_most(1.02), everything, nothing});
 }
 
 }  // namespace
 
 Measure prepare_recording(CLI::App& app) {
-  const auto gradients = add_gradients_option(app, 4000);
+  const auto gradients = add_gradients_option(app);
   return [gradients](Bench& bench) { measure_recording(bench, *gradients); };
 }
 

@@ -1,52 +1,40 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
-#include <memory>
+#include <functional>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "bench/measurement.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace acid::bench {
 
-/// The cost of one call of a function.
-struct PerCall {
-  double seconds = 0;
-  double cpu_seconds = 0;  // of the calling thread
-};
-
-/// Calls `pass` once to warm up, then repeatedly until `seconds` of the thread's processor time are
-/// spent. The clock is read between blocks of calls; the blocks double until reading the clock
-/// costs nothing beside them.
-template <class Pass>
-PerCall repeat(double seconds, const Pass& pass) {
-  pass();
-  long calls = 0;
-  const Stopwatch watch(Stopwatch::Cpu::thread);
-  for (long block = 1; watch.cpu_seconds() < seconds; block *= 2) {
-    for (long k = 0; k < block; ++k) pass();
-    calls += block;
-    if (watch.cpu_seconds() * 2 > seconds) block = std::max(1L, block / 4);
-  }
-  return {watch.seconds() / static_cast<double>(calls),
-          watch.cpu_seconds() / static_cast<double>(calls)};
+/// A side that calls `pass` again and again, and how often in a second of the thread's processor
+/// time, times `amount`: what a pass does. It is called once to warm up, then until `seconds` of
+/// that time are spent. The clock is read between blocks of calls; the blocks double until reading
+/// the clock costs nothing beside them.
+inline Bench::Side speed_of_pass(double amount, double seconds, std::function<void()> pass) {
+  return [amount, seconds, pass = std::move(pass)] {
+    pass();
+    long calls = 0;
+    const Stopwatch watch(Stopwatch::Cpu::thread);
+    for (long block = 1; watch.cpu_seconds() < seconds; block *= 2) {
+      for (long k = 0; k < block; ++k) pass();
+      calls += block;
+      if (watch.cpu_seconds() * 2 > seconds) block = std::max(1L, block / 4);
+    }
+    return Sample{amount * static_cast<double>(calls) / watch.cpu_seconds()};
+  };
 }
 
 /// "11.2 M parameters", "64 parameters"
-std::string parameters_text(std::size_t size);
-
-/// --gradients of a run.
-std::shared_ptr<int> add_gradients_option(CLI::App& app, int gradients);
-
-/// --parameters, a list; by default the sizes of the budgets: 0.67 M, which fits into a cache, and
-/// 11.2 M, which does not.
-std::shared_ptr<std::vector<std::size_t>> add_parameters_option(CLI::App& app,
-                                                                std::vector<std::size_t> sizes = {
-                                                                    670'000, 11'200'000});
+inline std::string parameters_text(std::size_t size) {
+  const auto count = static_cast<double>(size);
+  if (count >= 1e5) return fmt::format("{:.3g} M parameters", count / 1e6);
+  return fmt::format("{} parameters", size);
+}
 
 }  // namespace acid::bench

@@ -142,13 +142,13 @@ class SignalWatch {
 // when acid dies. Only the process itself can arrange that. A batch system or a logout that ends a
 // job sends its signals to each process of the job: the workers save at such a signal, so the
 // launcher must not hear it and end them.
-int launch(char** command) {
+Exit launch(char** command) {
   sigset_t ends;
   sigemptyset(&ends);
   for (const int signal : {SIGTERM, SIGHUP, SIGXCPU}) sigaddset(&ends, signal);
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
   prctl(PR_SET_PDEATHSIG, SIGUSR1);
-  if (supervisor_is_gone()) return static_cast<int>(Exit::interrupted);
+  if (supervisor_is_gone()) return Exit::interrupted;
   execvp(command[0], command);
   throw Error(fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
 }
@@ -205,12 +205,8 @@ Exit execute_runs(ExecuteOptions& execute, const char* program, bool more, Signa
   }
 }
 
-int measure(const std::string& order_file, bool mpi, double start_seconds) {
-  return static_cast<int>(mpi ? calibrate_mpi(order_file, start_seconds) : calibrate(order_file));
-}
-
 // `again`: the command to run after a failure for want of memory or threads, once there is more.
-int run(int argc, char** argv, std::string& again) {
+Exit run(int argc, char** argv, std::string& again) {
   CLI::App app("The engine of acid. Use acid run.", "acid-worker");
   ExecuteOptions execute;
   VerifyOptions verify;
@@ -241,19 +237,18 @@ int run(int argc, char** argv, std::string& again) {
     if (needs_run && (execute.store_folder.empty() || execute.run_id.empty()))
       throw CLI::RequiredError("--store and --run");
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : static_cast<int>(Exit::usage);
+    return app.exit(error) == 0 ? Exit::ok : Exit::usage;
   }
-  if (only_environment)
-    return static_cast<int>(mpi ? print_mpi_environment() : print_environment());
+  if (only_environment) return mpi ? print_mpi_environment() : print_environment();
   // If acid dies, this process stops as at a signal, and its output has no reader.
   prctl(PR_SET_PDEATHSIG, signal_when_orphaned(mpi));
   std::signal(SIGPIPE, SIG_IGN);
   // A file that may not grow is an error, like a full disk, not a signal.
   std::signal(SIGXFSZ, SIG_IGN);
-  if (!order_file.empty()) return measure(order_file, mpi, execute.start_seconds);
-  if (only_torchscript)
-    return static_cast<int>(print_torchscript(execute.store_folder, execute.run_id));
-  if (only_test_set) return static_cast<int>(print_test_set(execute.store_folder, execute.run_id));
+  if (!order_file.empty())
+    return mpi ? calibrate_mpi(order_file, execute.start_seconds) : calibrate(order_file);
+  if (only_torchscript) return print_torchscript(execute.store_folder, execute.run_id);
+  if (only_test_set) return print_test_set(execute.store_folder, execute.run_id);
   again = only_verify ? fmt::format("'acid verify {}'", execute.run_id) : resume_command(execute);
   // On other hosts acid cannot be seen: there only rank 0 watches it.
   const bool beside_acid = !mpi || rank_in_environment() == 0;
@@ -266,50 +261,50 @@ int run(int argc, char** argv, std::string& again) {
   execute.begins = [&signals] { signals.there_is_something_to_save(); };
   if (mpi) {
     execute.begins();  // a process that ends while the processes meet would take the others with it
-    return static_cast<int>(execute_mpi(execute, signals.token()));
+    return execute_mpi(execute, signals.token());
   }
   if (!only_verify) {
     const Exit exit = execute_runs(execute, argv[0], more, signals, again);
     // All is written. The destructors of LibTorch and its libraries would free memory for a tenth
     // of a second.
     if (model_runtime_is_loaded()) std::_Exit(static_cast<int>(exit));
-    return static_cast<int>(exit);
+    return exit;
   }
   verify.store_folder = execute.store_folder;
   verify.run_id = execute.run_id;
   verify.command_line = execute.command_line;
-  return static_cast<int>(verify_run(verify, signals.token()));
+  return verify_run(verify, signals.token());
+}
+
+// Runs the command line and says what went wrong.
+Exit run_and_tell(int argc, char** argv) {
+  std::string again = "try again";
+  try {
+    if (argc > 2 && std::string_view(argv[1]) == "--launch") return launch(argv + 2);
+    return run(argc, argv, again);
+  } catch (const Error& error) {
+    std::cerr << kWorkerErrorPrefix << error.what() << "\n";
+    return error.code();
+  } catch (const std::system_error& error) {
+    std::cerr << kWorkerErrorPrefix << "the system refuses what the run needs: " << error.what()
+              << "; give it more memory or threads, or use fewer workers, then " << again << "\n";
+  } catch (const std::bad_alloc&) {
+    std::cerr << kWorkerErrorPrefix
+              << "out of memory; use fewer workers, a smaller model or batch, "
+                 "or a machine with more, then "
+              << again << "\n";
+  } catch (const nlohmann::json::exception& error) {
+    std::cerr << kWorkerErrorPrefix
+              << "the store is damaged: this run's data is not as acid writes it (" << error.what()
+              << "); 'acid doctor --store' looks for more damage\n";
+    return Exit::store;
+  } catch (const std::exception& error) {
+    std::cerr << "acid-worker: this is a bug in acid: " << error.what() << "\n";
+  }
+  return Exit::run_failed;
 }
 
 }  // namespace
 }  // namespace acid
 
-int main(int argc, char** argv) {
-  std::string again = "try again";
-  try {
-    if (argc > 2 && std::string_view(argv[1]) == "--launch") return acid::launch(argv + 2);
-    return acid::run(argc, argv, again);
-  } catch (const acid::Error& error) {
-    std::cerr << acid::kWorkerErrorPrefix << error.what() << "\n";
-    return static_cast<int>(error.code());
-  } catch (const std::system_error& error) {
-    std::cerr << acid::kWorkerErrorPrefix
-              << "the system refuses what the run needs: " << error.what()
-              << "; give it more memory or threads, or use fewer workers, then " << again << "\n";
-    return static_cast<int>(acid::Exit::run_failed);
-  } catch (const std::bad_alloc&) {
-    std::cerr << acid::kWorkerErrorPrefix
-              << "out of memory; use fewer workers, a smaller model or batch, "
-                 "or a machine with more, then "
-              << again << "\n";
-    return static_cast<int>(acid::Exit::run_failed);
-  } catch (const nlohmann::json::exception& error) {
-    std::cerr << acid::kWorkerErrorPrefix
-              << "the store is damaged: this run's data is not as acid writes it (" << error.what()
-              << "); 'acid doctor --store' looks for more damage\n";
-    return static_cast<int>(acid::Exit::store);
-  } catch (const std::exception& error) {
-    std::cerr << "acid-worker: this is a bug in acid: " << error.what() << "\n";
-    return static_cast<int>(acid::Exit::run_failed);
-  }
-}
+int main(int argc, char** argv) { return static_cast<int>(acid::run_and_tell(argc, argv)); }

@@ -43,7 +43,7 @@ RecordingComparison::RecordingComparison(const Recording& recording, int from,
       next_event_(recording.events.size(), -1) {}
 
 void RecordingComparison::depart_at(double time, std::string what, int worker) {
-  depart({.time = time, .what = std::move(what), .worker = worker, .event = {}, .tensor = ""});
+  depart({.time = time, .what = std::move(what), .worker = worker});
 }
 
 bool RecordingComparison::of_the_clock(std::string_view metric) const {
@@ -84,7 +84,7 @@ void RecordingComparison::events(int worker, std::int64_t first, std::span<const
 
 void RecordingComparison::compare_event(int worker, std::int64_t number, const Event& event) {
   const auto w = static_cast<std::size_t>(worker);
-  Departure found{.time = event.time, .what = "", .worker = worker, .event = number, .tensor = ""};
+  Departure found{.time = event.time, .worker = worker, .event = number};
   if (number >= event_count(recording_, worker)) {
     // When the workers hear of a divergence is a matter of luck.
     if (diverged_ && !simulated_) return;
@@ -127,10 +127,7 @@ void RecordingComparison::sample(const Position& position, std::span<const Value
 }
 
 void RecordingComparison::compare_value(const Position& position, const Value& value) {
-  {
-    MutexLock lock(mutex_);
-    ++values_;
-  }
+  ++values_;
   const double time = position.normalised_time;
   const auto series = std::find_if(
       recording_.series.begin(), recording_.series.end(),
@@ -161,7 +158,7 @@ void RecordingComparison::compare_value(const Position& position, const Value& v
 }
 
 void RecordingComparison::compare_position(const Position& recorded, const Position& found,
-                                           const char* where) {
+                                           std::string_view where) {
   const double time = found.normalised_time;
   if (recorded.gradients != found.gradients)
     depart_at(time, fmt::format("gradients {} were {}, are {}", where, recorded.gradients,
@@ -189,26 +186,21 @@ void RecordingComparison::save(const Cut& cut) {
   if (cut.step != row.step)
     depart_at(time, fmt::format("checkpoint {} was taken at step {}, not {}", row.number, row.step,
                                 cut.step));
-  compare_position(row.position, cut.position, fmt::format("of checkpoint {}", row.number).c_str());
+  compare_position(row.position, cut.position, fmt::format("of checkpoint {}", row.number));
   compare_cut(recorded, digests_of(cut.vectors), compared_tensors(cut.vectors),
-              {.time = time,
-               .what = fmt::format("other parameters at checkpoint {}", row.number),
-               .worker = kWholeRun,
-               .event = {},
-               .tensor = ""});
-  const bool last = until_ && next_cut_ == *until_ + 1;
+              {.time = time, .what = fmt::format("other parameters at checkpoint {}", row.number)});
+  ++cuts_;
+  if (!until_ || next_cut_ <= *until_) return;
   {
     MutexLock lock(mutex_);
-    ++cuts_;
-    over_ = last;
+    over_ = true;
   }
-  if (last) enough_(cut);
+  enough_(cut);
 }
 
 void RecordingComparison::compare_cut(const CutDigests& recorded, const CutDigests& found,
                                       const std::vector<std::string>& tensors,
-                                      const Departure& at) {
-  Departure departure = at;
+                                      Departure departure) {
   if (recorded.workers.size() != found.workers.size()) {
     departure.what += fmt::format(": {} workers were recorded", recorded.workers.size());
     return depart(std::move(departure));
@@ -269,7 +261,7 @@ void RecordingComparison::look_at_rest_of_log(int worker, double time, bool is_t
     next = next_event_[w];
   }
   if (next < 0 && from_ >= 0) return;  // the place where its log goes on is unknown
-  Departure departure{.time = time, .what = "", .worker = worker, .event = {}, .tensor = ""};
+  Departure departure{.time = time, .worker = worker};
   for (departure.event = std::max<std::int64_t>(next, 0); *departure.event < count;
        ++*departure.event) {
     if (is_too_much) {

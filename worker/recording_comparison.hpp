@@ -19,10 +19,10 @@ namespace acid {
 /// The first difference between an execution and the recording.
 struct Departure {
   double time = 0;  // normalised
-  std::string what;
+  std::string what = {};
   int worker = kWholeRun;
-  std::optional<std::int64_t> event;  // its number among the worker's
-  std::string tensor;                 // empty when unknown
+  std::optional<std::int64_t> event = {};  // its number among the worker's
+  std::string tensor = {};                 // empty when unknown
 };
 
 /// Bit for bit, but for the sign of 0: SQLite keeps −0.0 as 0.0.
@@ -69,10 +69,10 @@ class RecordingComparison final : public Recorder, public Checkpoints {
     return next_cut_ >= recording_.cuts.size() || (until_ && next_cut_ > *until_);
   }
   void compare_event(int worker, std::int64_t number, const Event& event);
-  void compare_value(const Position& position, const Value& value) EXCLUDES_LOCK(mutex_);
+  void compare_value(const Position& position, const Value& value);
   void compare_cut(const CutDigests& recorded, const CutDigests& found,
-                   const std::vector<std::string>& tensors, const Departure& at);
-  void compare_position(const Position& recorded, const Position& found, const char* where);
+                   const std::vector<std::string>& tensors, Departure departure);
+  void compare_position(const Position& recorded, const Position& found, std::string_view where);
   bool ended_alike(const Outcome& outcome);
   void compare_result(const AttemptResult& found);
   void compare_edges(const std::vector<AttemptResult::EdgeCount>& recorded,
@@ -95,9 +95,14 @@ class RecordingComparison final : public Recorder, public Checkpoints {
   const std::optional<std::size_t> until_;  // index of the last cut that is compared; absent: all
   const std::function<void(const Cut&)> enough_;
   const std::function<void(const Position&)> progress_;
-  std::size_t next_cut_ = 0;                                       // the driver's thread
-  std::map<std::pair<std::string, int>, std::size_t> next_point_;  // in series; the driver's thread
-  std::set<std::string_view> rounded_;  // metrics that differ_by_rounding(); the driver's thread
+
+  // The driver's thread.
+  std::size_t next_cut_ = 0;
+  std::map<std::pair<std::string, int>, std::size_t> next_point_;  // in series
+  std::set<std::string_view> rounded_;                             // differ_by_rounding()
+  std::int64_t values_ = 0;
+  int cuts_ = 0;
+  bool final_state_ = false;
 
   mutable Mutex mutex_;
   std::optional<Departure> first_ GUARDED_BY(mutex_);
@@ -105,9 +110,7 @@ class RecordingComparison final : public Recorder, public Checkpoints {
   std::vector<bool> departed_ GUARDED_BY(mutex_);  // by worker: its events are no longer looked at
   std::vector<std::int64_t> next_event_ GUARDED_BY(mutex_);
   bool over_ GUARDED_BY(mutex_) = false;  // the cut `until_` was compared
-  std::int64_t events_ GUARDED_BY(mutex_) = 0, values_ GUARDED_BY(mutex_) = 0;
-  int cuts_ GUARDED_BY(mutex_) = 0;
-  bool final_state_ GUARDED_BY(mutex_) = false;
+  std::int64_t events_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace acid

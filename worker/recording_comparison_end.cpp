@@ -50,7 +50,6 @@ void RecordingComparison::end(const Outcome& outcome, const RunSpec& spec) {
   }
   // Under the wall clock, when the workers hear of a divergence is a matter of luck.
   expect_nothing_left(outcome.position, finished_ || simulated_);
-  MutexLock lock(mutex_);
   final_state_ = true;
 }
 
@@ -128,11 +127,7 @@ void RecordingComparison::compare_edges(const std::vector<AttemptResult::EdgeCou
 
 // Compares the mean's digest, and the file with the final model tensor by tensor, with buffers.
 void RecordingComparison::compare_mean(const Outcome& outcome) {
-  Departure departure{.time = outcome.position.normalised_time,
-                      .what = "another mean at the end",
-                      .worker = kWholeRun,
-                      .event = {},
-                      .tensor = ""};
+  Departure departure{.time = outcome.position.normalised_time, .what = "another mean at the end"};
   const auto compare = [&](const std::vector<Segment>& segments, const std::vector<float>& values) {
     for (const Segment& segment : segments) {
       if (!departure.tensor.empty()) return;

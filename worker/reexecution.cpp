@@ -117,14 +117,12 @@ void Reexecution::execute() {
     comparison_.depart({.time = time_before(recording_, damage.worker(), damage.number()),
                         .what = kAlteredEvent,
                         .worker = damage.worker(),
-                        .event = damage.number(),
-                        .tensor = ""});
+                        .event = damage.number()});
   } catch (const BrokenScript& broken) {
     comparison_.depart({.time = time_before(recording_, broken.worker(), broken.event()),
                         .what = broken.what(),
                         .worker = broken.worker(),
-                        .event = broken.event(),
-                        .tensor = ""});
+                        .event = broken.event()});
   }
   if (isatty(STDERR_FILENO) != 0) std::cerr << "\r\033[K";
 }
@@ -158,11 +156,8 @@ void Reexecution::compare_file(const Cut& cut) {
 }
 
 void Reexecution::depart_at(const CheckpointRow& row, std::string what, std::string tensor) {
-  comparison_.depart({.time = row.position.normalised_time,
-                      .what = std::move(what),
-                      .worker = kWholeRun,
-                      .event = {},
-                      .tensor = std::move(tensor)});
+  comparison_.depart(
+      {.time = row.position.normalised_time, .what = std::move(what), .tensor = std::move(tensor)});
 }
 
 Outcome Reexecution::execute_again() {

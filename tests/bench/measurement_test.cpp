@@ -11,8 +11,8 @@ using namespace acid::bench;
 
 Row row_of(std::vector<double> measured, std::vector<double> peers, std::optional<Wanted> wanted) {
   Row row;
-  for (const double value : measured) row.measured.push_back({value, {}});
-  for (const double value : peers) row.peers.push_back({value, {}});
+  for (const double value : measured) row.measured.push_back({value});
+  for (const double value : peers) row.peers.push_back({value});
   row.wanted = wanted;
   return row;
 }
@@ -69,7 +69,7 @@ TEST_CASE("every side is measured once in every round, in turns forwards and bac
   const auto side = [&](char name) {
     return [&order, name] {
       order += name;
-      return Sample{static_cast<double>(name), {}};
+      return Sample{static_cast<double>(name)};
     };
   };
   const auto samples = bench.interleave("three", {side('a'), side('b'), side('c')});
@@ -78,8 +78,8 @@ TEST_CASE("every side is measured once in every round, in turns forwards and bac
   for (const auto& rounds : samples) CHECK(rounds.size() == 3);
   CHECK(samples[2][1].value == 'c');
 
-  bench.compare({"two", "1", {}, "peer", {}, {}, {}}, side('a'), side('b'));
-  bench.compare({"one", "1", {}, {}, {}, {}, {}}, side('a'));
+  bench.compare({"two", "1", "peer"}, side('a'), side('b'));
+  bench.compare({"one", "1"}, side('a'));
   REQUIRE(bench.rows().size() == 2);
   CHECK(bench.rows()[0].peers.size() == 3);
   CHECK(bench.rows()[1].peers.empty());
