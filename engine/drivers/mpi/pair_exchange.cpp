@@ -1,7 +1,6 @@
 #include "engine/drivers/mpi/pair_exchange.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "engine/base/error.hpp"
 
