@@ -61,9 +61,7 @@ void Collector::deliver(const Mail& mail) {
 }
 
 void Collector::take_vector(const Mail& mail, std::size_t w) {
-  MailReader reader(mail);
-  std::uint64_t k = 0;
-  reader(k);
+  const auto [k] = MailReader(mail).values<std::uint64_t>();
   const std::shared_ptr<WorkerMark> mark = open_[w].front();
   if (k + 1 == mark->expected) open_[w].pop_front();  // the last one of its mark
   mark->vectors[k].resize(mail.body_size);

@@ -228,11 +228,8 @@ StartReceiver::StartReceiver(Post& post, Worker& worker, std::function<void(Star
 void StartReceiver::deliver(const Mail& mail) {
   MailReader reader(mail);
   if (reader.kind() == MailKind::start_notes) return read_notes(reader, notes_);
-  if (reader.kind() == MailKind::start_vector) {
-    std::uint64_t index = 0;
-    reader(index);
-    return fetch(mail, index);
-  }
+  if (reader.kind() == MailKind::start_vector)
+    return fetch(mail, std::get<0>(reader.values<std::uint64_t>()));
   reader(start_);
   start_.report.notes = std::move(notes_);
   missing_vectors_ = start_.vectors;
