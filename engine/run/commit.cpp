@@ -1,7 +1,5 @@
 #include "engine/run/commit.hpp"
 
-#include <cmath>
-
 #include "engine/worker/direction.hpp"
 #include "engine/worker/host_view.hpp"
 

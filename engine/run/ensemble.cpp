@@ -1,7 +1,5 @@
 #include "engine/run/ensemble.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -9,20 +9,14 @@ namespace acid {
 namespace {
 
 std::uint64_t bucket_of(const Mail& mail) {
-  AllReduce::Key key;
-  std::uint64_t bucket = 0;
-  MailReader reader(mail);
-  reader(key.place, key.floats, bucket);
-  return bucket;
+  return std::get<2>(MailReader(mail).values<std::int64_t, std::uint64_t, std::uint64_t>());
 }
 
 }  // namespace
 
 AllReduce::Key AllReduce::key_of(const Mail& mail) {
-  Key key;
-  MailReader reader(mail);
-  reader(key.place, key.floats);
-  return key;
+  const auto [place, floats] = MailReader(mail).values<std::int64_t, std::uint64_t>();
+  return {place, floats};
 }
 
 Buckets::Buckets(std::size_t dimension)

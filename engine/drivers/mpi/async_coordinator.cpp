@@ -77,29 +77,23 @@ void AsyncCoordinator::deliver(const Mail& mail) {
   switch (reader.kind()) {
     case MailKind::progress:
       return hear_progress(mail.from, reader);
-    case MailKind::promise: {
-      std::int64_t count = 0;
-      reader(count);
-      return promise(mail.from, count);
-    }
+    case MailKind::promise:
+      return promise(mail.from, std::get<0>(reader.values<std::int64_t>()));
     case MailKind::stopped_committing:
       return closed(mail.from, reader);
     case MailKind::held: {
       // Others commit the gradients that a held worker gives back.
       Own& one = own(mail.from);
-      std::int64_t committed = 0;
-      reader(one.held, committed);
+      const auto [held, committed] = reader.values<bool, std::int64_t>();
+      one.held = held;
       if (!one.held) return;
       ++one.returned;
       permits_->take_back(mail.from, committed);
       one.last_sent_grant = committed;
       return;
     }
-    case MailKind::stop: {
-      bool by_person = false;
-      reader(by_person);
-      return end(by_person);
-    }
+    case MailKind::stop:
+      return end(std::get<0>(reader.values<bool>()));
     case MailKind::cut_wanted:
       reader(request_.is_sample);
       return ask_cut();
@@ -147,10 +141,8 @@ void AsyncCoordinator::end(bool by_person) {
 
 // Once no worker commits any more, the number of gradients is exact and the same for all.
 void AsyncCoordinator::closed(int from, MailReader& reader) {
-  std::int64_t committed = 0, waiting = 0;
-  std::int64_t known = 0;
-  bool diverged = false;
-  reader(committed, waiting, diverged, known);
+  const auto [committed, waiting, diverged, known] =
+      reader.values<std::int64_t, std::int64_t, bool, std::int64_t>();
   if (diverged) diverged_.store(true);
   WorkerProgress last = own(from).progress;
   last.gradients = committed;

@@ -34,8 +34,6 @@ class AsyncCoordinator final : public Coordinator {
   double act() override;
 
   // Any thread may call these.
-  std::int64_t gradients() const { return gradients_.load(); }
-  std::int64_t exchanges() const { return exchanges_.load(); }
   std::int64_t waiting() const { return waiting_.load(); }  // due edges not begun at the end
   bool was_stopped() override { return was_stopped_.load(); }
   bool diverged() const { return diverged_.load(); }

@@ -80,7 +80,7 @@ Position AsyncEvaluator::position(const Gathered& gathered) const {
           .normalised_time = gathered.time,
           .seconds = gathered.seconds - started_seconds_,
           .bytes = spec_.bytes_per_exchange(shell_.ensemble.dimension()) * gathered.exchanges() +
-                   gathered.extra_bytes() +
+                   gathered.sum(&WorkerReport::extra_bytes) +
                    (gathered.kind == MarkKind::measured ? gathered.bytes_of_visits
                                                         : shell_.ensemble.bytes_of_visits())};
 }
@@ -102,7 +102,8 @@ void AsyncEvaluator::save(const Gathered& gathered, const Position& here) {
   kept_ = {.gradients = gathered.gradients,
            .count = std::llround(gathered.time * spec_.workers),
            .seconds = here.seconds,
-           .reports = gathered.reports};
+           .reports = {}};
+  for (const WorkerMark& worker : gathered.workers) kept_.reports.push_back(worker.report);
   shell_.save(here.gradients, here, layout(spec_.method), *this);
 }
 
@@ -112,19 +113,18 @@ void AsyncEvaluator::saved() {
 }
 
 void AsyncEvaluator::tell(const Gathered& gathered, Outcome& outcome) {
-  outcome.worker_gradients = gathered.worker_gradients;
   count_edges(gathered, outcome);
   if (server_) outcome.exchanges_drawn = outcome.exchanges_done;
   outcome.exchanges_waiting = coordinator_.waiting();
-  for (const WorkerReport& report : gathered.reports) outcome.holds += report.holds;
+  outcome.holds = gathered.sum(&WorkerReport::holds);
 }
 
 // Counts all edges of the drawn list that were due, except those with a lost worker that no
 // survivor has applied.
 void AsyncEvaluator::count_edges(const Gathered& gathered, Outcome& outcome) const {
   std::map<std::pair<int, int>, std::int64_t> left_out;
-  for (const WorkerReport& report : gathered.reports)
-    for (const EdgeUse& edge : report.left_out) left_out[{edge.i, edge.j}] += edge.count;
+  for (const WorkerMark& worker : gathered.workers)
+    for (const EdgeUse& edge : worker.report.left_out) left_out[{edge.i, edge.j}] += edge.count;
   EdgeCounter edges;
   EdgeSchedule schedule(*spec_.topology, spec_.method.rate, spec_.seeds);
   for (; schedule.peek().due <= gathered.time; ++outcome.exchanges_drawn) {

@@ -52,9 +52,7 @@ void AsyncProcess::deliver_own(const Mail& mail) {
     case MailKind::ask_cut:
       return promise_cut();
     case MailKind::cut: {
-      std::int64_t count = 0;
-      bool sample = false;
-      reader(count, sample);
+      const auto [count, sample] = reader.values<std::int64_t, bool>();
       marks_.cut_at(count, sample);
       MutexLock lock(worker_.mutex);
       stop_clock_at_next_mark();
@@ -64,9 +62,7 @@ void AsyncProcess::deliver_own(const Mail& mail) {
       must_close_ = true;
       return gradients_.close();
     case MailKind::end: {
-      std::int64_t count = 0;
-      bool save = false;
-      reader(count, save);
+      const auto [count, save] = reader.values<std::int64_t, bool>();
       marks_.end_at(count, save);
       MutexLock lock(worker_.mutex);
       worker_.time().hear(count);
@@ -86,8 +82,7 @@ void AsyncProcess::deliver_own(const Mail& mail) {
     case MailKind::last_reply:
       return visits_->deliver(mail, [this] { gradients_.begin(granted_); });
     case MailKind::mark: {
-      MarkKind kind{};
-      reader(kind);
+      const auto [kind] = reader.values<MarkKind>();
       if (server_ != nullptr) server_->pass_mark(mail.from, kind);
       return deliver_to_rank_zero(mail);
     }
@@ -122,9 +117,9 @@ void AsyncProcess::started(Start& start) {
 }
 
 void AsyncProcess::hear_clock(MailReader& reader) {
-  std::int64_t total = 0, own = 0, granted = 0, returned = 0, arrivals = 0;
-  bool is_last = false;
-  reader(total, own, granted, returned, is_last, arrivals);
+  using Count = std::int64_t;
+  const auto [total, own, granted, returned, is_last, arrivals] =
+      reader.values<Count, Count, Count, Count, bool, Count>();
   {
     MutexLock lock(worker_.mutex);
     if (visits_) {

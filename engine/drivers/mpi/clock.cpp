@@ -1,7 +1,5 @@
 #include "engine/drivers/mpi/clock.hpp"
 
-#include <numeric>
-
 namespace acid {
 
 Permits::Permits(std::int64_t budget, const std::vector<std::int64_t>& committed, double seconds)

@@ -42,7 +42,8 @@ void Collector::deliver(const Mail& mail) {
       reader(mark->kind, mark->time, mark->gradients, mark->report, mark->numbers, mark->expected,
              place);
       mark->at_start = place == kAtStart;
-      if (place >= 0) mark->place.emplace(window_, post_.window(mail.from, window_.size()), place);
+      if (place >= 0)
+        mark->measured = Measured(window_, post_.window(mail.from, window_.size()), place);
       mark->report.notes = std::move(notes_[w]);
       notes_[w].clear();
       ++marks_;
@@ -61,9 +62,7 @@ void Collector::deliver(const Mail& mail) {
 }
 
 void Collector::take_vector(const Mail& mail, std::size_t w) {
-  MailReader reader(mail);
-  std::uint64_t k = 0;
-  reader(k);
+  const auto [k] = MailReader(mail).values<std::uint64_t>();
   const std::shared_ptr<WorkerMark> mark = open_[w].front();
   if (k + 1 == mark->expected) open_[w].pop_front();  // the last one of its mark
   mark->vectors[k].resize(mail.body_size);
@@ -170,38 +169,29 @@ Gathered Collector::take_mark() {
   gathered.time = queues_[0].front().mark->time;
   over_ = gathered.kind == MarkKind::end;
   for (std::size_t w = 0; w < queues_.size(); ++w) {
+    WorkerMark& mark = gathered.workers.emplace_back();
     gathered.absent.push_back(queues_[w].empty());
     if (gathered.absent.back()) {
       const WorkerProgress& progress = seen_[w].progress;
-      gathered.gradients += progress.gradients;
-      gathered.worker_gradients.push_back(progress.gradients);
-      WorkerReport& report = gathered.reports.emplace_back();
-      report.exchanges = progress.exchanges;
-      report.extra_bytes = progress.extra_bytes;
-      gathered.numbers.emplace_back();
-      gathered.vectors.emplace_back();
-      gathered.measured.emplace_back();
-      continue;
+      mark.gradients = progress.gradients;
+      mark.report.exchanges = progress.exchanges;
+      mark.report.extra_bytes = progress.extra_bytes;
+    } else {
+      mark = std::move(*queues_[w].front().mark);
+      queues_[w].pop_front();
+      ++seen_[w].marks_taken;
+      ACID_ASSERT(mark.kind == gathered.kind && mark.time == gathered.time,
+                  "worker {} is at a mark at {}, worker 0 at one at {}", w, mark.time,
+                  gathered.time);
     }
-    WorkerMark& mark = *queues_[w].front().mark;
-    ++seen_[w].marks_taken;
-    ACID_ASSERT(mark.kind == gathered.kind && mark.time == gathered.time,
-                "worker {} is at a mark at {}, worker 0 at one at {}", w, mark.time, gathered.time);
-    gathered.gradients += mark.gradients;
-    gathered.worker_gradients.push_back(mark.gradients);
-    gathered.reports.push_back(std::move(mark.report));
-    gathered.numbers.push_back(std::move(mark.numbers));
     if (mark.at_start) {
       mark.vectors = {std::vector<float>(objective_.dimension()),
                       std::vector<float>(objective_.buffer_size())};
       objective_.start(static_cast<int>(w), mark.vectors[0], mark.vectors[1]);
     }
-    if (mark.kind != MarkKind::measured)
-      gathered.vectors.push_back(std::move(mark.vectors));
-    else
-      gathered.measured.push_back(mark.place ? std::move(*mark.place)
-                                             : Measured(std::move(mark.vectors)));
-    queues_[w].pop_front();
+    if (mark.kind == MarkKind::measured && !mark.vectors.empty())
+      mark.measured = Measured(std::move(mark.vectors));
+    gathered.gradients += mark.gradients;
   }
   return gathered;
 }

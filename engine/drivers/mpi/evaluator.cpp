@@ -62,7 +62,7 @@ void Evaluator::measure() {
     const Look wanted = RunShell::look(times, looked.gathered.time);
     if (is_sample) {
       looked.mean = mean(looked.gathered, wanted);
-      looked.gathered.measured.clear();
+      for (WorkerMark& worker : looked.gathered.workers) worker.measured = Measured();
       Position here;
       here.normalised_time = looked.gathered.time;
       times.pass(here, spec_.workers);
@@ -104,7 +104,7 @@ Outcome Evaluator::end(Gathered& gathered) {
       gathered.time, totals, notes,
       [&](Outcome& outcome) {
         tell(gathered, outcome);
-        gathered.tell_times(outcome);
+        gathered.tell_workers(outcome);
         // By normalised time marks are where samples are due.
         if (spec_.cadence.by_clock()) outcome.skipped = shell_.sampler.skipped();
       },

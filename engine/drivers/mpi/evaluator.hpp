@@ -88,7 +88,8 @@ class Evaluator {
   void save_cut(const Gathered& gathered);
   Outcome end(Gathered& gathered);
   Totals totals(const Gathered& gathered) const {
-    return shell_.totals(position(gathered), exchanges(gathered), gathered.idle_seconds());
+    return shell_.totals(position(gathered), exchanges(gathered),
+                         gathered.sum(&WorkerReport::idle_seconds));
   }
 
   SampleQueue<Looked> looked_;

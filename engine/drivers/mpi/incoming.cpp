@@ -58,10 +58,7 @@ void Incoming::decode(std::span<const float> own, bool is_mutual) {
 }
 
 void answer_gaps(Post& post, const Mail& mail, std::span<const float> own) {
-  std::int64_t number = 0;
-  Gaps gaps;
-  MailReader reader(mail);
-  reader(number, gaps);
+  const auto [number, gaps] = MailReader(mail).values<std::int64_t, Gaps>();
   send_rest(post, mail.from, number, own, gaps);
 }
 

@@ -1,7 +1,6 @@
 #include "engine/drivers/mpi/pair_exchange.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "engine/base/error.hpp"
 
@@ -94,21 +93,15 @@ void PairExchange::expect(Stage stage, std::uint64_t number, const Mail& mail) c
 }
 
 void PairExchange::hear_ready(const Mail& mail) {
-  MailReader reader(mail);
-  std::uint64_t number = 0;
-  std::int64_t known = 0;
-  reader(number, known);
+  const auto [number, known] = MailReader(mail).values<std::uint64_t, std::int64_t>();
   ready_partners_.insert(number);
   MutexLock lock(worker_.mutex);
   worker_.time().hear(known);
 }
 
 void PairExchange::go(const Mail& mail) {
-  MailReader reader(mail);
-  std::uint64_t number = 0;
-  std::int64_t count = 0;
-  bool reaches = false;
-  reader(number, count, reaches);
+  const auto [number, count, reaches] =
+      MailReader(mail).values<std::uint64_t, std::int64_t, bool>();
   expect(Stage::ready, number, mail);
   if (reaches) return lend(count);
   {
@@ -123,10 +116,7 @@ void PairExchange::go(const Mail& mail) {
 }
 
 void PairExchange::answer(const Mail& mail) {
-  MailReader reader(mail);
-  std::uint64_t number = 0;
-  std::int64_t count = 0;
-  reader(number, count);
+  const auto [number, count] = MailReader(mail).values<std::uint64_t, std::int64_t>();
   expect(Stage::gone, number, mail);
   {
     MutexLock lock(worker_.mutex);
@@ -153,10 +143,9 @@ void PairExchange::lend(std::int64_t count) {
 }
 
 void PairExchange::exchange(const Mail& mail) {
-  MailReader reader(mail);
-  std::uint64_t number = 0;
-  double elapsed = 0;
-  reader(number, offered_, elapsed);
+  const auto [number, offered, elapsed] =
+      MailReader(mail).values<std::uint64_t, std::int64_t, double>();
+  offered_ = offered;
   expect(Stage::gone, number, mail);
   {
     MutexLock lock(worker_.mutex);
@@ -171,9 +160,7 @@ void PairExchange::exchange(const Mail& mail) {
 }
 
 void PairExchange::take_back(const Mail& mail) {
-  MailReader reader(mail);
-  std::uint64_t number = 0;
-  reader(number);
+  const auto [number] = MailReader(mail).values<std::uint64_t>();
   expect(Stage::lent, number, mail);
   MutexLock lock(worker_.mutex);
   worker_.take_back(worker_.time().time_of(offered_), began_);
@@ -196,9 +183,7 @@ void PairExchange::send_offer(MailKind kind) {
 }
 
 void PairExchange::fetch_offer(const Mail& mail) {
-  MailReader reader(mail);
-  std::uint64_t number = 0;
-  reader(number);
+  const auto [number] = MailReader(mail).values<std::uint64_t>();
   expect(Stage::in_flight, number, mail);
   partner_offer_.fetch(mail, static_cast<std::int64_t>(number), [this] {
     partner_offer_.decode(own_offer_.span(), true);

@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "engine/base/archive.hpp"
@@ -82,6 +83,13 @@ class MailReader {
   template <class... Values>
   void operator()(Values&... values) {
     archive_(values...);
+  }
+  /// The next values, of these types.
+  template <class... Values>
+  std::tuple<Values...> values() {
+    std::tuple<Values...> next;
+    std::apply(archive_, next);
+    return next;
   }
 
  private:

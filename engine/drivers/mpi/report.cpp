@@ -130,37 +130,21 @@ void Reporter::mark(MarkKind kind, double time, Worker& worker, WorkerReport rep
     post_.submit(0, mail_header(MailKind::state_vector, k), std::move(vectors[k]));
 }
 
-std::int64_t Gathered::exchanges() const {
-  std::int64_t halves = 0;
-  for (const WorkerReport& report : reports) halves += report.exchanges;
-  return halves / 2;
-}
-
-std::int64_t Gathered::extra_bytes() const {
-  std::int64_t bytes = 0;
-  for (const WorkerReport& report : reports) bytes += report.extra_bytes;
-  return bytes;
-}
-
-double Gathered::idle_seconds() const {
-  double sum = 0;
-  for (const WorkerReport& report : reports) sum += report.idle_seconds;
-  return sum;
-}
-
-void Gathered::tell_times(Outcome& outcome) const {
-  for (const WorkerReport& report : reports) {
-    outcome.worker_idle_seconds.push_back(report.idle_seconds);
+void Gathered::tell_workers(Outcome& outcome) const {
+  outcome.worker_gradients.clear();
+  for (const WorkerMark& worker : workers) {
+    outcome.worker_gradients.push_back(worker.gradients);
+    outcome.worker_idle_seconds.push_back(worker.report.idle_seconds);
     if (outcome.worker_spans.size() < Timeline::kMostWorkers)
-      outcome.worker_spans.push_back(report.spans);
+      outcome.worker_spans.push_back(worker.report.spans);
   }
 }
 
 GradientRecords Gathered::take_notes() {
   GradientRecords notes;
-  for (WorkerReport& report : reports) {
-    notes.insert(notes.end(), report.notes.begin(), report.notes.end());
-    report.notes.clear();
+  for (WorkerMark& worker : workers) {
+    const GradientRecords own = std::exchange(worker.report.notes, {});
+    notes.insert(notes.end(), own.begin(), own.end());
   }
   sort_by_commit(notes);
   return notes;
@@ -170,12 +154,12 @@ MeanModel Gathered::mean(const RunSpec& spec, const Look& look) const {
   std::vector<std::span<const float>> x, buffers;
   std::vector<std::int64_t> committed;
   std::vector<int> members;
-  for (std::size_t w = 0; w < measured.size(); ++w) {
+  for (std::size_t w = 0; w < workers.size(); ++w) {
     if (absent[w]) continue;
     members.push_back(static_cast<int>(w));
-    x.push_back(measured[w].x());
-    buffers.push_back(measured[w].buffers());
-    committed.push_back(worker_gradients[w]);
+    x.push_back(workers[w].measured.x());
+    buffers.push_back(workers[w].measured.buffers());
+    committed.push_back(workers[w].gradients);
   }
   MeanModel mean = mean_of(x, buffers, committed, spec.average_buffers, look);
   if (!complete()) mean.name_members(members);
@@ -186,14 +170,14 @@ void Gathered::restore(Ensemble& ensemble) const {
   for (int w = 0; w < ensemble.size(); ++w) {
     const auto index = static_cast<std::size_t>(w);
     if (absent[index]) continue;
+    const std::vector<std::vector<float>>& vectors = workers[index].vectors;
     Worker& worker = ensemble.worker(w);
-    ArchiveReader reader(numbers[index]);
+    ArchiveReader reader(workers[index].numbers);
     reader(worker);
     const auto own = filled_vectors(worker);
-    ACID_ASSERT(own.size() == vectors[index].size(), "{} vectors of a worker that has {}",
-                vectors[index].size(), own.size());
-    for (std::size_t k = 0; k < own.size(); ++k)
-      std::copy(vectors[index][k].begin(), vectors[index][k].end(), own[k].begin());
+    ACID_ASSERT(own.size() == vectors.size(), "{} vectors of a worker that has {}", vectors.size(),
+                own.size());
+    for (std::size_t k = 0; k < own.size(); ++k) std::ranges::copy(vectors[k], own[k].begin());
   }
 }
 
@@ -228,11 +212,8 @@ StartReceiver::StartReceiver(Post& post, Worker& worker, std::function<void(Star
 void StartReceiver::deliver(const Mail& mail) {
   MailReader reader(mail);
   if (reader.kind() == MailKind::start_notes) return read_notes(reader, notes_);
-  if (reader.kind() == MailKind::start_vector) {
-    std::uint64_t index = 0;
-    reader(index);
-    return fetch(mail, index);
-  }
+  if (reader.kind() == MailKind::start_vector)
+    return fetch(mail, std::get<0>(reader.values<std::uint64_t>()));
   reader(start_);
   start_.report.notes = std::move(notes_);
   missing_vectors_ = start_.vectors;

@@ -131,27 +131,40 @@ class Measured {
   std::span<const float> x_, buffers_;
 };
 
+/// One worker at a mark.
+struct WorkerMark {
+  MarkKind kind = MarkKind::measured;
+  double time = 0;
+  std::int64_t gradients = 0;  // committed before the mark
+  WorkerReport report;
+  std::vector<std::byte> numbers;  // from Worker::persist
+  Measured measured;               // at a measured mark
+  /// At any other: in the order of Worker::for_each_vector, no empty ones.
+  std::vector<std::vector<float>> vectors;
+  bool at_start = false;                  // in place of vectors: those of the worker's start
+  std::size_t expected = 0, arrived = 0;  // vectors
+};
+
 /// All workers at one mark, except workers that were lost before it.
 struct Gathered {
   MarkKind kind = MarkKind::measured;
   double time = 0;
-  std::vector<bool> absent;           // by worker: lost; the lists below are by worker too
-  std::vector<WorkerReport> reports;  // for absent workers only what WorkerProgress has
-  std::vector<std::vector<std::byte>> numbers;  // from Worker::persist
-  std::vector<Measured> measured;               // at a measured mark
-  /// At any other: in the order of Worker::for_each_vector, no empty ones.
-  std::vector<std::vector<std::vector<float>>> vectors;
+  std::vector<bool> absent;          // by worker: lost
+  std::vector<WorkerMark> workers;   // of absent ones only what WorkerProgress has
   double seconds = 0;                // on the run's clock, when rank 0 looked at it
   std::int64_t bytes_of_visits = 0;  // of hubs until a measured mark
 
-  std::vector<std::int64_t> worker_gradients;  // committed before the mark
-  std::int64_t gradients = 0;                  // their sum
+  std::int64_t gradients = 0;  // committed by all before the mark
   bool complete() const { return std::ranges::find(absent, true) == absent.end(); }
-  std::int64_t exchanges() const;
-  std::int64_t extra_bytes() const;
-  double idle_seconds() const;
-  /// Reports how each worker spent its time.
-  void tell_times(Outcome& outcome) const;
+  template <class T>
+  T sum(T WorkerReport::*part) const {
+    T total = 0;
+    for (const WorkerMark& worker : workers) total += worker.report.*part;
+    return total;
+  }
+  std::int64_t exchanges() const { return sum(&WorkerReport::exchanges) / 2; }
+  /// Reports how each worker spent its time, and its gradients.
+  void tell_workers(Outcome& outcome) const;
   /// Takes out the notes of all workers, in commit order.
   GradientRecords take_notes();
   /// The mean at a measured mark over the present workers.
@@ -200,17 +213,6 @@ class Collector {
   struct Events {
     std::int64_t first = 0;
     std::vector<Event> list;
-  };
-  struct WorkerMark {
-    MarkKind kind{};
-    double time = 0;
-    std::int64_t gradients = 0;
-    WorkerReport report;
-    std::vector<std::byte> numbers;
-    std::vector<std::vector<float>> vectors;
-    std::optional<Measured> place;          // in place of vectors
-    bool at_start = false;                  // likewise
-    std::size_t expected = 0, arrived = 0;  // vectors
   };
   /// One worker's events and marks, in order.
   struct Item {

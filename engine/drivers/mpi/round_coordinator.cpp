@@ -54,9 +54,7 @@ void RoundCoordinator::deliver(const Mail& mail) {
 
 // Every worker reports each of its rounds.
 void RoundCoordinator::progress(MailReader& reader) {
-  std::int64_t committed = 0, extra_bytes = 0;
-  bool diverged = false;
-  reader(committed, extra_bytes, diverged);
+  const auto [committed, extra_bytes, diverged] = reader.values<std::int64_t, std::int64_t, bool>();
   if (diverged) diverged_ = true;
   auto& [workers, extra_bytes_of_all] = reached_[committed];
   extra_bytes_of_all += extra_bytes;

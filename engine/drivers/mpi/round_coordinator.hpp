@@ -2,10 +2,8 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <utility>
-#include <vector>
 
 #include "engine/base/clock.hpp"
 #include "engine/drivers/mpi/evaluator.hpp"

@@ -31,15 +31,15 @@ void RoundEvaluator::begin() {
 
 Position RoundEvaluator::position(const Gathered& gathered) const {
   Position here = coordinator_.position(std::llround(gathered.time), gathered.seconds);
-  here.bytes += gathered.extra_bytes();
+  here.bytes += gathered.sum(&WorkerReport::extra_bytes);
   return here;
 }
 
 void RoundEvaluator::save(const Gathered& gathered, const Position& here) {
   round_ = std::llround(gathered.time);
   seconds_ = here.seconds;
-  for (std::size_t w = 0; w < gathered.reports.size(); ++w) {
-    const WorkerReport& report = gathered.reports[w];
+  for (std::size_t w = 0; w < gathered.workers.size(); ++w) {
+    const WorkerReport& report = gathered.workers[w].report;
     notes_[w] = report.notes;
     idle_seconds_[w] = report.idle_seconds;
     shell_.log.resume_at(static_cast<int>(w), report.events);

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "engine/drivers/mpi/gradient_pace.hpp"
 #include "engine/drivers/mpi/report.hpp"
 #include "engine/drivers/mpi/round_directives.hpp"

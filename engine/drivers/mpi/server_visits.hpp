@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <vector>
 
 #include "engine/codecs/packed_message.hpp"
 #include "engine/drivers/mpi/post.hpp"

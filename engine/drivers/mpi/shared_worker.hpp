@@ -1,7 +1,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "engine/base/mutex.hpp"
 #include "engine/drivers/mpi/clock.hpp"

@@ -38,7 +38,6 @@ class LockedWorkers {
 
   // Any thread.
   std::int64_t commits() const { return commits_.load(); }
-  std::int64_t exchanges() const { return exchanges_.load(); }
   /// Counts another message that a server has heard. Returns its number, from 1.
   std::int64_t arrive() { return exchanges_.fetch_add(1) + 1; }
   double now() const { return static_cast<double>(commits()) / static_cast<double>(spec_.workers); }

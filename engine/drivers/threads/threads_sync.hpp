@@ -3,7 +3,6 @@
 #include <atomic>
 #include <map>
 #include <optional>
-#include <vector>
 
 #include "engine/base/cyclic_barrier.hpp"
 #include "engine/base/stop_latch.hpp"

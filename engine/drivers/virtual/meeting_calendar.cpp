@@ -1,7 +1,5 @@
 #include "engine/drivers/virtual/meeting_calendar.hpp"
 
-#include <algorithm>
-
 #include "engine/base/error.hpp"
 
 namespace acid {

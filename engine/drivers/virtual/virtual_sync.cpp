@@ -1,7 +1,6 @@
 #include "engine/drivers/virtual/virtual_sync.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "engine/run/commit.hpp"
