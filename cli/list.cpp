@@ -133,16 +133,8 @@ std::vector<std::string> row_of(const ListedExperiment& experiment) {
 Exit list_all_experiments(const Session& session, const ListOptions& options) {
   const Format& format = options.format;
   const Store store(session.store_folder, Store::Access::read);
-  Table table{{{"experiment"},
-               {"id"},
-               {"asked for (UTC)"},
-               {"settings", true},
-               {"runs"},
-               {"seeds"},
-               {"driver"},
-               {"swept (values)"},
-               {"--set"},
-               {"tags"}},
+  Table table{{"experiment", "id", "asked for (UTC)", of_numbers("settings"), "runs", "seeds",
+               "driver", "swept (values)", "--set", "tags"},
               {}};
   nlohmann::json listed = nlohmann::json::array();
   std::vector<ExperimentSummary> experiments = list_experiments(store);
@@ -194,13 +186,8 @@ std::string folded_result(const std::vector<RunSummary>& runs,
 
 Table folded_runs(const std::vector<RunSummary>& runs,
                   const std::map<std::string, SettingName>& settings, FoldedBy by) {
-  Table table{{{"experiment"},
-               {"algorithm"},
-               {"setting"},
-               {"seeds", true},
-               {"runs"},
-               {"result"},
-               {"last began (UTC)"}},
+  Table table{{"experiment", "algorithm", "setting", of_numbers("seeds"), "runs", "result",
+               "last began (UTC)"},
               {}};
   std::vector<std::string> keys;
   for (const RunSummary& run : runs) {

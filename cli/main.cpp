@@ -70,8 +70,7 @@ Exit print_help(const CLI::App& app, const std::string& name) {
     return Exit::ok;
   }
   const auto commands = visible_commands(app);
-  const auto named = std::ranges::find_if(
-      commands, [&](const CLI::App* each) { return each->get_name() == name; });
+  const auto named = std::ranges::find(commands, name, &CLI::App::get_name);
   if (named == commands.end()) throw UsageError(unknown_command(app, name));
   print_data((*named)->help("acid"));
   return Exit::ok;

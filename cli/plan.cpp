@@ -84,13 +84,8 @@ Table table_of(const Plan& plan, const Outlook& outlook, bool exact) {
   for (const PlannedRun& run : plan.runs) algorithms.insert(run.algorithm);
   const std::vector<Shown> shown = shown_by(algorithms);
 
-  Table table{{{"id"},
-               {"algorithm"},
-               {"seed", true},
-               {exact ? "workers" : "n", true},
-               {"topology"},
-               {exact ? "chi1" : "χ₁", true},
-               {exact ? "chi2" : "χ₂", true}},
+  Table table{{"id", "algorithm", of_numbers("seed"), of_numbers(exact ? "workers" : "n"),
+               "topology", of_numbers(exact ? "chi1" : "χ₁"), of_numbers(exact ? "chi2" : "χ₂")},
               {}};
   for (const Shown& each : shown)
     table.columns.push_back({std::string(exact ? each.key : each.symbol), true});

@@ -119,14 +119,8 @@ class FinishedRuns {
   void add(const AttemptSummary& attempt, const RunSummary& run) {
     const double end = work_done(run, attempt.to), work = end - work_done(run, attempt.from);
     if (!(work > 0) || !(attempt.seconds > 0)) return;
-    shown_.push_back({run.id,
-                      run.group,
-                      attempt.host,
-                      work,
-                      attempt.seconds,
-                      attempt.seconds * end / work,
-                      {},
-                      1});
+    const double whole = attempt.seconds * end / work;
+    shown_.push_back({run.id, run.group, attempt.host, work, attempt.seconds, whole});
   }
 
   // One run of each group stands for all.

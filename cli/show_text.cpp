@@ -291,17 +291,8 @@ std::string to_text(const RunDetail& run, bool changed) {
 }
 
 Table run_table(const Store& store, const std::vector<RunSummary>& runs) {
-  Table table{{{"run"},
-               {"state"},
-               {"algorithm"},
-               {"seed", true},
-               {"n", true},
-               {"topology"},
-               {"setting"},
-               {"driver"},
-               {"result"},
-               {"started (UTC)"},
-               {"tags"}},
+  Table table{{"run", "state", "algorithm", of_numbers("seed"), of_numbers("n"), "topology",
+               "setting", "driver", "result", "started (UTC)", "tags"},
               {}};
   const auto settings = settings_in_experiments(store, runs, {"workers.count", "topology.kind"});
   for (std::size_t r = 0; r < runs.size(); ++r) {

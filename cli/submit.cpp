@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 
 #include "cli/plan_outlook.hpp"
@@ -168,27 +169,16 @@ SlurmJob job_of(const SubmitOptions& options, const Plan& plan, const JobFiles& 
     refuse_syntax_errors(options.prologue);
   }
   size_job(job, options, plan);
-  job.command = {program_folder() + "/acid",
-                 "run",
-                 files.recipe(),
-                 "--copy-of",
-                 job.origin,
-                 "--store",
-                 files.store};
-  for (const std::string& override : options.recipe.overrides) {
-    job.command.push_back("--set");
-    job.command.push_back(override);
-  }
-  if (!options.recipe.driver.empty()) {
-    job.command.push_back("--driver");
-    job.command.push_back(options.recipe.driver);
-  }
-  if (options.jobs > 1) {
-    job.command.push_back("--jobs");
-    job.command.push_back(std::to_string(options.jobs));
-  }
-  if (options.own_stores) job.command.push_back("--own-stores");
-  if (options.allow_changed) job.command.push_back("--allow-changed");
+  const auto add = [&](std::initializer_list<std::string> words) {
+    job.command.insert(job.command.end(), words);
+  };
+  add({program_folder() + "/acid", "run", files.recipe()});
+  add({"--copy-of", job.origin, "--store", files.store});
+  for (const std::string& override : options.recipe.overrides) add({"--set", override});
+  if (!options.recipe.driver.empty()) add({"--driver", options.recipe.driver});
+  if (options.jobs > 1) add({"--jobs", std::to_string(options.jobs)});
+  if (options.own_stores) add({"--own-stores"});
+  if (options.allow_changed) add({"--allow-changed"});
   return job;
 }
 

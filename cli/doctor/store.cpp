@@ -12,19 +12,16 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kLineColumns = 100;
-
 void print_text(const std::string& folder, const std::vector<StoreFinding>& findings,
                 const std::vector<std::string>& repaired, const std::string& contents) {
-  for (const std::string& line : repaired)
-    print_data(fmt::format("repaired  {}\n", wrapped(line, kLineColumns - 10, "          ")));
+  const auto print = [](const char* title, const std::string& words) {
+    print_data(fmt::format("{:<10}{}\n", title, wrapped(words, 90, std::string(10, ' '))));
+  };
+  for (const std::string& line : repaired) print("repaired", line);
   bool repairable = false;
   for (const StoreFinding& finding : findings) {
-    print_data(
-        fmt::format("wrong     {}\n", wrapped(finding.what, kLineColumns - 10, "          ")));
-    if (!finding.remedy.empty())
-      print_data(
-          fmt::format("          {}\n", wrapped(finding.remedy, kLineColumns - 10, "          ")));
+    print("wrong", finding.what);
+    if (!finding.remedy.empty()) print("", finding.remedy);
     repairable = repairable || finding.repairable;
   }
   if (findings.empty())

@@ -143,13 +143,9 @@ std::string slurm_plugin(const std::string& listed) {
 
 std::vector<std::string> srun_words(const MpiSettings& mpi, const std::string& workers,
                                     const Surroundings& around) {
-  std::vector<std::string> words{"srun",
-                                 "-n",
-                                 workers,
-                                 "--mpi=" + slurm_plugin(around.slurm_mpi_plugins()),
-                                 "--kill-on-bad-exit=1",
-                                 "--cpu-bind=none",
-                                 "--distribution=block"};
+  const std::string plugin = slurm_plugin(around.slurm_mpi_plugins());
+  std::vector<std::string> words{"srun", "-n", workers, "--mpi=" + plugin};
+  append(words, {"--kill-on-bad-exit=1", "--cpu-bind=none", "--distribution=block"});
   if (mpi.processes_per_host)
     words.push_back(fmt::format("--ntasks-per-node={}", *mpi.processes_per_host));
   append(words, mpi.arguments);

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "reports/text_table.hpp"
@@ -13,12 +14,17 @@ namespace acid {
 /// Rows of text under named columns, for a person or for a program.
 struct Table {
   struct Column {
+    Column(const char* name) : title(name) {}  // NOLINT: a title is a column
+    Column(std::string name, bool of_numbers = false)
+        : title(std::move(name)), numeric(of_numbers) {}
     std::string title;
     bool numeric = false;  // right-aligned
   };
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;  // each as long as columns
 };
+
+inline Table::Column of_numbers(std::string title) { return {std::move(title), true}; }
 
 /// Aligned columns; where a terminal's lines cannot hold them, cells wider than `widest` are
 /// shortened.

@@ -62,19 +62,9 @@ std::string left_of(const WatchedRun& run) {
 
 // `brief`: settings are shown by their values alone.
 Table table_of(const std::vector<WatchedRun>& runs, bool brief) {
-  Table table{{{"run"},
-               {"algorithm"},
-               {"setting"},
-               {"seed", true},
-               {"progress"},
-               {"gradients", true},
-               {"gradients/s", true},
-               {"result"},
-               {"history"},
-               {"exchanges/s", true},
-               {"idle", true},
-               {"workers"},
-               {"left", true}},
+  Table table{{"run", "algorithm", "setting", of_numbers("seed"), "progress",
+               of_numbers("gradients"), of_numbers("gradients/s"), "result", "history",
+               of_numbers("exchanges/s"), of_numbers("idle"), "workers", of_numbers("left")},
               {}};
   for (const WatchedRun& run : runs) {
     const RunSummary& summary = run.summary;
@@ -93,15 +83,9 @@ Table table_of(const std::vector<WatchedRun>& runs, bool brief) {
 std::string count_or_dash(int count) { return count > 0 ? fmt::format("{}", count) : kDash; }
 
 Table table_of(const std::vector<WatchedHost>& hosts) {
-  Table table{{{"host"},
-               {"task"},
-               {"under way", true},
-               {"finished", true},
-               {"gradients/s", true},
-               {"exchanges/s", true},
-               {"lost", true},
-               {"taken over", true},
-               {"silent", true}},
+  Table table{{"host", "task", of_numbers("under way"), of_numbers("finished"),
+               of_numbers("gradients/s"), of_numbers("exchanges/s"), of_numbers("lost"),
+               of_numbers("taken over"), of_numbers("silent")},
               {}};
   for (const WatchedHost& host : hosts) {
     const HostWork& work = host.work;
