@@ -5,7 +5,6 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
-#include <numeric>
 
 #include "engine/base/cyclic_barrier.hpp"
 #include "engine/base/mutex.hpp"
@@ -59,8 +58,7 @@ json probed(const CalibrationOrder& order) {
   const auto run = compose_for(order, order.threads.back());
   Timers timers = timers_for(*run, order.workers_per_node);
   const auto durations = measure_at_once(timers, order.workers_per_node, order.seconds);
-  return {{"mean_seconds", std::reduce(durations.begin(), durations.end()) /
-                               static_cast<double>(durations.size())}};
+  return {{"mean_seconds", mean_of(durations)}};
 }
 
 }  // namespace

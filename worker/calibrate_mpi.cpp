@@ -6,6 +6,7 @@
 #include <iterator>
 #include <memory>
 #include <new>
+#include <set>
 
 #include "engine/drivers/mpi/all_reduce.hpp"
 #include "engine/environment/environment.hpp"
@@ -27,11 +28,6 @@ constexpr std::size_t kReducedFloats[] = {1 << 14, 1 << 18, 1 << 22};
 constexpr double kMessageWeight = 0.5, kExchangesWeight = 3, kReduceWeight = 0.75;
 
 double bytes_of(std::size_t floats) { return static_cast<double>(floats * sizeof(float)); }
-double mean_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
 /// So many floats that two messages take no longer than `share`, from what `known` took; at least
 /// twice as many as these, and at most `most`.
 std::size_t affordable(std::size_t known, double seconds, double share, std::size_t most) {
@@ -97,16 +93,10 @@ class HostsCalibration {
 
   // 1, 2, 4, …, and as many as each host has.
   std::vector<int> counts() const {
-    int most = 1;
-    std::vector<int> all;
-    for (const auto& ranks : crew_.hosts()) {
-      most = std::max(most, static_cast<int>(ranks.size()));
-      all.push_back(static_cast<int>(ranks.size()));
-    }
-    for (const int count : worker_counts(most)) all.push_back(count);
-    std::ranges::sort(all);
-    all.erase(std::unique(all.begin(), all.end()), all.end());
-    return all;
+    std::set<int> all;
+    for (const auto& ranks : crew_.hosts()) all.insert(static_cast<int>(ranks.size()));
+    for (const int count : worker_counts(*all.rbegin())) all.insert(count);
+    return {all.begin(), all.end()};
   }
 
   // All processes begin together. Returns the seconds that rank 0 has for it.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <numeric>
 #include <thread>
 
 #include "engine/base/clock.hpp"
@@ -156,6 +157,10 @@ json gradients_entry(int workers_per_node, int threads, const std::vector<double
           {"threads", threads},
           {"mean_seconds", mean},
           {"quantiles", std::move(shares)}};
+}
+
+double mean_of(std::span<const double> durations) {
+  return std::reduce(durations.begin(), durations.end()) / static_cast<double>(durations.size());
 }
 
 double mean_longest(std::vector<double> durations, int count) {

@@ -199,24 +199,22 @@ class MpiRun {
 
   std::string compose_and_report() {
     const int rank = mpi_.rank();
+    std::string error;
+    Exit code = Exit::run_failed;
     try {
       composed_ = compose(settings_from(settings_), usable_cores(), rank);
       require_fault_tolerance(*composed_, mpi_environment_);
       surroundings_ = environment_of(*composed_, settings_, options_.command_line);
       return report_of(rank, *composed_, surroundings_).text();
-    } catch (const Error& error) {
-      return failed_report(rank, error.what(), error.code()).text();
+    } catch (const Error& told) {
+      error = told.what();
+      code = told.code();
     } catch (const std::bad_alloc&) {
-      return failed_report(rank,
-                           "out of memory: place fewer workers on this host, or use a "
-                           "smaller model or batch",
-                           Exit::run_failed)
-          .text();
-    } catch (const std::exception& error) {
-      return failed_report(rank, fmt::format("this is a bug in acid: {}", error.what()),
-                           Exit::run_failed)
-          .text();
+      error = "out of memory: place fewer workers on this host, or use a smaller model or batch";
+    } catch (const std::exception& bug) {
+      error = fmt::format("this is a bug in acid: {}", bug.what());
     }
+    return failed_report(rank, error, code).text();
   }
 
   std::string begin(const std::vector<RankReport>& reports) {

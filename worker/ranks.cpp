@@ -79,25 +79,13 @@ std::vector<std::string> crowded_hosts(const std::vector<RankReport>& reports) {
 
 }  // namespace
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankReport, rank, host, pid, error, code, environment, files)
+
 std::string RankReport::text() const {
-  return json{{"rank", rank},   {"host", host}, {"pid", pid},
-              {"error", error}, {"code", code}, {"environment", environment},
-              {"files", files}}
-      .dump(-1, ' ', false, json::error_handler_t::replace);
+  return json(*this).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-RankReport RankReport::from_text(const std::string& text) {
-  const json document = json::parse(text);
-  RankReport report;
-  report.rank = document.at("rank");
-  report.host = document.at("host");
-  report.pid = document.at("pid");
-  report.error = document.at("error");
-  report.code = document.at("code");
-  report.environment = document.at("environment");
-  report.files = document.at("files").get<decltype(report.files)>();
-  return report;
-}
+RankReport RankReport::from_text(const std::string& text) { return json::parse(text); }
 
 RankReport report_of(int rank, const ComposedRun& run, const json& surroundings) {
   RankReport report = report_of_process(rank);

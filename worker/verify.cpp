@@ -1,6 +1,7 @@
 #include "worker/verify.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iostream>
@@ -56,8 +57,8 @@ void refuse_unrepeatable(const Recording& recording, const ComposedRun& run) {
     return;
   throw UsageError(fmt::format(
       "run {} cannot be executed again bit for bit: the gradients of {} are not repeatable, the "
-      "same "
-      "one, asked for twice, came out different; let it draw random numbers from torch, NumPy or "
+      "same one, asked for twice, came out different; let it draw random numbers from torch, NumPy "
+      "or "
       "random, which are seeded before each gradient, and keep no state between gradients",
       recording.run.summary.id, text(run.settings.task.model, "file")));
 }
@@ -137,12 +138,9 @@ struct Verdict {
   bool equal() const { return untrue.empty() && !departure; }
   std::string message() const {
     if (equal()) return compared + ": equal bit for bit";
-    std::string text;
-    for (const std::string& claim : untrue)
-      text += fmt::format("{}{}", text.empty() ? "" : "; ", claim);
-    if (departure)
-      text += fmt::format("{}first difference: {}", text.empty() ? "" : "; ", describe(*departure));
-    return text;
+    std::vector<std::string> all = untrue;
+    if (departure) all.push_back("first difference: " + describe(*departure));
+    return fmt::format("{}", fmt::join(all, "; "));
   }
 };
 
