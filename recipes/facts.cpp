@@ -40,7 +40,7 @@ const Facts::Task& Facts::dataset(const nlohmann::json& options) {
   return once(datasets_, options, [&] {
     const std::string kind = text(options, "kind");
     if (const AnalyticEntry* analytic = find_analytic(kind)) {
-      const AnalyticEntry::Info info = analytic->inspect(options);
+      const DataInfo info = analytic->inspect(options);
       return Task{.parameters = info.dimension,
                   .train_size = info.train_size,
                   .test_size = info.test_size,

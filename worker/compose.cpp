@@ -25,7 +25,7 @@ using nlohmann::json;
 // Gradients below this cost are cheaper to compute than to hand to another thread.
 constexpr double kCheapGradient = 1 << 17;  // multiply-adds
 
-bool cheap(const AnalyticEntry& entry, const AnalyticEntry::Info& info, int batch_size) {
+bool cheap(const AnalyticEntry& entry, const DataInfo& info, int batch_size) {
   return static_cast<double>(info.dimension) * (entry.uses_batches ? batch_size : 1) <
          kCheapGradient;
 }
@@ -77,7 +77,7 @@ void compose_objective(ComposedRun& run, const json& dataset, int cores, std::op
   run.options.virtual_time.threads = std::min(cores, spec.workers);
   const std::string kind = text(task.dataset, "kind");
   if (const AnalyticEntry* entry = find_analytic(kind)) {
-    const AnalyticEntry::Info info = entry->inspect(dataset);
+    const DataInfo info = entry->inspect(dataset);
     if (cheap(*entry, info, batch_size)) run.options.virtual_time.threads = 0;
     for (const std::string& file : info.files)
       run.file_digests.emplace_back(file, sha256_file(file));

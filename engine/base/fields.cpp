@@ -1,9 +1,9 @@
 #include "engine/base/fields.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "engine/base/names.hpp"
 
 namespace acid {
 namespace {
@@ -17,8 +17,7 @@ const nlohmann::json& value_of(const nlohmann::json& options, std::string_view n
 }  // namespace
 
 const Field* FieldTable::find(std::string_view name) const {
-  const auto found = std::ranges::find(fields, name, &Field::name);
-  return found == fields.end() ? nullptr : &*found;
+  return find_named(fields, name);
 }
 
 std::vector<std::string> split_choices(std::string_view choices) {

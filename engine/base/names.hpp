@@ -1,16 +1,31 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace acid {
 
 /// The known name that was probably meant: smallest edit distance (a swap of neighbours counts
 /// one), at most a third of the word's length plus one. Ties go to the earlier name.
 std::optional<std::string> nearest_name(std::string_view word, std::span<const std::string> known);
+
+/// The names of a list's entries.
+std::vector<std::string> names_of(const auto& entries) {
+  std::vector<std::string> names;
+  for (const auto& entry : entries) names.emplace_back(entry.name);
+  return names;
+}
+/// The entry of that name; nullptr: there is none.
+template <class Entry>
+const Entry* find_named(std::span<const Entry> entries, std::string_view name) {
+  const auto found = std::ranges::find(entries, name, &Entry::name);
+  return found == entries.end() ? nullptr : &*found;
+}
 
 /// A hint for an unknown `word` where one of these was meant: "did you mean 'ring'?", or, when none
 /// is near, "known: ring or star".

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace acid {
 
@@ -71,6 +72,13 @@ class Stream {
   /// long.
   void below_and_uniform(std::uint64_t bound, std::span<std::uint64_t> below,
                          std::span<double> uniform);
+
+  /// Puts a list into random order (Fisher and Yates).
+  template <class T>
+  void shuffle(std::vector<T>& list) {
+    for (std::size_t left = list.size(); left > 1; --left)
+      std::swap(list[left - 1], list[below(left)]);
+  }
 
   /// Keeps the position of the stream (engine/base/archive.hpp); key and index are not part of it.
   template <class Archive>

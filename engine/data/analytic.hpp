@@ -20,17 +20,9 @@ struct AnalyticEntry {
   std::string_view summary;
   std::span<const Field> fields;
   bool uses_batches;  // batch_size and partition apply (logistic)
-  /// d, the number of parameters, and, for uses_batches, the training and test sizes.
-  struct Info {
-    std::int64_t dimension = 0;
-    std::int64_t train_size = 0;  // 0: epochs have no meaning
-    std::int64_t test_size = 0;
-    std::vector<std::string> files;
-    std::vector<DataInfo::Doubt> doubts = {};  // as in DataInfo
-    std::vector<std::string> splits = {};
-  };
-  /// Reads no data, except for a LIBSVM file, which does not state its dimension.
-  Info (*inspect)(const nlohmann::json& options);
+  /// The dimension and, for uses_batches, the sizes: without them epochs have no meaning. Reads no
+  /// data, except for a LIBSVM file, which does not state its dimension.
+  DataInfo (*inspect)(const nlohmann::json& options);
   /// The objective of a run, pure in options and seeds; results do not depend on the lane.
   /// `batch_size` and `partition` (an object with "kind") are ignored unless uses_batches; then
   /// step k of a worker reads positions kB to kB + B - 1 of its DataOrder, and `validation`

@@ -1,6 +1,6 @@
-#include <algorithm>
 #include <array>
 
+#include "engine/base/names.hpp"
 #include "engine/data/analytic.hpp"
 #include "engine/data/dataset.hpp"
 
@@ -9,17 +9,6 @@ namespace acid {
 #define DATASET(stem) DatasetEntry dataset_##stem();
 #define ANALYTIC(stem) AnalyticEntry analytic_##stem();
 #include "engine/data/catalog.inc"
-
-namespace {
-
-template <typename Entry>
-const Entry* find_entry(std::span<const Entry> catalog, std::string_view name) {
-  const auto found = std::find_if(catalog.begin(), catalog.end(),
-                                  [&](const Entry& entry) { return entry.name == name; });
-  return found == catalog.end() ? nullptr : &*found;
-}
-
-}  // namespace
 
 std::span<const DatasetEntry> dataset_catalog() {
   static const auto catalog = std::to_array<DatasetEntry>({
@@ -38,11 +27,11 @@ std::span<const AnalyticEntry> analytic_catalog() {
 }
 
 const DatasetEntry* find_dataset(std::string_view name) {
-  return find_entry(dataset_catalog(), name);
+  return find_named(dataset_catalog(), name);
 }
 
 const AnalyticEntry* find_analytic(std::string_view name) {
-  return find_entry(analytic_catalog(), name);
+  return find_named(analytic_catalog(), name);
 }
 
 }  // namespace acid

@@ -112,8 +112,8 @@ DataInfo inspect_cifar(const nlohmann::json& options) {
   const std::vector<std::string> paths = locate(options, format);
   const Dataset data = read_cifar(paths, format);
   DataInfo info{data.shape, data.train->size(), data.test->size(), paths};
-  survey(info, sample_of(*data.train, data.shape, paths.front(), kNormalisedBytes),
-         sample_of(*data.test, data.shape, paths.back(), kNormalisedBytes));
+  survey(info, {*data.train, kNormalisedBytes, paths.front()},
+         {*data.test, kNormalisedBytes, paths.back()});
   return info;
 }
 

@@ -50,6 +50,7 @@ struct DataInfo {
   /// Whether features are stored as bytes and divided by 255 before they are normalised; not set
   /// where DatasetEntry::normalisation says so.
   bool are_bytes = false;
+  std::int64_t dimension = 0;  // parameters of an analytic task
 };
 
 /// Labelled examples. Immutable; any thread may read.

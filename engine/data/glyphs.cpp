@@ -6,13 +6,14 @@
 #include <span>
 #include <vector>
 
-#include "engine/base/error.hpp"
 #include "engine/data/splits.hpp"
 
 namespace acid {
 namespace {
 
 constexpr float kDegree = std::numbers::pi_v<float> / 180;  // one degree, in radians
+constexpr int kGlyphSide = 28, kDigits = 10;
+constexpr std::size_t kGlyphPixels = kGlyphSide * kGlyphSide;
 
 struct Point {
   float x, y;
@@ -57,7 +58,9 @@ std::vector<Polyline> turned_half_way(std::vector<Polyline> strokes) {
   return strokes;
 }
 
-std::array<std::vector<Polyline>, 10> make_digits() {
+// The strokes of digit 0 … 9, in a box of half-width about 0.6 and half-height 1 around the origin,
+// y pointing down.
+std::array<std::vector<Polyline>, kDigits> make_digits() {
   const std::vector<Polyline> six{
       joined(arc({0.5f, 0.4f}, 1.05f, 1.4f, 265, 180), arc({0, 0.4f}, 0.55f, 0.6f, 180, -180))};
   return {{
@@ -92,26 +95,23 @@ class Placement {
   float cosine_, sine_;
 };
 
-struct Canvas {
-  int width, height;
-  std::span<float> ink;
-};
+using Canvas = std::array<float, kGlyphPixels>;  // ink in 0 to 1, row by row
 
 // Draws a segment. Ink falls from 1 to 0 over the pixel around half_stroke from the segment a–b;
-// where strokes overlap, the darker one counts.
-void draw_segment(Point a, Point b, float half_stroke, const Canvas& canvas) {
+// where strokes overlap, the darker one counts. Parts outside the canvas are cut off.
+void draw_segment(Point a, Point b, float half_stroke, Canvas& canvas) {
   const float reach = half_stroke + 0.5f;
-  const auto clamp = [](float v, int end) {
-    return static_cast<int>(std::clamp(v, 0.0f, static_cast<float>(end)));
+  const auto clamp = [](float v) {
+    return static_cast<int>(std::clamp(v, 0.0f, static_cast<float>(kGlyphSide)));
   };
-  const int left = clamp(std::floor(std::min(a.x, b.x) - reach), canvas.width);
-  const int right = clamp(std::ceil(std::max(a.x, b.x) + reach) + 1, canvas.width);
-  const int top = clamp(std::floor(std::min(a.y, b.y) - reach), canvas.height);
-  const int bottom = clamp(std::ceil(std::max(a.y, b.y) + reach) + 1, canvas.height);
+  const int left = clamp(std::floor(std::min(a.x, b.x) - reach));
+  const int right = clamp(std::ceil(std::max(a.x, b.x) + reach) + 1);
+  const int top = clamp(std::floor(std::min(a.y, b.y) - reach));
+  const int bottom = clamp(std::ceil(std::max(a.y, b.y) + reach) + 1);
   const float dx = b.x - a.x, dy = b.y - a.y;
   const float per_squared_length = 1 / std::max(dx * dx + dy * dy, 1e-12f);
   for (int row = top; row < bottom; ++row) {
-    float* ink = canvas.ink.data() + row * canvas.width;
+    float* ink = canvas.data() + row * kGlyphSide;
     for (int column = left; column < right; ++column) {
       const float x = static_cast<float>(column) - a.x, y = static_cast<float>(row) - a.y;
       const float along = std::clamp((x * dx + y * dy) * per_squared_length, 0.0f, 1.0f);
@@ -122,29 +122,6 @@ void draw_segment(Point a, Point b, float half_stroke, const Canvas& canvas) {
   }
 }
 
-/// The strokes of digit 0 … 9, in a box of half-width about 0.6 and half-height 1 around the
-/// origin, y pointing down. Built once; any thread.
-std::span<const Polyline> digit_strokes(int digit) {
-  static const std::array<std::vector<Polyline>, 10> digits = make_digits();
-  ACID_ASSERT(digit >= 0 && digit < 10, "digit {}", digit);
-  return digits[static_cast<std::size_t>(digit)];
-}
-
-/// Draws the strokes onto a row-major canvas of width * height floats that hold 0: ink in 0 to 1,
-/// with edges one pixel soft. Parts outside the canvas are cut off. Cost: O(ink's bounding boxes).
-void draw_strokes(std::span<const Polyline> strokes, const Pose& pose, int width, int height,
-                  std::span<float> canvas) {
-  ACID_ASSERT(std::ssize(canvas) == width * height, "canvas of {} for {} × {}", canvas.size(),
-              height, width);
-  const Placement place(pose);
-  for (const Polyline& stroke : strokes)
-    for (std::size_t i = 1; i < stroke.size(); ++i)
-      draw_segment(place(stroke[i - 1]), place(stroke[i]), pose.half_stroke,
-                   {width, height, canvas});
-}
-
-constexpr int kGlyphSide = 28, kDigits = 10;
-constexpr std::size_t kGlyphPixels = kGlyphSide * kGlyphSide;
 // Statistics of the training images with the default noise and seed.
 constexpr ChannelStatistics kGlyphsStatistics{0.151f, 0.232f};
 
@@ -182,11 +159,15 @@ float rough_normal(std::uint32_t word) {
   return (static_cast<float>(sum) - kMean) / kDeviation;
 }
 
-void draw_glyph(int digit, float noise, Stream stream, std::span<std::uint8_t> pixels) {
-  std::array<float, kGlyphPixels> ink{};
+void draw_glyph(std::size_t digit, float noise, Stream stream, std::span<std::uint8_t> pixels) {
+  static const auto digits = make_digits();
+  Canvas ink{};
   const Pose pose = draw_pose(stream);
   const auto contrast = static_cast<float>(stream.uniform(0.6, 1));
-  draw_strokes(digit_strokes(digit), pose, kGlyphSide, kGlyphSide, ink);
+  const Placement place(pose);
+  for (const Polyline& stroke : digits[digit])
+    for (std::size_t i = 1; i < stroke.size(); ++i)
+      draw_segment(place(stroke[i - 1]), place(stroke[i]), pose.half_stroke, ink);
   for (std::size_t i = 0; i < kGlyphPixels; ++i) {
     const float value = contrast * ink[i] + noise * rough_normal(stream.next32());
     pixels[i] = static_cast<std::uint8_t>(std::clamp(value, 0.0f, 1.0f) * 255 + 0.5f);
@@ -210,7 +191,7 @@ std::shared_ptr<const Split> draw_glyphs_split(const nlohmann::json& options, Da
   std::vector<std::int32_t> labels(count);
   for (std::size_t e = 0; e < count; ++e) {
     labels[e] = static_cast<std::int32_t>(e % kDigits);
-    draw_glyph(labels[e], noise, Stream(key, e),
+    draw_glyph(e % kDigits, noise, Stream(key, e),
                std::span(pixels).subspan(e * kGlyphPixels, kGlyphPixels));
   }
   return std::make_shared<ByteImages>(inspect_glyphs(options).shape, std::move(pixels),

@@ -180,12 +180,8 @@ DataInfo inspect_idx(const nlohmann::json& options) {
   const std::vector<std::string> paths = locate(options, set.name);
   const Dataset data = read_idx(paths, set.statistics);
   DataInfo info{data.shape, data.train->size(), data.test->size(), paths};
-  const auto sample = [&](const Split& split, std::size_t images) {
-    Sample of_split = sample_of(split, data.shape, paths[images], kNormalisedBytes);
-    of_split.labels = paths[images + 1];
-    return of_split;
-  };
-  survey(info, sample(*data.train, 0), sample(*data.test, 2));
+  survey(info, {*data.train, kNormalisedBytes, paths[0], paths[1]},
+         {*data.test, kNormalisedBytes, paths[2], paths[3]});
   return info;
 }
 

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 #include "engine/base/digest.hpp"
@@ -108,33 +109,27 @@ int threads_of(const nlohmann::json& options) {
   return asked.is_null() ? static_cast<int>(std::thread::hardware_concurrency()) : asked.get<int>();
 }
 
-/// Some images of a part, decoded for a survey.
-struct DecodedSome {
+/// A part of which every `step`th image is decoded, for a survey.
+class DecodedSome final : public LabelledSplit {
+ public:
   DecodedSome(const ImageList::Part& part, const DataShape& shape, const nlohmann::json& options,
-              std::int64_t every)
-      : all(part), step(every) {
+              std::int64_t step)
+      : LabelledSplit(part.labels), step_(step) {
     ImageList::Part some{part.folder, {}, {}};
     for (std::size_t k = 0; k < part.names.size(); k += static_cast<std::size_t>(step)) {
       some.names.push_back(part.names[k]);
       some.labels.push_back(part.labels[k]);
     }
-    type = fmt::format("{}{}", kBytes, words_of_statistics(options));
-    images = std::make_shared<ByteImages>(shape, decode(some, shape, threads_of(options)).pixels,
-                                          some.labels, statistics_of(options, shape.channels));
+    images_.emplace(shape, decode(some, shape, threads_of(options)).pixels, some.labels,
+                    statistics_of(options, shape.channels));
   }
-  Sample sample() const {
-    return {.inputs = all.folder,
-            .labels = all.folder,
-            .type = type,
-            .size = std::ssize(all.names),
-            .label = [this](std::int64_t e) { return all.labels[static_cast<std::size_t>(e)]; },
-            .copy = [this](std::int64_t e,
-                           std::span<float> out) { images->copy_features(e / step, out); }};
+  void copy_features(std::int64_t example, std::span<float> out) const override {
+    images_->copy_features(example / step_, out);
   }
-  const ImageList::Part& all;
-  std::int64_t step;
-  std::string type;
-  std::shared_ptr<const ByteImages> images;
+
+ private:
+  std::int64_t step_;
+  std::optional<ByteImages> images_;
 };
 
 // Reads all names, but only some images: decoding all takes too long for a plan.
@@ -150,7 +145,8 @@ DataInfo inspect_image_folder(const nlohmann::json& options) {
   const std::int64_t step = survey_step(info.train_size, info.test_size, shape.features(), most);
   const DecodedSome train(list.train, shape, options, step);
   const DecodedSome test(list.test, shape, options, step);
-  survey(info, train.sample(), test.sample(), most);
+  const std::string type = fmt::format("{}{}", kBytes, words_of_statistics(options));
+  survey(info, {train, type, list.train.folder}, {test, type, list.test.folder}, most);
   return info;
 }
 

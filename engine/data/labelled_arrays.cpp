@@ -235,14 +235,11 @@ DataInfo inspect_arrays(const nlohmann::json& options, const LabelledArrays& arr
   DataInfo info{data.shape, data.train->size(), data.test->size(), {}};
   info.are_bytes = unit_of(arrays.train_inputs) > 1;
   doubt_layout(info, options, arrays.train_inputs);
-  const auto sample = [&](const Split& split, const MappedArray& inputs,
-                          const MappedArray& labels) {
-    Sample of_split = sample_of(split, data.shape, inputs.name(), type_of(options, inputs));
-    of_split.labels = labels.name();
-    return of_split;
-  };
-  survey(info, sample(*data.train, arrays.train_inputs, arrays.train_labels),
-         sample(*data.test, arrays.test_inputs, arrays.test_labels));
+  survey(info,
+         {*data.train, type_of(options, arrays.train_inputs), arrays.train_inputs.name(),
+          arrays.train_labels.name()},
+         {*data.test, type_of(options, arrays.test_inputs), arrays.test_inputs.name(),
+          arrays.test_labels.name()});
   return info;
 }
 

@@ -278,22 +278,23 @@ class Logistic final : public Objective {
 constexpr std::int64_t kManyFeatures = 1'000;  // for each value of the training examples
 
 // A LIBSVM file does not state its dimension, so planning reads all of it.
-AnalyticEntry::Info inspect_logistic(const nlohmann::json& options) {
-  if (!from_file(options))
-    return {
-        integer(options, "dimension") + 1, integer(options, "train"), integer(options, "test"), {}};
+DataInfo inspect_logistic(const nlohmann::json& options) {
+  if (!from_file(options)) {
+    DataInfo info{{}, integer(options, "train"), integer(options, "test"), {}};
+    info.dimension = integer(options, "dimension") + 1;
+    return info;
+  }
   const std::string path = text(options, "path");
   const Examples examples = split_rows(read_file(options), options);
   DataInfo info{{1, 1, static_cast<int>(examples.train->columns()), 2},
                 examples.train->size(),
                 examples.test->size(),
                 {path}};
-  const auto sample = [&](const SparseRows& rows) {
-    return sample_of(rows, info.shape, path, "LIBSVM");
-  };
-  Sample test = sample(*examples.test);
-  test.trained = examples.test == examples.train;
-  survey(info, sample(*examples.train), test);
+  survey(info, {*examples.train, "LIBSVM", path},
+         {.split = *examples.test,
+          .type = "LIBSVM",
+          .inputs = path,
+          .trained = examples.test == examples.train});
   const std::int64_t columns = examples.train->columns(), entries = examples.train->entries();
   if (columns / kManyFeatures > entries)
     info.doubts.push_back(
@@ -301,8 +302,8 @@ AnalyticEntry::Info inspect_logistic(const nlohmann::json& options) {
                      "vector of a worker takes {:.3g} GB",
                      path, columns, entries, static_cast<double>(columns) * sizeof(float) / 1e9),
          "look for the index in the file, and correct it if it is none of a feature"});
-  return {info.shape.width + 1, info.train_size, info.test_size,
-          info.files,           info.doubts,     info.splits};
+  info.dimension = columns + 1;
+  return info;
 }
 
 std::unique_ptr<Objective> make_logistic(const nlohmann::json& options, int workers, int batch_size,

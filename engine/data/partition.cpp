@@ -44,12 +44,6 @@ List all_examples(std::int64_t count) {
   return list;
 }
 
-// Fisher–Yates.
-void shuffle(List& list, Stream& stream) {
-  for (std::size_t left = list.size(); left > 1; --left)
-    std::swap(list[left - 1], list[stream.below(left)]);
-}
-
 // Sizes differ by at most one, the larger ones first.
 std::vector<std::size_t> equal_sizes(std::size_t total, std::size_t workers) {
   std::vector<std::size_t> sizes(workers, total / workers);
@@ -129,13 +123,13 @@ std::vector<List> deal_dirichlet(const Split& train, int classes, std::size_t wo
   std::vector<List> of_classes = by_class(train, classes);
   // The classes dealt last find many workers full; a random order favours none of them.
   List order = all_examples(classes);
-  shuffle(order, stream);
+  stream.shuffle(order);
 
   std::vector<List> lists(workers);
   std::vector<std::size_t> room = equal_sizes(static_cast<std::size_t>(train.size()), workers);
   for (const std::int32_t label : order) {
     List& examples = of_classes[static_cast<std::size_t>(label)];
-    shuffle(examples, stream);
+    stream.shuffle(examples);
     deal(examples, Shares(workers, alpha, stream), room, lists);
   }
   return lists;
@@ -153,7 +147,7 @@ std::vector<List> deal_classes(const Split& train, int classes, std::size_t work
   std::vector<List> holders(static_cast<std::size_t>(classes));
   for (std::size_t worker = 0; worker < workers; ++worker) {
     List order = all_examples(classes);
-    shuffle(order, stream);
+    stream.shuffle(order);
     std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
       return holders[static_cast<std::size_t>(a)].size() <
              holders[static_cast<std::size_t>(b)].size();
@@ -163,7 +157,7 @@ std::vector<List> deal_classes(const Split& train, int classes, std::size_t work
   }
   std::vector<List> of_classes = by_class(train, classes), lists(workers);
   for (std::size_t label = 0; label < of_classes.size(); ++label) {
-    shuffle(of_classes[label], stream);
+    stream.shuffle(of_classes[label]);
     const std::vector<List> shares = cut(of_classes[label], holders[label].size());
     for (std::size_t k = 0; k < shares.size(); ++k) {
       List& list = lists[static_cast<std::size_t>(holders[label][k])];
@@ -183,7 +177,7 @@ std::vector<List> deal_classes(const Split& train, int classes, std::size_t work
 std::vector<List> deal_quantity(const Split& train, std::size_t workers, double alpha,
                                 Stream& stream) {
   List cards = all_examples(train.size());
-  shuffle(cards, stream);
+  stream.shuffle(cards);
   Shares shares(workers, alpha, stream);
   std::vector<List> lists(workers);
   for (List& list : lists) {
@@ -220,7 +214,7 @@ Shards make_shards(const Split& train, int classes, int workers, const nlohmann:
   List list = all_examples(train.size());
   if (kind == "contiguous") return {cut(list, count)};
   if (kind == "iid") {
-    shuffle(list, stream);
+    stream.shuffle(list);
     return {cut(list, count)};
   }
   if (kind == "sorted") {

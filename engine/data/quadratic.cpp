@@ -163,8 +163,10 @@ class Quadratic final : public Objective {
   double least_loss_ = 0;            // f* = (1/n) Σ_i ½ Σ_k h_k b_ik²
 };
 
-AnalyticEntry::Info inspect_quadratic(const nlohmann::json& options) {
-  return {integer(options, "dimension"), 0, 0, {}};
+DataInfo inspect_quadratic(const nlohmann::json& options) {
+  DataInfo info;
+  info.dimension = integer(options, "dimension");
+  return info;
 }
 
 std::optional<double> noise_of_quadratic(const nlohmann::json& options) {

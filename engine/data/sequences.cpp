@@ -95,14 +95,13 @@ DataInfo inspect_sequences(const nlohmann::json& options, const std::string& fil
   const Dataset data = make_sequences(options, file, tokens, vocabulary);
   DataInfo info = sizes_of_sequences(options, file, tokens->size(), vocabulary);
   const auto sample = [&](const Split& split) {
-    Sample of_split = sample_of(split, data.shape, file, type);
-    of_split.quote = [&](std::int64_t example) {
-      std::vector<float> features(static_cast<std::size_t>(data.shape.width));
-      split.copy_features(example, features);
-      features.resize(std::min<std::size_t>(features.size(), kQuoted));
-      return quote(std::vector<std::int64_t>(features.begin(), features.end()));
-    };
-    return of_split;
+    std::vector<float> first(static_cast<std::size_t>(data.shape.width));
+    split.copy_features(0, first);
+    first.resize(std::min<std::size_t>(first.size(), kQuoted));
+    return Sample{.split = split,
+                  .type = type,
+                  .inputs = file,
+                  .first = quote(std::vector<std::int64_t>(first.begin(), first.end()))};
   };
   survey(info, sample(*data.train), sample(*data.test));
   return info;

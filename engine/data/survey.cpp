@@ -238,21 +238,20 @@ bool whole(float value) { return value == std::trunc(value); }
 using Fingerprints = std::unordered_set<std::uint64_t>;
 
 void look_at_classes(SplitFacts& facts, const Sample& sample, const DataShape& shape) {
-  if (!sample.label) return;
+  if (shape.tokens) return;
   facts.classes.resize(static_cast<std::size_t>(shape.classes));
-  for (std::int64_t e = 0; e < sample.size; ++e)
-    ++facts.classes[static_cast<std::size_t>(sample.label(e))];
-  facts.labelled = sample.size;
+  for (std::int64_t e = 0; e < facts.size; ++e)
+    ++facts.classes[static_cast<std::size_t>(sample.split.label(e))];
+  facts.labelled = facts.size;
 }
 
 std::string words_of_first(const Sample& sample, std::span<const float> values) {
-  if (sample.quote) return sample.quote(0);
+  if (!sample.first.empty()) return sample.first;
   const auto [least, most] = std::ranges::minmax(values);
   double sum = 0;
   for (const float value : values) sum += value;
-  return fmt::format("{}from {:.3g} to {:.3g} with mean {:.3g}",
-                     sample.label ? fmt::format("label {}, ", sample.label(0)) : "", least, most,
-                     sum / static_cast<double>(values.size()));
+  return fmt::format("label {}, from {:.3g} to {:.3g} with mean {:.3g}", sample.split.label(0),
+                     least, most, sum / static_cast<double>(values.size()));
 }
 
 Fingerprints look_at_inputs(SplitFacts& facts, const Sample& sample, std::int64_t step,
@@ -264,8 +263,8 @@ Fingerprints look_at_inputs(SplitFacts& facts, const Sample& sample, std::int64_
   facts.least = INFINITY;
   facts.most = -INFINITY;
   facts.whole = true;
-  for (std::int64_t e = 0; e < sample.size; e += step) {
-    sample.copy(e, values);
+  for (std::int64_t e = 0; e < facts.size; e += step) {
+    sample.split.copy_features(e, values);
     if (e == 0) {
       first = values;
       facts.first = words_of_first(sample, values);
@@ -293,15 +292,6 @@ void tell(DataInfo& info, const SplitFacts& train, const SplitFacts& test) {
   Doubts(info, train, test).look();
 }
 
-Sample sample_of(const Split& split, const DataShape& shape, std::string where, std::string type) {
-  Sample sample{.inputs = where, .labels = where, .type = std::move(type), .size = split.size()};
-  if (!shape.tokens) sample.label = [&](std::int64_t example) { return split.label(example); };
-  sample.copy = [&](std::int64_t example, std::span<float> out) {
-    split.copy_features(example, out);
-  };
-  return sample;
-}
-
 std::int64_t survey_step(std::int64_t train_size, std::int64_t test_size, std::int64_t features,
                          std::int64_t most) {
   const std::int64_t examples = most / features;
@@ -309,14 +299,15 @@ std::int64_t survey_step(std::int64_t train_size, std::int64_t test_size, std::i
 }
 
 void survey(DataInfo& info, const Sample& train, const Sample& test, std::int64_t most) {
-  const std::int64_t step = survey_step(train.size, test.size, info.shape.features(), most);
+  const std::int64_t step =
+      survey_step(train.split.size(), test.split.size(), info.shape.features(), most);
   Fingerprints trained;
   const auto facts_of = [&](const Sample& sample) {
     SplitFacts facts{.inputs = sample.inputs,
                      .labels = sample.labels,
                      .form = form_of(info.shape, sample.type),
                      .unit = info.shape.tokens ? "sequences" : "examples",
-                     .size = sample.size,
+                     .size = sample.split.size(),
                      .features = info.shape.features()};
     look_at_classes(facts, sample, info.shape);
     Fingerprints seen;

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -35,19 +33,16 @@ void tell(DataInfo& info, const SplitFacts& train, const SplitFacts& test);
 
 /// A split as a survey reads it.
 struct Sample {
-  std::string inputs, labels;  // as in SplitFacts
-  std::string type;            // how numbers are stored in the file: "U8, divided by 255"
-  std::int64_t size = 0;
-  std::function<int(std::int64_t example)> label = {};  // empty: there are no classes
-  std::function<void(std::int64_t example, std::span<float> out)> copy = {};
-  std::function<std::string(std::int64_t example)> quote = {};  // the first example in words
-  bool trained = false;  // the recipe makes the training examples the tests
+  const Split& split;
+  std::string type;    // how numbers are stored in the file: "U8, divided by 255"
+  std::string inputs;  // as in SplitFacts
+  std::string labels = inputs;
+  std::string first = {};  // the first example in words; empty: its label and range
+  bool trained = false;    // the recipe makes the training examples the tests
 };
 /// The type of images that are stored as bytes, also of those with statistics of their own.
 inline constexpr const char* kBytes = "U8, divided by 255";
 inline constexpr const char* kNormalisedBytes = "U8, divided by 255, then normalised";
-/// A Sample of all of a split.
-Sample sample_of(const Split& split, const DataShape& shape, std::string where, std::string type);
 
 /// The most numbers that a survey reads, so that it takes moments for any data set.
 inline constexpr std::int64_t kMostSurveyed = 1 << 25;

@@ -139,12 +139,9 @@ void DevicePass::run_range(const PassMemory<float>& memory, std::span<const doub
     }
     const auto* const lane = static_cast<const double*>(compiler_.scratch());
     for (std::size_t block = 0; block * kReductionBlock < size; ++block)
-      for (std::size_t k = 0; k < text_.reductions; ++k) {
-        double sum = 0;
-        for (std::size_t l = 0; l < kReductionLanes; ++l)
-          sum += lane[(block * kReductionLanes + l) * text_.reductions + k];
-        sums[k][begin / kReductionBlock + block] = sum;
-      }
+      for (std::size_t k = 0; k < text_.reductions; ++k)
+        sums[k][begin / kReductionBlock + block] =
+            sum_of_lanes(lane + block * kReductionLanes * text_.reductions + k, text_.reductions);
   }
 }
 

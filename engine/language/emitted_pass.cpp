@@ -105,13 +105,9 @@ class EmittedPass::Execution {
   }
 
   void end_block(std::size_t block) {
-    for (std::size_t k = 0; k < sums_.size(); ++k) {
-      double* const lanes = lanes_.data() + k * kReductionLanes;
-      double sum = 0;
-      for (std::size_t lane = 0; lane < kReductionLanes; ++lane) sum += lanes[lane];
-      std::fill_n(lanes, kReductionLanes, 0.0);
-      sums_[k][block] = sum;
-    }
+    for (std::size_t k = 0; k < sums_.size(); ++k)
+      sums_[k][block] = sum_of_lanes(lanes_.data() + k * kReductionLanes);
+    std::ranges::fill(lanes_, 0.0);
   }
 
   static constexpr std::size_t kWidth = 8;  // elements that the code handles at a time

@@ -117,12 +117,8 @@ class Interpretation {
 
   void end_block(std::size_t block) {
     for (std::size_t k = 0; k < lanes_.size(); ++k) {
-      double sum = 0;
-      for (double& lane : lanes_[k]) {
-        sum += lane;
-        lane = 0;
-      }
-      sums_[k][block] = sum;
+      sums_[k][block] = sum_of_lanes(lanes_[k].data());
+      lanes_[k].fill(0);
     }
   }
 

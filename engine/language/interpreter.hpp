@@ -52,6 +52,12 @@ void for_each_range(std::span<const DecayRange> decay, std::size_t first, std::s
 /// order. So neither threads nor processors change a bit.
 inline constexpr std::size_t kReductionBlock = 1024;
 inline constexpr std::size_t kReductionLanes = 8;
+/// The sum of a block's lanes, which lie `stride` apart.
+inline double sum_of_lanes(const double* lanes, std::size_t stride = 1) {
+  double sum = 0;
+  for (std::size_t lane = 0; lane < kReductionLanes; ++lane) sum += lanes[lane * stride];
+  return sum;
+}
 
 /// Executes a pass on elements [first, last), which begin and end at blocks of a reduction if the
 /// pass has one. This is the plain interpreter; all other ways of execution give the same bits.

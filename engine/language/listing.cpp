@@ -247,11 +247,9 @@ class ListingReader {
     const std::size_t at = text.find_last_of(" \t)") + 1;
     const auto found = std::ranges::find(kPeersOfRounds, text.substr(at), &NamedPeers::name);
     if (found == kPeersOfRounds.end()) {
-      std::vector<std::string> known;
-      for (const NamedPeers& one : kPeersOfRounds) known.emplace_back(one.name);
       report(path, fmt::format("there are no peers '{}'", text.substr(at)),
              fmt::format("known: {}; in a list also a number of them: \"15 neighbours\"",
-                         one_of(known)));
+                         one_of(names_of(kPeersOfRounds))));
       return turn;
     }
     turn.peers = found->peers;

@@ -23,9 +23,8 @@ class CodecReader {
     const auto entry = std::ranges::find_if(
         codec_catalog(), [&](const CodecEntry& one) { return kind == one.name; });
     if (entry == codec_catalog().end()) {
-      std::vector<std::string> known;
-      for (const CodecEntry& one : codec_catalog()) known.emplace_back(one.name);
-      report("codec", "a codec is { kind = …, … }", fmt::format("known: {}", one_of(known)));
+      report("codec", "a codec is { kind = …, … }",
+             fmt::format("known: {}", one_of(names_of(codec_catalog()))));
       return {};
     }
     if (kind == "none") return {};

@@ -223,10 +223,8 @@ class ListingParser {
   }
 
   [[noreturn]] static void unknown_function(const std::string& word, int at) {
-    std::vector<std::string> known;
-    for (const Function& function : kFunctions) known.emplace_back(function.name);
     throw ListingError(at, fmt::format("there is no function '{}'", word),
-                       did_you_mean(word, known));
+                       did_you_mean(word, names_of(kFunctions)));
   }
 
   const std::string_view text_;

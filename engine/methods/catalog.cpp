@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "engine/base/error.hpp"
+#include "engine/base/names.hpp"
 #include "engine/codecs/coded_rule.hpp"
 #include "engine/language/listed_rule.hpp"
 #include "engine/methods/listed.hpp"
@@ -40,9 +41,7 @@ std::span<const AlgorithmEntry> algorithm_catalog() {
 }
 
 const AlgorithmEntry* find_algorithm(std::string_view name) {
-  for (const AlgorithmEntry& entry : algorithm_catalog())
-    if (entry.name == name) return &entry;
-  return nullptr;
+  return find_named(algorithm_catalog(), name);
 }
 
 std::string_view written_for(std::string_view name) {

@@ -1,7 +1,7 @@
-#include <algorithm>
 #include <array>
 
 #include "engine/base/error.hpp"
+#include "engine/base/names.hpp"
 #include "engine/models/layout.hpp"
 #include "engine/models/network.hpp"
 
@@ -21,9 +21,7 @@ std::span<const ModelEntry> model_catalog() {
 }
 
 const ModelEntry* find_model(std::string_view name) {
-  const std::span<const ModelEntry> catalog = model_catalog();
-  const auto found = std::ranges::find(catalog, name, &ModelEntry::name);
-  return found == catalog.end() ? nullptr : &*found;
+  return find_named(model_catalog(), name);
 }
 
 Layout ModelEntry::layout(const nlohmann::json& options, const DataShape& shape) const {

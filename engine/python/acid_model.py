@@ -8,6 +8,7 @@ and whatever the user's file imports: torch, NumPy, JAX.
 """
 
 import faulthandler
+import functools
 import hashlib
 import json
 import math
@@ -682,7 +683,7 @@ def describe(value):
     shape = extents(value)
     if shape is not None:
         return f"an array of shape {shape}"
-    return f"{type(value).__name__}" if value is not None else "None"
+    return type(value).__name__ if value is not None else "None"
 
 
 def users_examples(kit, user, options):
@@ -701,7 +702,7 @@ def users_examples(kit, user, options):
 
 def acids_examples(kit, given):
     """The examples of one of acid's own data sets, in the shared memory."""
-    shape = [extent for extent in given["shape"]]
+    shape = given["shape"]
     if shape[:2] == [1, 1]:
         shape = shape[2:]
     width = math.prod(shape)
@@ -812,7 +813,7 @@ class TorchModel:
         self.viewed = [p.dtype == self.torch.float32 and p.device.type == "cpu"
                        for _, p in self.parameters]
         self.device = self.parameters[0][1].device
-        self.views, self.x = {}, None
+        self.x = None  # where the parameters are
         self.calls = 0  # of the module, since it was made
         self.outside = []  # shapes of parameters that the first loss has and the module has not
 
@@ -877,22 +878,17 @@ class TorchModel:
         return {"parameters": [[name, list(p.shape)] for name, p in self.parameters],
                 "buffers": [[name, list(shape)] for name, shape, _, _ in self.state]}
 
-    def _parts(self, offset, shapes):
+    @functools.lru_cache(maxsize=1000)
+    def _parts(self, offset, of_state=False):
         """Views of the flat vector at that offset, one for each tensor."""
-        key = (offset, shapes is self.shapes)
-        found = self.views.get(key)
-        if found is None:
-            sizes = [math.prod(shape) for shape in shapes]
-            flats = self.kit.floats(offset, sum(sizes)).split(sizes)
-            found = [flat.view(shape) for flat, shape in zip(flats, shapes)]
-            if len(self.views) > 1000:
-                self.views.clear()
-            self.views[key] = found
-        return found
+        shapes = self.state_shapes if of_state else self.shapes
+        sizes = [math.prod(shape) for shape in shapes]
+        flats = self.kit.floats(offset, sum(sizes)).split(sizes)
+        return [flat.view(shape) for flat, shape in zip(flats, shapes)]
 
     def write_start(self, x, buffers):
         with self.torch.no_grad():
-            for view, (_, p) in zip(self._parts(x, self.shapes), self.parameters):
+            for view, (_, p) in zip(self._parts(x), self.parameters):
                 view.copy_(p)
         self._move_state(buffers, read=False)
 
@@ -900,15 +896,14 @@ class TorchModel:
         if not self.state:
             return
         with self.torch.no_grad():
-            for view, (_, _, owner, key) in zip(self._parts(offset, self.state_shapes), self.state):
+            for view, (_, _, owner, key) in zip(self._parts(offset, True), self.state):
                 if read:
                     getattr(owner, key).copy_(view)
                 else:
                     view.copy_(getattr(owner, key))
 
     def _use(self, x):
-        views = self._parts(x, self.shapes)
-        for view, (_, parameter), viewed in zip(views, self.parameters, self.viewed):
+        for view, (_, parameter), viewed in zip(self._parts(x), self.parameters, self.viewed):
             if not viewed:
                 with self.torch.no_grad():
                     parameter.copy_(view)
@@ -937,7 +932,7 @@ class TorchModel:
                 continue
             if held is not None:
                 with self.torch.no_grad():
-                    for view, value in zip(self._parts(self.x, self.shapes), held):
+                    for view, value in zip(self._parts(self.x), held):
                         view.copy_(value)
             what = "replaced the memory of" if replaced else "changed"
             raise ModelError(
@@ -989,7 +984,7 @@ class TorchModel:
             self._find_outside(loss)
         loss.backward()
         self._refuse_changes(before)
-        for view, (name, parameter) in zip(self._parts(g, self.shapes), self.parameters):
+        for view, (name, parameter) in zip(self._parts(g), self.parameters):
             grad = parameter.grad
             if grad is None:  # the loss does not depend on it
                 view.zero_()
@@ -1062,28 +1057,22 @@ class ArrayModel:
         self.size = sum(value.size for value in self.start.values())
         if self.size == 0:
             raise ModelError("parameters() gave arrays without elements", self.make)
-        self.views = {}
         self.outside = []
 
     def layout(self):
         return {"parameters": [[name, list(value.shape)] for name, value in self.start.items()],
                 "buffers": []}
 
+    @functools.lru_cache(maxsize=1000)
     def _parts(self, offset, writable):
-        key = (offset, writable)
-        found = self.views.get(key)
-        if found is None:
-            flat = self.kit.floats(offset, self.size)
-            if not writable:
-                flat = flat.view()
-                flat.flags.writeable = False
-            found, begin = {}, 0
-            for name, value in self.start.items():
-                found[name] = flat[begin:begin + value.size].reshape(value.shape)
-                begin += value.size
-            if len(self.views) > 1000:
-                self.views.clear()
-            self.views[key] = found
+        flat = self.kit.floats(offset, self.size)
+        if not writable:
+            flat = flat.view()
+            flat.flags.writeable = False
+        found, begin = {}, 0
+        for name, value in self.start.items():
+            found[name] = flat[begin:begin + value.size].reshape(value.shape)
+            begin += value.size
         return found
 
     def write_start(self, x, buffers):

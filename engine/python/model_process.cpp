@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/clock.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/module.hpp"
 
@@ -36,10 +37,6 @@ constexpr double kSecondsToEnd = 2;
 constexpr double kSecondsToClear = 5;          // in which its keepers end all that it started
 constexpr std::uint32_t kMostBytes = 1 << 26;  // of an answer
 constexpr double kSecondsToSay = 0.5;          // for a late process to say where it is
-
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Variables that libraries read when they are loaded: thread counts, and settings for reproducible
 // sums.
@@ -216,7 +213,7 @@ json ModelProcess::ask(const json& request) {
 
 void ModelProcess::send(const json& request) {
   asked_ = request;
-  deadline_ = now_seconds() + timeout_seconds_;
+  deadline_ = steady_clock().seconds() + timeout_seconds_;
   const std::string text = request.dump();
   const auto length = static_cast<std::uint32_t>(text.size());
   std::string frame(sizeof length, '\0');
@@ -275,7 +272,7 @@ void ModelProcess::wait_for(short events) {
   while (true) {
     const int end = fork_.answers ? fork_.answers.get() : has_ended_.get();
     std::array<pollfd, 2> waits = {{{socket_.get(), events, 0}, {end, POLLIN, 0}}};
-    const double left = std::clamp((deadline_ - now_seconds()) * 1000, 0.0, 1e9);
+    const double left = std::clamp((deadline_ - steady_clock().seconds()) * 1000, 0.0, 1e9);
     const int ready =
         uninterrupted([&] { return ::poll(waits.data(), waits.size(), static_cast<int>(left)); });
     if (ready == 0) fail_late();
@@ -342,11 +339,11 @@ void ModelProcess::fail_answer(const std::string& how) const {
 // The status of waitpid(), once the process has ended; absent if it has not within this time.
 std::optional<int> ModelProcess::status_within(double seconds) {
   if (fork_.answers) return fork_.status_within(seconds);
-  const double deadline = now_seconds() + seconds;
+  const double deadline = steady_clock().seconds() + seconds;
   int status = 0;
   for (double pause = 0.0005; uninterrupted([&] { return ::waitpid(pid_, &status, WNOHANG); }) == 0;
        pause = std::min(2 * pause, 0.02)) {
-    if (now_seconds() >= deadline) return std::nullopt;
+    if (steady_clock().seconds() >= deadline) return std::nullopt;
     std::this_thread::sleep_for(std::chrono::duration<double>(pause));
   }
   return status;

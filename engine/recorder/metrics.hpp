@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
-#include <string>
 #include <string_view>
-#include <vector>
+
+#include "engine/base/names.hpp"
 
 namespace acid {
 
@@ -115,12 +114,6 @@ inline constexpr auto kMetricsIn = detail::metrics_in<list>();
 template <auto list>
 constexpr bool is_in(std::string_view metric) {
   return std::ranges::find(kMetricsIn<list>, metric, &Metric::name) != kMetricsIn<list>.end();
-}
-
-inline std::vector<std::string> names_of(std::span<const Metric> metrics) {
-  std::vector<std::string> names;
-  for (const Metric& metric : metrics) names.emplace_back(metric.name);
-  return names;
 }
 
 /// Outcomes of a whole run.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/base/error.hpp"
+#include "engine/base/names.hpp"
 
 namespace acid {
 
@@ -19,9 +20,7 @@ std::span<const TopologyEntry> topology_catalog() {
 }
 
 const TopologyEntry* find_topology(std::string_view name) {
-  const auto catalog = topology_catalog();
-  const auto found = std::ranges::find(catalog, name, &TopologyEntry::name);
-  return found == catalog.end() ? nullptr : &*found;
+  return find_named(topology_catalog(), name);
 }
 
 Topology make_topology(int workers, const nlohmann::json& options) {

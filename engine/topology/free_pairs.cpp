@@ -25,8 +25,7 @@ void FreePairs::add(int worker) {
 
 std::vector<std::pair<int, int>> FreePairs::draw() {
   std::vector<std::pair<int, int>> pairs;
-  for (std::size_t left = new_.size(); left > 1; --left)
-    std::swap(new_[left - 1], new_[static_cast<std::size_t>(stream_.below(left))]);
+  stream_.shuffle(new_);
   for (const std::int32_t i : new_) {
     if (free_[static_cast<std::size_t>(i)] == 0) continue;
     const int j = draw_partner(i);

@@ -22,12 +22,6 @@ class Cycle final : public MixingSchedule {
   const std::vector<MixingMatrix> matrices_;
 };
 
-template <class T>
-void shuffle(std::vector<T>& list, Stream& stream) {
-  for (std::size_t left = list.size(); left > 1; --left)
-    std::swap(list[left - 1], list[stream.below(left)]);
-}
-
 class RandomMatching final : public MixingSchedule {
  public:
   explicit RandomMatching(const Topology& topology)
@@ -44,14 +38,14 @@ class RandomMatching final : public MixingSchedule {
   std::vector<std::pair<int, int>> pairs_of_all(Stream& stream) const {
     std::vector<int> order(at(workers_));
     std::iota(order.begin(), order.end(), 0);
-    shuffle(order, stream);
+    stream.shuffle(order);
     std::vector<std::pair<int, int>> joined;
     for (std::size_t k = 1; k < order.size(); k += 2) joined.emplace_back(order[k - 1], order[k]);
     return joined;
   }
   std::vector<std::pair<int, int>> pairs(Stream& stream) const {
     std::vector<std::pair<int, int>> order = edges_, joined;
-    shuffle(order, stream);
+    stream.shuffle(order);
     std::vector<bool> is_joined(at(workers_));
     for (const auto& [i, j] : order) {
       if (is_joined[at(i)] || is_joined[at(j)]) continue;

@@ -316,7 +316,7 @@ TEST_CASE("A LIBSVM file is split into training and test examples") {
   folder.write("d", content);
   const AnalyticEntry& entry = *find_analytic("logistic");
   nlohmann::json options = with_fallbacks(entry.fields, {{"path", folder.path("d")}});
-  const AnalyticEntry::Info info = entry.inspect(options);
+  const DataInfo info = entry.inspect(options);
   CHECK(info.dimension == 10);
   CHECK(info.train_size == 40);
   CHECK(info.test_size == 10);

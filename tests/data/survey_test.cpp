@@ -8,20 +8,14 @@
 namespace acid::testing {
 namespace {
 
-struct Rows {
+struct Rows final : Split {
   std::vector<std::vector<float>> inputs;
   std::vector<int> labels;
 
-  Sample sample(const std::string& where) const {
-    return {.inputs = where,
-            .labels = where,
-            .type = "F32",
-            .size = std::ssize(inputs),
-            .label = [this](std::int64_t e) { return labels[static_cast<std::size_t>(e)]; },
-            .copy =
-                [this](std::int64_t e, std::span<float> out) {
-                  std::ranges::copy(inputs[static_cast<std::size_t>(e)], out.begin());
-                }};
+  std::int64_t size() const override { return std::ssize(inputs); }
+  int label(std::int64_t e) const override { return labels[static_cast<std::size_t>(e)]; }
+  void copy_features(std::int64_t e, std::span<float> out) const override {
+    std::ranges::copy(inputs[static_cast<std::size_t>(e)], out.begin());
   }
 };
 
@@ -40,7 +34,7 @@ Rows rows(int count, int width, unsigned seed = 1) {
 DataInfo look(const Rows& train, const Rows& test, const DataShape& shape,
               std::int64_t most = kMostSurveyed) {
   DataInfo info{shape, std::ssize(train.labels), std::ssize(test.labels), {}};
-  survey(info, train.sample("a"), test.sample("b"), most);
+  survey(info, {train, "F32", "a"}, {test, "F32", "b"}, most);
   return info;
 }
 

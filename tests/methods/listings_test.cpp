@@ -17,19 +17,7 @@ double bias(Walk it, int legs = 20'000) {
   return it.distance(bowls.optimum());
 }
 
-/// The largest difference between any elements of the workers' models after every few legs.
-double difference(Walk a, Walk b, int legs = 60) {
-  static const Bowls bowls;
-  double largest = 0;
-  for (int leg = 0; leg < legs; ++leg) {
-    a.go(1, kRate, bowls.of_workers());
-    b.go(1, kRate, bowls.of_workers());
-    for (int i = 0; i < kWorkers; ++i)
-      for (std::size_t k = 0; k < kDimension; ++k)
-        largest = std::max(largest, std::abs(a.x(i)[k] - b.x(i)[k]));
-  }
-  return largest;
-}
+double difference(Walk a, Walk b) { return apart(std::move(a), std::move(b), 60); }
 
 OptimizerSettings momentum(double beta) {
   OptimizerSettings optimizer;

@@ -23,19 +23,6 @@ Walk walk_on(const Topology& graph, const char* name, const json& options = json
   return {graph, *find_algorithm(name), options, std::vector<double>(kDimension)};
 }
 
-double apart(Walk a, Walk b, int legs = 40) {
-  static const Bowls bowls;
-  double largest = 0;
-  for (int leg = 0; leg < legs; ++leg) {
-    a.go(1, kRate, bowls.of_workers());
-    b.go(1, kRate, bowls.of_workers());
-    for (std::size_t i = 0; i < a.workers.size(); ++i)
-      for (std::size_t k = 0; k < kDimension; ++k)
-        largest = std::max(largest, std::abs(a.workers[i].x()[k] - b.workers[i].x()[k]));
-  }
-  return largest;
-}
-
 double weight(const Walk& it, const BasicWorker<double>& worker) {
   const auto slots = it.method.rules.doubles->scalars();
   const auto found = std::ranges::find(slots, "w", &ScalarSlot::name);

@@ -31,19 +31,6 @@ double off_by(const Walk& it, const Rows& x) {
   return largest;
 }
 
-double differ_by(Walk a, Walk b, int legs = 40) {
-  static const Bowls bowls;
-  double largest = 0;
-  for (int leg = 0; leg < legs; ++leg) {
-    a.go(1, kRate, bowls.of_workers());
-    b.go(1, kRate, bowls.of_workers());
-    Rows x;
-    for (int i = 0; i < kWorkers; ++i) x.push_back(b.x(i));
-    largest = std::max(largest, off_by(a, x));
-  }
-  return largest;
-}
-
 Extent extent_of(const char* name, const json& options, std::int64_t number, std::size_t size) {
   return walk(name, options).method.rules.floats->extent(number, size);
 }
@@ -162,14 +149,14 @@ TEST_CASE("Gossip-PGA is D-PSGD that hears all workers now and then") {
   const auto cycle = [&] {
     return Walk(graphs, *find_algorithm("d-psgd"), adapts, std::vector<double>(kDimension));
   };
-  CHECK(differ_by(walk("gossip-pga", {{"period", 3}}), cycle()) < 1e-13);
-  CHECK(differ_by(walk("gossip-pga", {{"period", 1}}), walk("local-sgd", {{"steps", 1}})) == 0);
-  CHECK(differ_by(walk("gossip-pga", {{"period", 10'000}}), walk("d-psgd", adapts), 20) < 1e-13);
-  CHECK(differ_by(walk("gossip-pga", {{"period", 4}}), cycle()) > 1e-3);
+  CHECK(apart(walk("gossip-pga", {{"period", 3}}), cycle()) < 1e-13);
+  CHECK(apart(walk("gossip-pga", {{"period", 1}}), walk("local-sgd", {{"steps", 1}})) == 0);
+  CHECK(apart(walk("gossip-pga", {{"period", 10'000}}), walk("d-psgd", adapts), 20) < 1e-13);
+  CHECK(apart(walk("gossip-pga", {{"period", 4}}), cycle()) > 1e-3);
 }
 
 TEST_CASE("OSGP where weights are symmetric is D-PSGD, combine-while-adapt") {
-  CHECK(differ_by(walk("osgp"), walk("d-psgd")) < 1e-13);
+  CHECK(apart(walk("osgp"), walk("d-psgd")) < 1e-13);
 }
 
 TEST_CASE("bytes per gradient are those of what is sent, in the mean") {
