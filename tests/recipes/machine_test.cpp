@@ -1,9 +1,7 @@
 // Machine files, and what execution.virtual.machine makes of a recipe.
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "engine/base/quantiles.hpp"
 #include "recipes/machine_file.hpp"
@@ -11,11 +9,10 @@
 #include "recipes/machines.hpp"
 #include "tests/catch.hpp"
 #include "tests/recipes/recipe.hpp"
+#include "tests/scratch.hpp"
 
 namespace acid::test {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kMachine = R"(
 date = "2026-11-27"
@@ -53,25 +50,16 @@ count = 4
 )";
 
 /// A folder of recipes with `machines`, in which XDG_DATA_HOME is another one.
-class MachineFolder {
+class MachineFolder : public ScratchFolder {
  public:
-  MachineFolder()
-      : path_(fs::temp_directory_path() / ("acid-machines-" + std::to_string(getpid()))) {
-    fs::remove_all(path_);
-    fs::create_directories(path_ / "machines");
-    fs::create_directories(path_ / "data/acid/machines");
-    ::setenv("XDG_DATA_HOME", (path_ / "data").c_str(), 1);
+  MachineFolder() {
+    std::filesystem::create_directories(path("machines"));
+    std::filesystem::create_directories(path("data/acid/machines"));
+    ::setenv("XDG_DATA_HOME", path("data").c_str(), 1);
   }
-  ~MachineFolder() {
-    ::unsetenv("XDG_DATA_HOME");
-    fs::remove_all(path_);
-  }
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name) << text;
-  }
-  std::string path() const { return path_.string(); }
+  ~MachineFolder() { ::unsetenv("XDG_DATA_HOME"); }
   Plan plan(const std::string& keys, const std::vector<std::string>& overrides = {}) const {
-    return compile_recipe((path_ / "recipe.toml").string(),
+    return compile_recipe(path("recipe.toml"),
                           completed(kFourWorkers + ("[execution.virtual]\n" + keys)), overrides);
   }
   std::string refusal(const std::string& keys) const {
@@ -82,9 +70,6 @@ class MachineFolder {
     }
     return "";
   }
-
- private:
-  fs::path path_;
 };
 
 const nlohmann::json& simulated(const Plan& plan) {
@@ -290,11 +275,10 @@ TEST_CASE("quantiles in a recipe must be those of a distribution") {
   for (const auto& [list, says] : {std::pair{"[1.0]", "fewer than two"},
                                    {"[1.0, 0.9]", "below the one before"},
                                    {"[0, 0.0]", "no duration above 0"}}) {
-    const Diagnostic error = only_error_of(
+    check_only_error(
         std::string("[execution.virtual]\ncompute = { kind = \"measured\", quantiles = ") + list +
             " }",
-        2);
-    CHECK_THAT(error.message, ContainsSubstring(says));
+        2, says);
   }
 }
 
