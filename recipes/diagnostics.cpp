@@ -14,16 +14,12 @@ namespace acid {
 namespace {
 
 std::vector<std::string> split_lines(std::string_view text) {
-  text = without_byte_order_mark(text);
   std::vector<std::string> lines;
-  while (true) {
-    const std::size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
+  for (std::string_view line : split_at(without_byte_order_mark(text), '\n')) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     lines.emplace_back(line);
-    if (end == std::string_view::npos) return lines;
-    text.remove_prefix(end + 1);
   }
+  return lines;
 }
 
 std::string joined(const std::vector<Diagnostic>& diagnostics) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "engine/base/names.hpp"
 #include "engine/base/utf8.hpp"
 
 namespace acid {
@@ -133,14 +134,8 @@ std::string describe(const Node& node) {
 }
 
 std::vector<std::string> split_path(std::string_view dotted) {
-  std::vector<std::string> segments(1);
-  for (const char c : dotted) {
-    if (c == '.')
-      segments.emplace_back();
-    else
-      segments.back() += c;
-  }
-  return segments;
+  const std::vector<std::string_view> names = split_at(dotted, '.');
+  return {names.begin(), names.end()};
 }
 
 std::optional<Problem> assign(Node& root, std::string_view path, Node value, Origin origin) {

@@ -51,13 +51,11 @@ class LinksFile {
     std::string line;
     while (std::getline(file, line)) {
       ++number_;
-      constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-      std::string_view text = line;
-      if (number_ == 1 && text.starts_with(kByteOrderMark))
-        text.remove_prefix(kByteOrderMark.size());
-      text = trimmed(text, kSpace);
+      const std::string_view text =
+          trimmed(number_ == 1 ? without_byte_order_mark(line) : line, kSpace);
       if (text.empty() || text.front() == '#') continue;
-      const auto parts = split(text);
+      Parts parts = split_at(text, ',');
+      for (std::string_view& part : parts) part = trimmed(part, kSpace);
       if (!begun_ && parts[0].find_first_of("0123456789") == std::string_view::npos) {
         begun_ = true;  // a line of titles
         continue;
@@ -72,16 +70,6 @@ class LinksFile {
 
  private:
   using Parts = std::vector<std::string_view>;
-
-  static Parts split(std::string_view text) {
-    Parts parts;
-    while (true) {
-      const std::size_t comma = text.find(',');
-      parts.push_back(trimmed(text.substr(0, comma), kSpace));
-      if (comma == std::string_view::npos) return parts;
-      text.remove_prefix(comma + 1);
-    }
-  }
 
   std::optional<json> link_of(const Parts& parts) {
     if (parts.size() < 3 || parts.size() > 4)

@@ -113,11 +113,7 @@ double number_in(std::string_view given, const Known& key) {
 
 std::vector<double> listed(const std::string& text, const Known& key) {
   std::vector<double> values;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', begin), text.size());
-    values.push_back(number_in(std::string_view(text).substr(begin, comma - begin), key));
-    begin = comma + 1;
-  }
+  for (const std::string_view value : split_at(text, ',')) values.push_back(number_in(value, key));
   return values;
 }
 

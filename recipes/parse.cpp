@@ -9,6 +9,7 @@
 #include <fstream>
 #include <tuple>
 
+#include "engine/base/names.hpp"
 #include "engine/base/utf8.hpp"
 
 namespace acid {
@@ -215,12 +216,7 @@ std::optional<Override> parse_override(const std::string& text, int index,
                                        Diagnostics& diagnostics) {
   const auto width = [](std::string_view part) { return static_cast<int>(printable(part).size()); };
   const std::size_t equals = text.find('=');
-  const auto trimmed = [](std::string part) {
-    part.erase(0, std::min(part.find_first_not_of(" \t\""), part.size()));
-    part.erase(part.find_last_not_of(" \t\"") + 1);
-    return part;
-  };
-  const std::string key = trimmed(text.substr(0, equals));
+  const std::string key(trimmed(std::string_view(text).substr(0, equals), " \t\""));
   if (equals == std::string::npos || key.empty() || !is_valid_utf8(text)) {
     diagnostics.error({.column = 1, .length = width(text), .override_index = index},
                       "--set needs KEY=VALUE",

@@ -45,12 +45,8 @@ void add_part(std::vector<std::uint64_t>& seeds, std::string_view part) {
 
 std::vector<std::uint64_t> seeds_of(std::string_view text) {
   std::vector<std::uint64_t> seeds;
-  for (;;) {
-    const std::size_t comma = text.find(',');
-    add_part(seeds, trimmed(text.substr(0, comma)));
-    if (comma == std::string_view::npos) return seeds;
-    text.remove_prefix(comma + 1);
-  }
+  for (const std::string_view part : split_at(text, ',')) add_part(seeds, trimmed(part));
+  return seeds;
 }
 
 std::vector<std::uint64_t> read_seeds(const Node& node, const std::string& remedy, Diagnostics& out,

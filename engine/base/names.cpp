@@ -69,6 +69,17 @@ std::string_view trimmed(std::string_view text, std::string_view space) {
   return text.substr(begin, text.find_last_not_of(space) - begin + 1);
 }
 
+std::vector<std::string_view> split_at(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t end = text.find(separator); end != std::string_view::npos;
+       end = text.find(separator)) {
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  parts.push_back(text);
+  return parts;
+}
+
 std::string_view without_byte_order_mark(std::string_view text) {
   constexpr std::string_view kMark = "\xEF\xBB\xBF";
   return text.starts_with(kMark) ? text.substr(kMark.size()) : text;

@@ -37,6 +37,9 @@ std::string counted(std::uint64_t count, std::string_view noun);
 /// The text without such characters at its ends.
 std::string_view trimmed(std::string_view text, std::string_view space = " ");
 
+/// The parts of the text between the separators, of which it has one less; views of it.
+std::vector<std::string_view> split_at(std::string_view text, char separator);
+
 /// The text of a file without the byte order mark that some editors put before it.
 std::string_view without_byte_order_mark(std::string_view text);
 

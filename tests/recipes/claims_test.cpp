@@ -23,7 +23,7 @@ std::string with(const std::string& keys) {
   return std::string(kRuns) + "[[claims]]\nname = \"it\"\n" + keys;
 }
 
-std::string problem(const std::string& keys) { return refusal_of(with(keys)); }
+std::string problem(const std::string& keys) { return first_error_of(with(keys)); }
 
 const std::string kBetter =
     "kind = \"better\"\nalgorithm = \"ad-psgd\"\nthan = \"ar-sgd\"\nmetric = \"eval_loss\"\n";
@@ -88,10 +88,8 @@ TEST_CASE("a claim chooses a setting that is a table by worker, also an empty on
   };
   CHECK(chosen("{}") == json{{"execution.virtual.slow_workers", json::object()}});
   CHECK(chosen("{ 0 = 10.0 }") == json{{"execution.virtual.slow_workers", {{"0", 10.0}}}});
-  CHECK_THAT(errors_of(completed(runs + "[[claims]]\nname = \"it\"\n" + kBetter +
-                                 "where = { execution.virtual.slow_workers.0 = 2.0 }\n"))
-                 .at(0)
-                 .message,
+  CHECK_THAT(first_error_of(runs + "[[claims]]\nname = \"it\"\n" + kBetter +
+                            "where = { execution.virtual.slow_workers.0 = 2.0 }\n"),
              ContainsSubstring("of execution.virtual.slow_workers"));
 }
 

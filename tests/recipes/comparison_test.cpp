@@ -36,7 +36,7 @@ TEST_CASE("a comparison says how runs are compared, and no run depends on it") {
 TEST_CASE("an outcome that a run does not have is refused, with one that it has") {
   const std::string quadratic = "[task]\ndataset = \"quadratic\"\n";
   const auto with = [&](const std::string& primary, const std::string& more = {}) {
-    return refusal_of(
+    return first_error_of(
         fmt::format("[comparison]\nprimary = \"{}\"\n{}{}", primary, quadratic, more));
   };
   CHECK(with("eval_loss").empty());
@@ -63,7 +63,7 @@ TEST_CASE("an outcome that a run does not have is refused, with one that it has"
 TEST_CASE("consensus distances compare with those of workers that differ") {
   const std::string all = std::string("[task]\ndataset = \"quadratic\"\n") + kTwo;
   const auto with = [&](const std::string& name) {
-    return refusal_of(fmt::format("[comparison]\nconsensus_baseline = \"{}\"\n{}", name, all));
+    return first_error_of(fmt::format("[comparison]\nconsensus_baseline = \"{}\"\n{}", name, all));
   };
   CHECK(with("ad-psgd").empty());
   CHECK(with("AR-SGD").starts_with("the workers of AR-SGD always agree"));

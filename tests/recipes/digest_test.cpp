@@ -102,9 +102,7 @@ TEST_CASE("relative files start at the recipe's folder") {
   const ScratchFolder folder;
   folder.write("graph.txt", "0 1\n1 2\n2 3\n");
   CHECK_NOTHROW(compile_recipe(folder.path("recipe.toml"), completed(kEdges)));
-  const auto errors = errors_of(completed(kEdges));
-  REQUIRE(errors.size() == 1);
-  CHECK_THAT(errors[0].message, ContainsSubstring("does not exist"));
+  CHECK_THAT(only_error_of(kEdges).message, ContainsSubstring("does not exist"));
 }
 
 TEST_CASE("a file in a folder whose name is no UTF-8 is refused") {
@@ -119,13 +117,10 @@ TEST_CASE("a pipe or a device in the place of a file is refused, and nothing wai
   const ScratchFolder folder;
   REQUIRE(mkfifo(folder.path("graph.txt").c_str(), 0600) == 0);
   for (const std::string& recipe :
-       {completed("[topology]\nkind = \"edges\"\nedges = \"" + folder.path("graph.txt") + "\""),
-        completed("[task]\ndataset = { kind = \"text\", file = \"/dev/zero\" }\n"
-                  "model = \"linear\"")}) {
-    const auto errors = errors_of(recipe);
-    REQUIRE(errors.size() == 1);
-    CHECK_THAT(errors[0].message, ContainsSubstring("is a pipe or a device"));
-  }
+       {"[topology]\nkind = \"edges\"\nedges = \"" + folder.path("graph.txt") + "\"",
+        std::string("[task]\ndataset = { kind = \"text\", file = \"/dev/zero\" }\n"
+                    "model = \"linear\"")})
+    CHECK_THAT(only_error_of(recipe).message, ContainsSubstring("is a pipe or a device"));
 }
 
 TEST_CASE("the recipe digest covers the text and the overrides") {

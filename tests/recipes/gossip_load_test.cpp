@@ -53,13 +53,12 @@ TEST_CASE("what exchanges take of the workers' own time lengthens both them and 
   const std::string own = "[execution.virtual.cost]\nexchange_seconds = 0.25";
   CHECK(run("latency_seconds = 0.1", own).load.largest == Approx(0.35 / 1.25));
   CHECK(run("", own).load.largest == Approx(0.25 / 1.25));
-  const auto limited = errors_of(completed(
-      "[execution]\nmax_load = 0.2\n[execution.virtual.network]\nlatency_seconds = 0.25\n" + own));
-  REQUIRE(limited.size() == 1);  // 0.5 r / (1 + 0.25 r) = 0.2 at r = 0.2 / 0.45
-  CHECK_THAT(limited[0].remedy, ContainsSubstring("communication_rate is 0.444 here"));
-  const Diagnostic poisson = only_error_of(
-      "[execution.virtual]\ngradient_clock = \"poisson\"\ncost.exchange_seconds = 0.1", 3);
-  CHECK_THAT(poisson.message, ContainsSubstring("no effect with gradient_clock = \"poisson\""));
+  const Diagnostic limited = only_error_of(
+      "[execution]\nmax_load = 0.2\n[execution.virtual.network]\nlatency_seconds = 0.25\n" + own);
+  // 0.5 r / (1 + 0.25 r) = 0.2 at r = 0.2 / 0.45
+  CHECK_THAT(limited.remedy, ContainsSubstring("communication_rate is 0.444 here"));
+  check_only_error("[execution.virtual]\ngradient_clock = \"poisson\"\ncost.exchange_seconds = 0.1",
+                   3, "no effect with gradient_clock = \"poisson\"");
 }
 
 TEST_CASE("one slow link loads its two workers") {
@@ -98,10 +97,8 @@ TEST_CASE("sizes have units, and bytes and load are those of the vectors that me
 
 TEST_CASE("what is no size of larger vectors is refused with the size that was read") {
   const auto refuses = [](const char* size, const char* what, const char* rest = "") {
-    INFO(size);
-    const std::string recipe =
-        "[execution.virtual.network]\nvector_bytes = " + std::string(size) + "\n" + rest;
-    CHECK_THAT(only_error_of(recipe, 2).message, ContainsSubstring(what));
+    check_only_error(
+        "[execution.virtual.network]\nvector_bytes = " + std::string(size) + "\n" + rest, 2, what);
   };
   refuses("\"260\"", "vector_bytes is no size: '260'");
   refuses("\"260 Mb\"", "vector_bytes is no size: '260 Mb'");
@@ -149,10 +146,9 @@ TEST_CASE("an all-reduce in one bucket is a warning, unless it was asked for or 
 }
 
 TEST_CASE("a load above 0.3 is a warning") {
-  const Plan plan = compiled("[execution.virtual.network]\nlatency_seconds = 0.35\n");
-  CHECK(plan.runs[0].warnings.size() == 1);
-  REQUIRE(plan.warnings.size() == 1);
-  CHECK(plan.warnings[0].line > 0);
+  const std::string slow = "[execution.virtual.network]\nlatency_seconds = 0.35\n";
+  CHECK(compiled(slow).runs[0].warnings.size() == 1);
+  CHECK(only_warning_of(slow).line > 0);
 }
 
 namespace {
@@ -207,7 +203,7 @@ TEST_CASE("codecs that spoil what a method averages are warned of, or refused") 
     CHECK_FALSE(warned(method, bf16));
 
   const auto refused = [&](const std::string& method, const std::string& codec) {
-    return refusal_of(recipe(method, codec));
+    return first_error_of(recipe(method, codec));
   };
   for (const char* method : {"choco-sgd", "choco-sgd-overlapped", "sparseloco"})
     CHECK_THAT(refused(method, sparse + ", error_feedback = true"),
@@ -277,22 +273,20 @@ TEST_CASE("max_load refuses a load that is not below it, and leaves a run's id a
 }
 
 TEST_CASE("a load from 1 on is an error where no gradient can be held") {
-  const auto errors = errors_of(completed(
-      kStar + "[execution.virtual]\ngradient_clock = \"none\"\n[budget]\nnormalised_time = 9\n"));
-  REQUIRE(errors.size() == 1);
-  CHECK_THAT(errors[0].message, ContainsSubstring("worker 0 cannot keep up") &&
-                                    ContainsSubstring("no gradients are there to be held"));
+  const Diagnostic error = only_error_of(
+      kStar + "[execution.virtual]\ngradient_clock = \"none\"\n[budget]\nnormalised_time = 9\n");
+  CHECK_THAT(error.message, ContainsSubstring("worker 0 cannot keep up") &&
+                                ContainsSubstring("no gradients are there to be held"));
 }
 
 TEST_CASE("with max_load = 1 a load from 1 on is an error with a rate that is feasible") {
   const std::string star = kStar + "[execution]\nmax_load = 1\n";
-  const auto errors = errors_of(completed(star));
-  REQUIRE(errors.size() == 1);
-  CHECK_THAT(errors[0].message, ContainsSubstring("worker 0") && ContainsSubstring("load 4"));
+  const Diagnostic error = only_error_of(star);
+  CHECK_THAT(error.message, ContainsSubstring("worker 0") && ContainsSubstring("load 4"));
   const std::string marker = "communication_rate is ";
-  const std::size_t at = errors[0].remedy.find(marker);
+  const std::size_t at = error.remedy.find(marker);
   REQUIRE(at != std::string::npos);
-  const double feasible = std::stod(errors[0].remedy.substr(at + marker.size()));
+  const double feasible = std::stod(error.remedy.substr(at + marker.size()));
   CHECK(feasible == Approx(0.25).epsilon(0.01));
   const PlannedRun run =
       compiled(star, {"algorithms.0.communication_rate=" + std::to_string(feasible)}).runs[0];
@@ -328,7 +322,7 @@ TEST_CASE("nodes are read with the links between them, and must fit the workers"
   put(file, "0,1,1e-2,\n");
   CHECK(network(matrix).between(0, 3).bytes_per_second == 1e9);
 
-  const auto refused = [&](const std::string& keys) { return refusal_of(recipe(keys)); };
+  const auto refused = [&](const std::string& keys) { return first_error_of(recipe(keys)); };
   CHECK_THAT(refused("workers_per_node = [1, 2]"), ContainsSubstring("2 nodes have 3 workers"));
   CHECK_THAT(refused("workers_per_node = 0"), ContainsSubstring("at least 1"));
   CHECK_THAT(refused("workers_per_node = []"), ContainsSubstring("empty list"));

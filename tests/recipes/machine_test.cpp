@@ -14,8 +14,6 @@
 namespace acid::test {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kMachine = R"(
 date = "2026-11-27"
 source = "made up"
@@ -52,10 +50,11 @@ count = 4
 )";
 
 /// A folder of recipes with `machines`, in which XDG_DATA_HOME is another one.
-struct MachineFolder : ScratchFolder {
+class MachineFolder : public ScratchFolder {
+ public:
   MachineFolder() {
-    fs::create_directories(path("machines"));
-    fs::create_directories(path("data/acid/machines"));
+    std::filesystem::create_directories(path("machines"));
+    std::filesystem::create_directories(path("data/acid/machines"));
     ::setenv("XDG_DATA_HOME", path("data").c_str(), 1);
   }
   ~MachineFolder() { ::unsetenv("XDG_DATA_HOME"); }
@@ -276,11 +275,10 @@ TEST_CASE("quantiles in a recipe must be those of a distribution") {
   for (const auto& [list, says] : {std::pair{"[1.0]", "fewer than two"},
                                    {"[1.0, 0.9]", "below the one before"},
                                    {"[0, 0.0]", "no duration above 0"}}) {
-    const Diagnostic error = only_error_of(
+    check_only_error(
         std::string("[execution.virtual]\ncompute = { kind = \"measured\", quantiles = ") + list +
             " }",
-        2);
-    CHECK_THAT(error.message, ContainsSubstring(says));
+        2, says);
   }
 }
 

@@ -37,15 +37,13 @@ TEST_CASE("a recipe's own method is resolved like one of the catalog") {
 }
 
 TEST_CASE("a parameter with the name of an algorithm's own key is refused at its place") {
-  for (const std::string name : {"weights", "kind", "label", "codec", "set", "saturate"}) {
-    const auto errors = errors_of(completed(
-        "[[methods]]\nname = \"mine\"\nround = \"gradient step say hear\"\nparameters = { " + name +
-        " = 0.5 }\nhear = \"x = x + " + name +
-        " * (mean(0) - x)\"\n[[algorithms]]\nkind = \"mine\"\n"));
-    INFO(name);
-    REQUIRE_FALSE(errors.empty());
-    CHECK_THAT(errors[0].message, ContainsSubstring("'" + name + "' is a key of every algorithm"));
-  }
+  for (const std::string name : {"weights", "kind", "label", "codec", "set", "saturate"})
+    CHECK_THAT(
+        first_error_of(
+            "[[methods]]\nname = \"mine\"\nround = \"gradient step say hear\"\nparameters = { " +
+            name + " = 0.5 }\nhear = \"x = x + " + name +
+            " * (mean(0) - x)\"\n[[algorithms]]\nkind = \"mine\"\n"),
+        ContainsSubstring("'" + name + "' is a key of every algorithm"));
 }
 
 TEST_CASE("a run is what its method says, not what the method is called") {
@@ -167,32 +165,21 @@ TEST_CASE("every method takes a lattice, which needs a spacing") {
 }
 
 TEST_CASE("there is a worker for every hub") {
-  const auto errors = [](const std::string& keys) {
-    return errors_of(completed("[[algorithms]]\nkind = \"halos\"\n" + keys));
-  };
-  CHECK(errors("hubs = 2\n").empty());
-  const auto refused = errors("hubs = 1000\n");
-  REQUIRE(refused.size() == 1);
-  CHECK(refused[0].message.find("halos has 1000 hubs") != std::string::npos);
+  const std::string halos = "[[algorithms]]\nkind = \"halos\"\n";
+  CHECK(first_error_of(halos + "hubs = 2\n").empty());
+  CHECK_THAT(only_error_of(halos + "hubs = 1000\n").message,
+             ContainsSubstring("halos has 1000 hubs"));
 }
 
 TEST_CASE("what the literature calls a method and is a topology is told in a recipe as well") {
-  for (const char* name : {"matcha", "epidemic"}) {
-    const auto errors =
-        errors_of(completed("[[algorithms]]\nkind = \"" + std::string(name) + "\"\n"));
-    REQUIRE(errors.size() == 1);
-    CHECK(errors[0].line == 2);
-    CHECK(errors[0].message.find("no method of its own") != std::string::npos);
-    CHECK(errors[0].remedy.find(written_for(name)) != std::string::npos);
-  }
+  for (const char* name : {"matcha", "epidemic"})
+    check_only_error("[[algorithms]]\nkind = \"" + std::string(name) + "\"\n", 2,
+                     "no method of its own", std::string(written_for(name)));
 }
 
 TEST_CASE("a method refuses parameters for which its rule is none, and more parts than elements") {
   const auto refused = [](const std::string& keys, const char* why) {
-    const auto errors = errors_of(completed("[[algorithms]]\n" + keys));
-    INFO(keys);
-    REQUIRE(errors.size() == 1);
-    CHECK(errors[0].message.find(why) != std::string::npos);
+    CHECK_THAT(only_error_of("[[algorithms]]\n" + keys).message, ContainsSubstring(why));
   };
   const auto accepted = [](const std::string& keys) {
     CHECK(errors_of(completed("[[algorithms]]\n" + keys)).empty());
@@ -275,21 +262,18 @@ TEST_CASE("a default that its own bounds rule out is refused where it stands") {
 
 TEST_CASE("a number that no formula can compute with is refused where it stands") {
   const auto told = [](const std::string& eta) {
-    const auto errors = errors_of(completed(
+    const Diagnostic error = only_error_of(
         "[[methods]]\nname = \"m\"\nstep = \"x = x - eta * lr * g\"\nparameters = { eta = " + eta +
-        " }\n[[algorithms]]\nkind = \"m\"\n"));
-    REQUIRE(errors.size() == 1);
-    return fmt::format("{}:{} {}", errors[0].line, errors[0].column, errors[0].message);
+        " }\n[[algorithms]]\nkind = \"m\"\n");
+    return fmt::format("{}:{} {}", error.line, error.column, error.message);
   };
   CHECK(told("inf") == "4:22 the number inf is no number to compute with");
   CHECK(told("{ value = 1, maximum = nan }") == "4:45 the number nan is no number to compute with");
   CHECK(told("\"1/0\"") == "5:1 eta of m is 1 / 0 = inf, no number to compute with");
   CHECK(told("\"log(0)\"") == "5:1 eta of m is log(0) = -inf, no number to compute with");
-  const auto rate =
-      errors_of(completed("[[algorithms]]\nkind = \"ad-psgd\"\ncommunication_rate = 5e-324\n"));
-  REQUIRE(rate.size() == 1);
-  CHECK(rate[0].message ==
-        "algorithm.communication_rate cannot be 5e-324: products of numbers this small are 0");
+  CHECK(
+      only_error_of("[[algorithms]]\nkind = \"ad-psgd\"\ncommunication_rate = 5e-324\n").message ==
+      "algorithm.communication_rate cannot be 5e-324: products of numbers this small are 0");
 }
 
 }  // namespace acid::test

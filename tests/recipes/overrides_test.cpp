@@ -110,29 +110,24 @@ TEST_CASE("algorithms are addressed by number, label or kind") {
 
 TEST_CASE("two algorithms are not called alike, nor one as another method") {
   const auto two = [](const std::string& first, const std::string& second) {
-    return errors_of(completed("[[algorithms]]\nkind = \"ad-psgd\"\n" + first +
-                               "\n[[algorithms]]\nkind = \"a2cid2\"\n" + second + "\n"));
+    return "[[algorithms]]\nkind = \"ad-psgd\"\n" + first +
+           "\n[[algorithms]]\nkind = \"a2cid2\"\n" + second + "\n";
   };
-  CHECK(two("label = \"a\"", "label = \"b\"").empty());
-  CHECK(two("label = \"AD-PSGD\"", "").empty());
-  REQUIRE(two("label = \"a\"", "label = \"a\"").size() == 1);
-  CHECK(two("label = \"a\"", "label = \"a\"")[0].line == 6);
-  REQUIRE(two("", "label = \"AR-SGD\"").size() == 1);
-  CHECK_THAT(two("", "label = \"AR-SGD\"")[0].message, ContainsSubstring("another method"));
-  CHECK(two("", "label = \"ad-psgd\"").size() == 1);
+  CHECK(first_error_of(two("label = \"a\"", "label = \"b\"")).empty());
+  CHECK(first_error_of(two("label = \"AD-PSGD\"", "")).empty());
+  only_error_of(two("label = \"a\"", "label = \"a\""), 6);
+  CHECK_THAT(only_error_of(two("", "label = \"AR-SGD\"")).message,
+             ContainsSubstring("another method"));
+  only_error_of(two("", "label = \"ad-psgd\""));
 }
 
 TEST_CASE("a batch is no larger than what a worker has") {
-  const auto errors = [](const std::string& task) {
-    return errors_of(completed(
-        "[task]\ndataset = { kind = \"logistic\", train = 400, test = 40 }\n" + task + "\n"));
-  };
-  CHECK(errors("batch_size = 400").empty());
-  CHECK(errors("batch_size = 100\npartition = \"iid\"").empty());
-  REQUIRE(errors("batch_size = 101\npartition = \"iid\"").size() == 1);
-  CHECK_THAT(errors("batch_size = 101\npartition = \"iid\"")[0].message,
+  const std::string task = "[task]\ndataset = { kind = \"logistic\", train = 400, test = 40 }\n";
+  CHECK(first_error_of(task + "batch_size = 400").empty());
+  CHECK(first_error_of(task + "batch_size = 100\npartition = \"iid\"").empty());
+  CHECK_THAT(only_error_of(task + "batch_size = 101\npartition = \"iid\"").message,
              ContainsSubstring("more than a worker has: 100"));
-  CHECK(errors("batch_size = 401").size() == 1);
+  only_error_of(task + "batch_size = 401");
 }
 
 TEST_CASE("how different Dirichlet shares are has no default, and never exchanging is doubtful") {

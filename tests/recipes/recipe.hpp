@@ -38,19 +38,42 @@ inline std::vector<Diagnostic> errors_of(const std::string& text,
   return {};
 }
 
-/// The message of the completed recipe's first error; empty if it compiles.
-inline std::string refusal_of(const std::string& recipe) {
+/// The message of the completed recipe's first error; empty if it has none.
+inline std::string first_error_of(const std::string& recipe) {
   const std::vector<Diagnostic> errors = errors_of(completed(recipe));
   return errors.empty() ? "" : errors[0].message;
 }
 
-/// Requires that the completed recipe has only this error, on that line.
-inline Diagnostic only_error_of(const std::string& recipe, int line) {
+/// Requires that the completed recipe has only this error.
+inline Diagnostic only_error_of(const std::string& recipe) {
   INFO(recipe);
   const std::vector<Diagnostic> errors = errors_of(completed(recipe));
   REQUIRE(errors.size() == 1);
-  CHECK(errors[0].line == line);
   return errors[0];
+}
+/// The same, on that line.
+inline Diagnostic only_error_of(const std::string& recipe, int line) {
+  const Diagnostic error = only_error_of(recipe);
+  INFO(recipe);
+  CHECK(error.line == line);
+  return error;
+}
+/// The same, with this in its message and that in its remedy, which every error has.
+inline void check_only_error(const std::string& recipe, int line, const std::string& message,
+                             const std::string& remedy = {}) {
+  const Diagnostic error = only_error_of(recipe, line);
+  INFO(recipe);
+  CHECK_THAT(error.message, ContainsSubstring(message));
+  CHECK_FALSE(error.remedy.empty());
+  CHECK_THAT(error.remedy, ContainsSubstring(remedy));
+}
+
+/// Requires that the completed recipe has no error and only this warning.
+inline Diagnostic only_warning_of(const std::string& recipe) {
+  INFO(recipe);
+  const std::vector<Diagnostic> warnings = compiled(recipe).warnings;
+  REQUIRE(warnings.size() == 1);
+  return warnings[0];
 }
 
 }  // namespace acid::test

@@ -17,14 +17,13 @@ std::pair<std::string, std::string> shown(const Diagnostic& diagnostic) {
 }  // namespace
 
 TEST_CASE("an error shows place, line, underline and remedy") {
-  const auto errors = errors_of(completed("[optimizer]\nmomentun = 0.9 # x\n"));
-  REQUIRE(errors.size() == 1);
-  CHECK(render(errors[0]) ==
+  const Diagnostic error = only_error_of("[optimizer]\nmomentun = 0.9 # x\n");
+  CHECK(render(error) ==
         "test.toml:2:1: error: unknown key 'momentun' in optimizer of kind 'sgd'\n"
         "    2 | momentun = 0.9 # x\n"
         "      | ^~~~~~~~\n"
         "      = did you mean 'momentum'?\n");
-  CHECK(render(errors[0], "warning").find("warning: ") != std::string::npos);
+  CHECK(render(error, "warning").find("warning: ") != std::string::npos);
 }
 
 TEST_CASE("what has no place is shown without a line") {
@@ -66,9 +65,8 @@ TEST_CASE("long lines are cut around the caret") {
 }
 
 TEST_CASE("an unknown name with nothing near lists what is known") {
-  const auto errors = errors_of(completed("[topology]\nkind = \"xyzzyplugh\"\n"));
-  REQUIRE(errors.size() == 1);
-  CHECK_THAT(errors[0].remedy, ContainsSubstring("ring") && ContainsSubstring("star"));
+  CHECK_THAT(only_error_of("[topology]\nkind = \"xyzzyplugh\"\n").remedy,
+             ContainsSubstring("ring") && ContainsSubstring("star"));
 }
 
 TEST_CASE("windows line ends and a byte order mark do not shift places") {

@@ -73,10 +73,9 @@ TEST_CASE("the expected rate and its numbers are in the settings, the same for e
 
 TEST_CASE("saturating is refused where it has no meaning or no way, with what to do") {
   const auto error = [](const std::string& recipe) {
-    const auto errors = errors_of(completed(recipe));
-    REQUIRE(errors.size() == 1);
-    CHECK(errors[0].line > 0);
-    return errors[0];
+    const Diagnostic found = only_error_of(recipe);
+    CHECK(found.line > 0);
+    return found;
   };
   CHECK_THAT(error(saturated("ad-psgd")).message,
              ContainsSubstring("where exchanges take no time"));

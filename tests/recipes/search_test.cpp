@@ -62,14 +62,14 @@ TEST_CASE("an algorithm may search keys of its own, as many values as the others
         std::vector<std::string>{"optimizer.learning_rate", "algorithm.communication_rate"});
   CHECK(plan.search->cells[1].size() == 3);
   CHECK(plan.search->finals.back().settings["algorithm"]["communication_rate"] == 2.0);
-  CHECK_THAT(
-      refusal_of(study(kRates, "search = { optimizer.learning_rate = [0.1, 0.2, 0.3, 0.4] }\n")),
-      ContainsSubstring("one algorithm would try 3 values, another 4"));
+  CHECK_THAT(first_error_of(
+                 study(kRates, "search = { optimizer.learning_rate = [0.1, 0.2, 0.3, 0.4] }\n")),
+             ContainsSubstring("one algorithm would try 3 values, another 4"));
 }
 
 TEST_CASE("what would make a search dishonest is refused") {
   const auto refusal = [](const std::string& search, const std::string& more = {}) {
-    return refusal_of(study(search, more));
+    return first_error_of(study(search, more));
   };
   const std::string rates = "optimizer.learning_rate = [0.1, 0.2]\n";
   CHECK_THAT(refusal(rates), ContainsSubstring("search needs a list of seeds of its own"));
@@ -90,10 +90,10 @@ TEST_CASE("what would make a search dishonest is refused") {
              ContainsSubstring("needs a list of values"));
   CHECK_THAT(refusal(rates + "seeds = [11]\n", "set = { optimizer.learning_rate = 0.3 }\n"),
              ContainsSubstring("'optimizer.learning_rate' is set for an algorithm, and searched"));
-  CHECK_THAT(refusal_of("[search]\noptimizer.learning_rate = [0.1, 0.2]\nseeds = [11]\n"),
+  CHECK_THAT(first_error_of("[search]\noptimizer.learning_rate = [0.1, 0.2]\nseeds = [11]\n"),
              ContainsSubstring("chooses on validation data, and there is none"));
-  CHECK_THAT(refusal_of("[[algorithms]]\nkind = \"ad-psgd\"\n"
-                        "search = { communication_rate = [1, 2] }\n"),
+  CHECK_THAT(first_error_of("[[algorithms]]\nkind = \"ad-psgd\"\n"
+                            "search = { communication_rate = [1, 2] }\n"),
              ContainsSubstring("an algorithm has a search, and the recipe has none"));
 }
 

@@ -68,9 +68,9 @@ TEST_CASE("a search takes ranges of seeds, and none of those of the runs") {
   REQUIRE(plan.search);
   CHECK(plan.search->seeds == Seeds{11, 12});
   CHECK(plan.search->final_count() == 3);
-  CHECK_THAT(errors_of(completed("seeds = \"1-3\"\n" + search + "\"3-5\"\n")).at(0).message,
+  CHECK_THAT(first_error_of("seeds = \"1-3\"\n" + search + "\"3-5\"\n"),
              ContainsSubstring("seed 3 is one of the runs' seeds"));
-  CHECK_THAT(errors_of(completed("seeds = \"1-3\"\n" + search + "[\"11-12\", 12]\n")).at(0).message,
+  CHECK_THAT(first_error_of("seeds = \"1-3\"\n" + search + "[\"11-12\", 12]\n"),
              ContainsSubstring("seed 12 is listed twice"));
 }
 

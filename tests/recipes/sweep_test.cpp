@@ -87,10 +87,8 @@ TEST_CASE("an algorithm that sets the swept key itself runs once") {
 }
 
 TEST_CASE("a mistake that every point of a sweep repeats is reported once") {
-  const auto errors = errors_of(completed(
-      "[optimizer]\nmomentun = 1\n[sweep]\n\"optimizer.learning_rate\" = [0.1, 0.2, 0.3]\n"));
-  REQUIRE(errors.size() == 1);
-  CHECK(errors[0].line == 2);
+  only_error_of(
+      "[optimizer]\nmomentun = 1\n[sweep]\n\"optimizer.learning_rate\" = [0.1, 0.2, 0.3]\n", 2);
 }
 
 TEST_CASE("a value that is wrong at some points only is reported at those") {
@@ -133,10 +131,9 @@ TEST_CASE("cells whose parts do not go together are left out if the sweep says s
 TEST_CASE("a refused cell refuses the sweep unless it says otherwise, and the key is named") {
   constexpr const char* kHint = "set sweep.skip_inapplicable = true to leave out such cells";
   for (const char* said : {"", "skip_inapplicable = false\n"}) {
-    const auto errors = errors_of(completed(kOfGraphs + said));
-    REQUIRE(errors.size() == 1);
-    CHECK_THAT(errors[0].message, ContainsSubstring("draws pairs instead"));
-    CHECK_THAT(errors[0].remedy, ContainsSubstring(kHint));
+    const Diagnostic error = only_error_of(kOfGraphs + said);
+    CHECK_THAT(error.message, ContainsSubstring("draws pairs instead"));
+    CHECK_THAT(error.remedy, ContainsSubstring(kHint));
   }
   // It would not help where nothing else runs, and there is nothing to leave out without a sweep.
   for (const char* recipe :
@@ -159,10 +156,7 @@ TEST_CASE("a sweep of which nothing can run is refused with all reasons") {
 
 TEST_CASE("a mistake in what is written is never left out") {
   const auto refuses = [](const std::string& recipe, const char* what) {
-    INFO(recipe);
-    const auto errors = errors_of(completed(recipe));
-    REQUIRE(errors.size() == 1);
-    CHECK_THAT(errors[0].message, ContainsSubstring(what));
+    CHECK_THAT(only_error_of(recipe).message, ContainsSubstring(what));
   };
   refuses(kOfGraphs + kSkip + "[optimizer]\nmomentun = 0.5\n", "momentun");
   refuses(kOfGraphs + kSkip + "optimizer.momentum = [0.5, 2.0]\n", "momentum must be");

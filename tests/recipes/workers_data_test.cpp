@@ -5,26 +5,18 @@
 namespace acid::test {
 namespace {
 
-void require_one_error(const std::string& recipe, int line, const std::string& message,
-                       const std::string& remedy) {
-  INFO(recipe);
-  const Diagnostic error = only_error_of(recipe, line);
-  CHECK_THAT(error.message, ContainsSubstring(message));
-  CHECK_THAT(error.remedy, ContainsSubstring(remedy));
-}
-
 const std::string kGlyphs = "[task]\ndataset = \"glyphs\"\nmodel = \"linear\"\n";
 
 }  // namespace
 
 TEST_CASE("shifted features need workers with examples of their own") {
-  require_one_error(kGlyphs + "feature_shift = 0.1\n", 4, "all workers share theirs",
-                    "partition = \"iid\"");
-  require_one_error(kGlyphs + "partition = \"iid\"\nfeature_shift = -0.1\n", 5,
-                    "task.feature_shift must be at least 0", "");
-  require_one_error("[task]\ndataset = \"quadratic\"\nfeature_shift = 0.1\n", 3,
-                    "task.feature_shift has no meaning for the analytic task 'quadratic'",
-                    "remove it: tasks that train a model have feature_shift");
+  check_only_error(kGlyphs + "feature_shift = 0.1\n", 4, "all workers share theirs",
+                   "partition = \"iid\"");
+  check_only_error(kGlyphs + "partition = \"iid\"\nfeature_shift = -0.1\n", 5,
+                   "task.feature_shift must be at least 0", "");
+  check_only_error("[task]\ndataset = \"quadratic\"\nfeature_shift = 0.1\n", 3,
+                   "task.feature_shift has no meaning for the analytic task 'quadratic'",
+                   "remove it: tasks that train a model have feature_shift");
   const std::string iid = kGlyphs + "partition = \"iid\"\n";
   const Plan plain = compiled(iid), shifted = compiled(iid + "feature_shift = 0.1\n");
   CHECK(shifted.runs[0].settings["task"]["feature_shift"] == 0.1);
@@ -41,12 +33,11 @@ TEST_CASE("workers have no more classes than there are, and every class has a wo
   };
   CHECK(compiled(with(10, 2)).runs.size() == 1);
   CHECK(compiled(with(1, 10)).runs.size() == 1);
-  require_one_error(with(11, 2), 4, "11 classes for each worker, and the data set has 10",
-                    "classes_per_worker to 10 at most");
-  require_one_error(with(2, 4), 4,
-                    "4 workers with 2 of 10 classes each leave some without a worker",
-                    "classes_per_worker to 3 at least");
-  require_one_error(
+  check_only_error(with(11, 2), 4, "11 classes for each worker, and the data set has 10",
+                   "classes_per_worker to 10 at most");
+  check_only_error(with(2, 4), 4, "4 workers with 2 of 10 classes each leave some without a worker",
+                   "classes_per_worker to 3 at least");
+  check_only_error(
       "[task]\ndataset = \"logistic\"\n"
       "partition = { kind = \"classes\", classes_per_worker = 3 }\n",
       3, "the data set has 2", "to 2 at most");
