@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 #include <sys/stat.h>
 
-#include "store/checkpoint_folder.hpp"
 #include "store/files.hpp"
 #include "tests/catch.hpp"
 #include "tests/store/upkeep_fixture.hpp"
