@@ -167,7 +167,7 @@ TEST_CASE("a file that a needed checkpoint wrote under the name of a superseded 
   second.work(1);
   second.checkpoint("same");
   second.end(RunState::interrupted);
-  f.store.impl().connection().execute("UPDATE checkpoints SET removed = NULL");
+  execute(f.store, "UPDATE checkpoints SET removed = NULL");
   CHECK(find_garbage(f.store, false).files.empty());
   CHECK(inspect_store(f.store).empty());
   collect_garbage(f.store, {{{f.path("same"), "", 0}}, 0, 0});
@@ -268,7 +268,7 @@ TEST_CASE("gc deletes nothing outside checkpoints, for any rows and requests") {
         std::vector<std::string>{f.path("one")});  // it has lost its name
   collect_all(f.store);
   CHECK_FALSE(exists(f.temp.store(), f.path("one")));
-  f.store.impl().connection().execute("DELETE FROM cut_digests; DELETE FROM checkpoints");
+  execute(f.store, "DELETE FROM cut_digests; DELETE FROM checkpoints");
   try {
     collect_garbage(f.store, {{{path, "", 0}}, 0, 0});
   } catch (const StoreError&) {
@@ -284,9 +284,10 @@ void record_much(Store& store, const std::string& run, int files) {
   {
     RunWriter writer(store.folder(), run, attempt);
     for (int i = 1; i <= 20'000; ++i) {
-      const std::vector<Value> row{
-          {"train_loss", kWholeRun, 1.0 * i}, {"staleness", 0, 1.0 * i}, {"staleness", 1, 1.0 * i}};
-      writer.sample({i, 0, 0, 0}, row);
+      sample(writer, {i, 0, 0, 0},
+             {{"train_loss", kWholeRun, 1.0 * i},
+              {"staleness", 0, 1.0 * i},
+              {"staleness", 1, 1.0 * i}});
     }
     writer.flush();
   }
@@ -298,13 +299,14 @@ void record_much(Store& store, const std::string& run, int files) {
   }
   for (int i = 2; i <= files; ++i)
     write_file(store.folder(), path_of(run, fmt::format("superseded-{}", i)), "superseded");
-  store.impl().connection().execute(fmt::format(
-      "WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < {})"
+  const std::string more = fmt::format(
+      "WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < {0})"
       "INSERT INTO checkpoints (attempt, number, step, gradients, bytes, last_tick, last_chunk,"
       " path, sha256, file_bytes, created)"
       "SELECT attempt, i, 0, 0, 0, 0, 0, replace(path, '-1', '-' || i), '', 10, created"
-      " FROM checkpoints JOIN n WHERE {} >= 2",
-      files, files));
+      " FROM checkpoints JOIN n WHERE {0} >= 2",
+      files);
+  execute(store, more);
   Execution last(store, run);
   last.work(5);
   last.checkpoint("needed");
@@ -332,9 +334,7 @@ TEST_CASE("more rows than one transaction deletes go, and the file gets smaller"
   }
   CHECK(shown(f.store, f.run.id) == before);
   CHECK(find_garbage(f.store, false).empty());
-  sqlite::Statement journal(f.store.impl().connection(), "PRAGMA journal_mode");
-  journal.step();
-  CHECK(journal.text(0) == "wal");
+  CHECK(first_text(f.store, "PRAGMA journal_mode") == "wal");
 }
 
 std::ptrdiff_t files_in(const std::string& folder) {
@@ -345,16 +345,10 @@ std::ptrdiff_t files_in(const std::string& folder) {
 /// `files_left` files are left. Call it while this process has no connection.
 void collect_until_killed(const std::string& folder, const std::string& files, double seconds,
                           std::ptrdiff_t files_left) {
-  const pid_t child = fork();
-  if (child == 0) {
-    try {
-      Store store(folder, Store::Access::write);
-      collect_all(store);
-    } catch (const std::exception&) {
-      _exit(1);
-    }
-    _exit(0);
-  }
+  const pid_t child = start([&] {
+    Store store(folder, Store::Access::write);
+    collect_all(store);
+  });
   const SteadyClock clock;
   const double began = clock.seconds();
   while (waitpid(child, nullptr, WNOHANG) == 0)

@@ -204,7 +204,7 @@ TEST_CASE("files that no row names are found and deleted, but not young ones") {
 TEST_CASE("the file of a checkpoint that was let go of is spared until the run has finished") {
   TwoRuns f;
   const std::string path = path_of(f.a.id, "two");
-  f.store.impl().connection().execute("UPDATE checkpoints SET removed = created WHERE number = 2");
+  execute(f.store, "UPDATE checkpoints SET removed = created WHERE number = 2");
   check_sound(f.store);
   CHECK(find_garbage(f.store, true).empty());
   collect_garbage(f.store, {{{path, "", 0}}, 0, 0});
@@ -217,16 +217,16 @@ TEST_CASE("the file of a checkpoint that was let go of is spared until the run h
 
 TEST_CASE("once a run starts again, files of its earlier checkpoints are not spared") {
   TwoRuns f;
-  f.store.impl().connection().execute("UPDATE checkpoints SET removed = created WHERE number = 2");
+  execute(f.store, "UPDATE checkpoints SET removed = created WHERE number = 2");
   Execution(f.store, f.a.id).end(RunState::interrupted);
   CHECK(finding(f.store, path_of(f.a.id, "two")).repairable);
 }
 
 TEST_CASE("rows that refer to rows which do not exist are found") {
   TwoRuns f;
-  f.store.impl().connection().execute(
-      "PRAGMA foreign_keys = OFF; INSERT INTO log (attempt, time, severity, text) VALUES"
-      " (99, 't', 'info', 'x'), (98, 't', 'info', 'y'); PRAGMA foreign_keys = ON");
+  execute(f.store,
+          "PRAGMA foreign_keys = OFF; INSERT INTO log (attempt, time, severity, text) VALUES"
+          " (99, 't', 'info', 'x'), (98, 't', 'info', 'y'); PRAGMA foreign_keys = ON");
   const StoreFinding found = finding(f.store, "2 row(s) of the table log");
   CHECK_FALSE(found.repairable);
   CHECK(repair_store(f.store).empty());
@@ -234,9 +234,9 @@ TEST_CASE("rows that refer to rows which do not exist are found") {
 
 TEST_CASE("a checkpoint whose run was lost still keeps its file") {
   TwoRuns f;
-  f.store.impl().connection().execute(
-      "PRAGMA foreign_keys = OFF; UPDATE checkpoints SET attempt = attempt + 98; PRAGMA "
-      "foreign_keys = ON");
+  execute(f.store,
+          "PRAGMA foreign_keys = OFF; UPDATE checkpoints SET attempt = attempt + 98; PRAGMA "
+          "foreign_keys = ON");
   CHECK(repair_store(f.store).empty());
   CHECK(exists(f.folder(), path_of(f.a.id, "one")));
 }
