@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-
 #include "engine/recorder/metrics.hpp"
 #include "store/impl.hpp"
 #include "tests/catch.hpp"

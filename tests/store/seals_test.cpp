@@ -1,6 +1,5 @@
 // Changes of a store by hand: a verification no longer counts, and changed labels, recipes and
 // settings are not accepted as acid's.
-
 #include "store/copy_runs.hpp"
 #include "store/maintenance.hpp"
 #include "store/open.hpp"
