@@ -38,14 +38,11 @@ void check_sound(const Store& store) { CHECK(texts(inspect_store(store)).empty()
 struct TwoRuns {
   TwoRuns() {
     Execution first(store, a.id);
-    first.work(2);
-    first.checkpoint("one");
-    first.work(2);
-    first.checkpoint("two");
+    first.work_to("one", 2);
+    first.work_to("two", 2);
     first.end(RunState::interrupted);
     Execution second(store, b.id);
-    second.work(2);
-    second.checkpoint("one");
+    second.work_to("one", 2);
     second.end(RunState::finished);
   }
   std::string folder() const { return temp.store(); }
@@ -76,8 +73,7 @@ TEST_CASE("an attempt whose process is gone is ended as interrupted") {
 TEST_CASE("a run that a living process executes is left alone") {
   TwoRuns f;
   Execution live(f.store, f.a.id, 4, continuation(f.store, f.a.id));
-  live.work(1);
-  live.checkpoint("three");
+  live.work_to("three", 1);
   write_file(f.folder(), path_of(f.a.id, "four.123.tmp"), "being written");
   check_sound(f.store);
   CHECK(repair_store(f.store).empty());
@@ -248,10 +244,7 @@ TEST_CASE("paths in rows that lead elsewhere are findings and nothing else") {
   TwoRuns f;
   write_file(f.temp.path(), "outside", "precious");
   write_file(f.folder(), "notes.txt", "precious");
-  sqlite::Statement(f.store.impl().connection(),
-                    "UPDATE checkpoints SET path = ? WHERE id = 2 RETURNING id")
-      .bind(path)
-      .step();
+  execute(f.store, fmt::format("UPDATE checkpoints SET path = '{}' WHERE id = 2", path));
   const StoreFinding found = finding(f.store, "is not a path under checkpoints/");
   CHECK_FALSE(found.repairable);
   make_old(f.folder(), path_of(f.a.id, "two"));
@@ -272,10 +265,7 @@ TEST_CASE("symbolic links are reported, neither followed nor deleted") {
   CHECK_FALSE(finding(f.store, link + " is a symbolic link").repairable);
   CHECK_FALSE(finding(f.store, folder_link + " is a symbolic link").repairable);
   // Also when a row names a file behind the link.
-  sqlite::Statement(f.store.impl().connection(),
-                    "UPDATE checkpoints SET path = 'checkpoints/linked/file' WHERE id = 2"
-                    " RETURNING id")
-      .step();
+  execute(f.store, "UPDATE checkpoints SET path = 'checkpoints/linked/file' WHERE id = 2");
   CHECK_FALSE(finding(f.store, "reached through a symbolic link").repairable);
   fs::remove(f.folder() + "/" + path_of(f.a.id, "two"));
   CHECK(repair_store(f.store).empty());
@@ -318,8 +308,7 @@ TEST_CASE("damage of the database is reported, and then nothing is repaired or d
   {
     Store store = make_store(temp.store(), {run});
     Execution execution(store, run.id);
-    execution.work(3);
-    execution.checkpoint("one");
+    execution.work_to("one", 3);
     execution.end(RunState::interrupted);
     write_file(temp.store(), path_of(run.id, "orphan"), "x");
   }

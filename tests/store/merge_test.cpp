@@ -140,13 +140,11 @@ TEST_CASE("a run that only the other store has comes with all that it left, veri
   Store other = make_store(temp.path() + "/other", {run});
   {
     Execution first(other, run.id, 0, {}, dead_lease(1));
-    first.work(3);
-    first.checkpoint("one");
+    first.work_to("one", 3);
     first.work(2);
     first.end(RunState::interrupted);
     Execution second(other, run.id, 3, continuation(other, run.id), dead_lease(2));
-    second.work(4);
-    second.checkpoint("two");
+    second.work_to("two", 4);
     second.end(RunState::finished);
   }
   other.add_verification(run.id, verified("all"));

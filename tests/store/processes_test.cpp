@@ -123,33 +123,5 @@ TEST_CASE("when the disk takes no more, the writer says so and what was committe
   CHECK(run_summaries(store, {run.id}).at(0).state == RunState::interrupted);
 }
 
-TEST_CASE("a reader sees a run grow while another process writes it") {
-  ScratchFolder temp;
-  const RunRecord run = make_run(1);
-  int ready[2];
-  REQUIRE(pipe(ready) == 0);
-  const pid_t child = start([&] {
-    Store store = make_store(temp.store(), {run});
-    const std::int64_t attempt = begin(store, run.id);
-    RunWriter writer(temp.store(), run.id, attempt);
-    sample(writer, {1, 0, 0, 0}, {{"train_loss", kWholeRun, 4}});
-    writer.flush();
-    if (write(ready[1], "x", 1) != 1) _exit(2);
-    for (;;) pause();
-  });
-  close(ready[1]);  // a child that fails ends the wait
-  char byte = 0;
-  REQUIRE(read(ready[0], &byte, 1) == 1);
-  {
-    const Store store(temp.store(), Store::Access::read);
-    CHECK(run_summaries(store, {run.id}).at(0).state == RunState::running);
-    CHECK(run_summaries(store, {run.id}).at(0).metrics.at("train_loss") == 4);
-    kill(child, SIGKILL);
-    CHECK_FALSE(succeeded(child));
-    CHECK(run_summaries(store, {run.id}).at(0).state == RunState::interrupted);
-  }
-  close(ready[0]);
-}
-
 }  // namespace
 }  // namespace acid

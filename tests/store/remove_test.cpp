@@ -21,8 +21,7 @@ struct Shared {
     store.add_experiment(make_experiment("two"), {b, c});
     for (const RunRecord* run : {&a, &b, &c}) {
       Execution execution(store, run->id, 0);
-      execution.work(3);
-      execution.checkpoint("cut");
+      execution.work_to("cut", 3);
       execution.end(RunState::finished);
     }
   }

@@ -29,17 +29,10 @@ struct Continued {
 };
 
 double place(const SeriesPoint& point, PositionAxis axis) {
-  switch (axis) {
-    case PositionAxis::gradients:
-      return static_cast<double>(point.position.gradients);
-    case PositionAxis::normalised_time:
-      return point.position.normalised_time;
-    case PositionAxis::seconds:
-      return point.position.seconds;
-    case PositionAxis::bytes:
-      return static_cast<double>(point.position.bytes);
-  }
-  return 0;
+  const auto& [gradients, normalised_time, seconds, bytes] = point.position;
+  const std::array<double, 4> places{static_cast<double>(gradients), normalised_time, seconds,
+                                     static_cast<double>(bytes)};
+  return places.at(static_cast<std::size_t>(axis));
 }
 
 constexpr std::array kEveryAxis{PositionAxis::gradients, PositionAxis::normalised_time,

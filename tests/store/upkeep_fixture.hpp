@@ -77,6 +77,11 @@ class Execution {
     record.tensor_digests = {{1, 2}};
     return writer_.checkpoint(record, 1000);
   }
+  /// Works, and records a checkpoint of this name after it.
+  void work_to(const std::string& name, std::int64_t gradients) {
+    work(gradients);
+    checkpoint(name);
+  }
   void end(RunState state) {
     AttemptResult result = ended_as(state);
     result.position.gradients = gradients_;
