@@ -6,8 +6,6 @@
 #include "store/impl.hpp"
 #include "store/proof.hpp"
 #include "store/select.hpp"
-#include "store/spans.hpp"
-#include "store/supersede.hpp"
 #include "store/utc.hpp"
 
 namespace acid {

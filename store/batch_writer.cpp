@@ -8,7 +8,6 @@
 
 #include "engine/base/folders.hpp"
 #include "engine/recorder/metrics.hpp"
-#include "store/checkpoints.hpp"
 #include "store/impl.hpp"
 #include "store/select.hpp"
 #include "store/utc.hpp"

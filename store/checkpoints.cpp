@@ -1,5 +1,3 @@
-#include "store/checkpoints.hpp"
-
 #include <climits>
 
 #include "store/impl.hpp"

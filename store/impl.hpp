@@ -75,6 +75,39 @@ void go_on(const sqlite::Connection& connection, std::int64_t attempt);
 /// Ends the run's open attempt, whose process vanished, at its last sign of life.
 void end_vanished_attempt(const sqlite::Connection& connection, std::int64_t run);
 
+// What a new attempt of a run does to the earlier ones: three functions for the transaction that
+// adds the attempt. Superseded rows stay in the tables, but no query shows them any more.
+
+/// Supersedes everything that was recorded so far.
+void supersede_everything(const sqlite::Connection& connection, std::int64_t run);
+
+/// Supersedes what was recorded after a checkpoint. Returns the checkpoint's position. Throws
+/// StoreError when it is not a checkpoint of the run or was superseded itself.
+Position supersede_after(const sqlite::Connection& connection, std::int64_t run,
+                         const std::string& run_id, std::int64_t checkpoint);
+
+/// Gives an attempt that continues others their last values of whole-run series, as series without
+/// values of their own, so that a query for the newest values need only look at this attempt.
+void carry_last_values(const sqlite::Connection& connection, std::int64_t run,
+                       std::int64_t attempt);
+
+/// Adds a checkpoint to an attempt of the run with this number: it holds what the attempt has in
+/// the store by now. Marks superseded checkpoints of the run, and all others but the `keep` newest,
+/// as removed, and returns the paths of their files. Belongs into the transaction that wrote the
+/// attempt's values.
+std::vector<std::string> add_checkpoint(const sqlite::Connection& connection, std::int64_t run,
+                                        std::int64_t attempt, const CheckpointRecord& record,
+                                        int keep);
+
+/// As checkpoints_of().
+std::vector<CheckpointRow> read_checkpoints(const sqlite::Connection& connection,
+                                            const std::string& run_id);
+
+/// Stores how the workers of an attempt spent their time, by worker, in the caller's transaction.
+/// read_spans() reads it back.
+void insert_spans(const sqlite::Connection& connection, std::int64_t attempt,
+                  const std::vector<std::vector<Span>>& workers);
+
 /// Ids of the runs that a living process executes.
 std::unordered_set<std::string> live_runs(const sqlite::Connection& connection);
 /// Ids of the runs with an attempt that has neither ended nor a living process.

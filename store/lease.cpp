@@ -101,8 +101,7 @@ std::string how_to_end(const OpenAttempt& attempt) {
   if (look_for(lease) == Sight::hidden)
     return fmt::format(
         "wait for it, or stop it there ('kill {}' on {}), and try again; if that process or host "
-        "is "
-        "gone, the run is free after {:.0f} s of silence",
+        "is gone, the run is free after {:.0f} s of silence",
         lease.pid, lease.host, kHeartbeatLostSeconds);
   return fmt::format(
       "wait for it, or stop it with 'kill {}', and try again; if 'acid list --state running' does "

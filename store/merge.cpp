@@ -69,12 +69,9 @@ void insert_experiment(const Connection& from, const Connection& to, const Defin
                     " JOIN runs r ON r.number = m.run WHERE m.experiment = ? ORDER BY m.position");
   Statement insert(to,
                    "INSERT INTO experiment_runs (experiment, position, run, label, role, seal)"
-                   " VALUES (?, ?, (SELECT number FROM runs WHERE digest = ?), ?, ?, ?)");
+                   " VALUES (?6, ?1, (SELECT number FROM runs WHERE digest = ?2), ?3, ?4, ?5)");
   for (members.bind(one.number); members.step();)
-    insert
-        .bind(number, members.integer(0), members.text(1), members.text(2), members.text(3),
-              members.is_null(4) ? std::nullopt : std::optional(members.text(4)))
-        .run();
+    insert.bind_row(members).bind_from(6, number).run();
 }
 
 void take_over(const MergeSides& sides, const Definition& theirs,

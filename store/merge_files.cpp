@@ -10,7 +10,6 @@
 
 #include "engine/base/descriptor.hpp"
 #include "engine/base/folders.hpp"
-#include "store/checkpoint_folder.hpp"
 #include "store/contents.hpp"
 #include "store/files.hpp"
 #include "store/merge_runs.hpp"

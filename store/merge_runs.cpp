@@ -12,8 +12,8 @@
 #include <set>
 #include <tuple>
 
-#include "store/checkpoint_folder.hpp"
 #include "store/contents.hpp"
+#include "store/files.hpp"
 #include "store/impl.hpp"
 #include "store/proof.hpp"
 #include "store/rows.hpp"

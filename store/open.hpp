@@ -13,7 +13,7 @@ namespace acid {
 inline constexpr int kApplicationId = 0x41434944;
 
 /// The scripts of all versions of the schema: each makes its version out of the one before. To
-/// change the schema, append a script; never edit one that has been released.
+/// change the schema, add a schema_N.sql and count it in CMakeLists.txt; never edit a released one.
 std::span<const std::string_view> migrations();
 /// schema_digest() (store/schema.hpp) of what the scripts make. Change it together with them.
 std::string_view newest_schema_digest();

@@ -69,12 +69,9 @@ std::optional<RunPrediction> prediction_of(const Store& store, const std::string
                    "SELECT quantity, normalised_time, mean, low, high, draws FROM predicted_values"
                    " WHERE run = ? ORDER BY position");
   const std::string whose = "the prediction of run " + run_id;
-  for (values.bind(find.integer(0)); values.step();) {
-    std::optional<double> time;
-    if (!values.is_null(1)) time = values.real(1);
-    prediction.values.push_back({values.text(0), time, values.real(2), values.real(3),
-                                 values.real(4), stored_reals(values, 5, whose)});
-  }
+  for (values.bind(find.integer(0)); values.step();)
+    prediction.values.push_back({values.text(0), values.optional_real(1), values.real(2),
+                                 values.real(3), values.real(4), stored_reals(values, 5, whose)});
   return prediction;
 }
 

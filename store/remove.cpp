@@ -134,13 +134,12 @@ void remove_rows(const Connection& connection, const Removal& removal) {
              runs);
   }
   remove("runs WHERE id IN (SELECT value FROM json_each(?))", runs);
-  for (const char* const table : {"tags", "notes"}) {
-    remove(fmt::format("{} WHERE kind = 'run' AND id IN (SELECT value FROM json_each(?))", table),
-           runs);
-    remove(fmt::format("{} WHERE kind = 'experiment' AND id IN (SELECT value FROM json_each(?))",
-                       table),
-           json(experiments).dump());
-  }
+  for (const char* const table : {"tags", "notes"})
+    for (const auto& [kind, ids] :
+         {std::pair("run", runs), {"experiment", json(experiments).dump()}})
+      remove(fmt::format("{} WHERE kind = '{}' AND id IN (SELECT value FROM json_each(?))", table,
+                         kind),
+             ids);
 }
 
 /// The numbers of the experiments that lose runs and stay, if their seals hold.

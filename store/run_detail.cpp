@@ -1,6 +1,5 @@
 #include <climits>
 
-#include "store/checkpoints.hpp"
 #include "store/impl.hpp"
 #include "store/proof.hpp"
 #include "store/queries.hpp"

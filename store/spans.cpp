@@ -1,5 +1,3 @@
-#include "store/spans.hpp"
-
 #include <cstring>
 
 #include "store/impl.hpp"

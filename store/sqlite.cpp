@@ -28,8 +28,7 @@ std::string explain(int code, const std::string& place, double busy_seconds,
     case SQLITE_BUSY:
       return fmt::format(
           "the store {} stayed locked by another process for {:g} s; find it with 'fuser "
-          "{}/store.db'"
-          ", wait until it is done, and try again",
+          "{}/store.db', wait until it is done, and try again",
           place, busy_seconds, place);
     case SQLITE_FULL:
       return fmt::format(
@@ -55,20 +54,17 @@ std::string explain(int code, const std::string& place, double busy_seconds,
     case SQLITE_CONSTRAINT:
       return fmt::format(
           "rows of the store {} contradict each other ({}): the database was altered outside acid, "
-          "and "
-          "nothing was changed; 'acid doctor --store {}' looks for more damage",
+          "and nothing was changed; 'acid doctor --store {}' looks for more damage",
           place, detail, place);
     case SQLITE_IOERR:
       return fmt::format(
           "reading or writing the store {} failed ({}); check the disk and its free space, then "
-          "try "
-          "again",
+          "try again",
           place, detail);
     default:
       return fmt::format(
           "unexpected failure of the store {}: {}; if 'sqlite3 store.db \"PRAGMA "
-          "integrity_check\"' "
-          "says ok, this is a bug in acid",
+          "integrity_check\"' says ok, this is a bug in acid",
           place, detail);
   }
 }

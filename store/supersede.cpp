@@ -1,5 +1,4 @@
-#include "store/supersede.hpp"
-
+#include "store/impl.hpp"
 #include "store/select.hpp"
 
 namespace acid {

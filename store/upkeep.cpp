@@ -22,57 +22,6 @@ constexpr const char* kRunHasFinished =
 
 constexpr std::size_t kFilesAtOnce = 64;  // while the store is locked
 
-void add_checkpoints(const Connection& connection, const Runs& live,
-                     std::vector<NamedFile>& files) {
-  // Outer joins: a row whose run is missing still names its file.
-  Statement select(
-      connection,
-      fmt::format("SELECT c.id, coalesce(r.id, ''), c.number, c.path, c.sha256, c.file_bytes,"
-                  " c.superseded, {} FROM checkpoints c LEFT JOIN attempts a ON a.id = c.attempt"
-                  " LEFT JOIN runs r ON r.number = a.run WHERE c.removed IS NULL ORDER BY c.id",
-                  kRunHasFinished));
-  while (select.step()) {
-    NamedFile file;
-    file.id = select.integer(0);
-    file.run = select.text(1);
-    file.number = select.integer(2);
-    file.title = fmt::format("checkpoint {} of run {}", file.number, file.run);
-    file.path = select.text(3);
-    file.sha256 = select.text(4);
-    file.bytes = select.integer(5);
-    file.superseded = select.integer(6) != 0;
-    file.live = live.count(file.run) > 0;
-    file.finished = select.integer(7) != 0;
-    files.push_back(std::move(file));
-  }
-}
-
-void add_models(const Connection& connection, const Runs& live, std::vector<NamedFile>& files) {
-  // The end of an attempt comes after all its ticks, so its models are superseded with the first
-  // superseded tick.
-  Statement select(connection,
-                   "SELECT f.attempt, f.position, coalesce(r.id, ''), a.number, f.role, f.path,"
-                   " f.sha256, f.bytes, a.valid_until_tick IS NOT NULL"
-                   " FROM artifacts f LEFT JOIN attempts a ON a.id = f.attempt"
-                   " LEFT JOIN runs r ON r.number = a.run WHERE f.removed IS NULL"
-                   " ORDER BY f.attempt, f.position");
-  while (select.step()) {
-    NamedFile file;
-    file.kind = NamedFile::Kind::model;
-    file.id = select.integer(0);
-    file.position = select.integer(1);
-    file.run = select.text(2);
-    file.title =
-        fmt::format("{} of run {}, attempt {}", select.text(4), file.run, select.integer(3));
-    file.path = select.text(5);
-    file.sha256 = select.text(6);
-    file.bytes = select.integer(7);
-    file.superseded = select.integer(8) != 0;
-    file.live = live.count(file.run) > 0;
-    files.push_back(std::move(file));
-  }
-}
-
 bool needed(const NamedFile& file, bool keep_checkpoints) {
   if (file.live) return true;
   if (file.superseded) return false;
@@ -153,9 +102,42 @@ std::optional<std::string> make_room(const std::string& folder, const Connection
 
 std::vector<NamedFile> named_files(const Connection& connection) {
   const Runs live = live_runs(connection);
+  // Outer joins: a row whose run is missing still names its file. NOT INDEXED: so does one that a
+  // damaged index lacks. The end of an attempt comes after all its ticks, so its models are
+  // superseded with the first superseded tick.
+  Statement select(
+      connection,
+      fmt::format(
+          "SELECT 0, c.id, 0, coalesce(r.id, ''), c.number, '', c.path, c.sha256,"
+          " c.file_bytes, c.superseded, {} FROM checkpoints c NOT INDEXED"
+          " LEFT JOIN attempts a ON a.id = c.attempt"
+          " LEFT JOIN runs r ON r.number = a.run WHERE c.removed IS NULL"
+          " UNION ALL SELECT 1, f.attempt, f.position, coalesce(r.id, ''), a.number, f.role,"
+          " f.path, f.sha256, f.bytes, a.valid_until_tick IS NOT NULL, 0 FROM artifacts f"
+          " LEFT JOIN attempts a ON a.id = f.attempt"
+          " LEFT JOIN runs r ON r.number = a.run WHERE f.removed IS NULL ORDER BY 1, 2, 3",
+          kRunHasFinished));
   std::vector<NamedFile> files;
-  add_checkpoints(connection, live, files);
-  add_models(connection, live, files);
+  while (select.step()) {
+    NamedFile file;
+    const bool is_model = select.integer(0) != 0;
+    file.kind = is_model ? NamedFile::Kind::model : NamedFile::Kind::checkpoint;
+    file.id = select.integer(1);
+    file.position = select.integer(2);
+    file.run = select.text(3);
+    const std::int64_t number = select.integer(4);
+    if (!is_model) file.number = number;
+    file.title = is_model
+                     ? fmt::format("{} of run {}, attempt {}", select.text(5), file.run, number)
+                     : fmt::format("checkpoint {} of run {}", number, file.run);
+    file.path = select.text(6);
+    file.sha256 = select.text(7);
+    file.bytes = select.integer(8);
+    file.superseded = select.integer(9) != 0;
+    file.finished = select.integer(10) != 0;
+    file.live = live.count(file.run) > 0;
+    files.push_back(std::move(file));
+  }
   return files;
 }
 

@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "store/checkpoint_folder.hpp"
+#include "store/files.hpp"
 #include "store/maintenance.hpp"
 #include "store/sqlite.hpp"
 #include "store/store.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "store/batch_writer.hpp"
-#include "store/checkpoint_folder.hpp"
+#include "store/files.hpp"
 #include "store/impl.hpp"
 
 namespace acid {

@@ -22,8 +22,7 @@ struct Altered {
     const std::int64_t attempt = begin(store, run.id);
     {
       RunWriter writer(temp.store(), run.id, attempt);
-      const std::vector<Value> row{{"eval_loss", kWholeRun, 0.5}};
-      writer.sample({10, 2.5, 1, 100}, row);
+      sample(writer, {10, 2.5, 1, 100}, {{"eval_loss", kWholeRun, 0.5}});
     }
     AttemptResult result = ended_as(RunState::finished);
     result.position = {10, 2.5, 1, 100};

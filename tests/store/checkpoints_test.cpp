@@ -170,9 +170,7 @@ TEST_CASE("events that are missing or of an unknown worker are reported with the
 
 TEST_CASE("verifications are kept with the attempt they were made of") {
   Story story;
-  story.begin();
-  story.steps(1, 1);
-  story.checkpoint(1);
+  story.begin_to(1);
   const std::int64_t checkpoint = story.from(1).checkpoint;
   story.store.add_verification(story.run.id, {true, "9 cuts", std::nullopt, {{"cpu", "x"}}});
   story.store.add_verification(story.run.id, {false, "worker 3 differs", checkpoint, {}});

@@ -8,9 +8,7 @@ using namespace test;
 
 TEST_CASE("no step has two values after a run was killed and continued twice") {
   Story story;
-  story.begin();
-  story.steps(1, 3);
-  story.checkpoint(3);
+  story.begin_to(3);
   story.steps(4, 6);
   story.begin(story.from(1));
   story.check({1, 1, 1});
@@ -36,9 +34,7 @@ TEST_CASE("no step has two values after a run was killed and continued twice") {
 
 TEST_CASE("going back further than to the newest checkpoint supersedes what came after") {
   Story story;
-  story.begin();
-  story.steps(1, 2);
-  story.checkpoint(2);
+  story.begin_to(2);
   story.steps(3, 4);
   story.checkpoint(4);
   const Continuation second = story.from(2);
@@ -65,9 +61,7 @@ TEST_CASE("going back further than to the newest checkpoint supersedes what came
 
 TEST_CASE("a fresh attempt supersedes everything, checkpoints and events too") {
   Story story;
-  story.begin();
-  story.steps(1, 2);
-  story.checkpoint(2);
+  story.begin_to(2);
   story.begin();
   story.check({});
   CHECK(story.checkpoints().empty());
@@ -131,9 +125,7 @@ TEST_CASE("what changed when a run was continued is kept") {
 
 TEST_CASE("a continued run shows where it stands and the last values before it has its own") {
   Story story;
-  story.begin();
-  story.steps(1, 3);
-  story.checkpoint(3);
+  story.begin_to(3);
   story.steps(4, 9);
   story.begin(story.from(1));
   const auto shown = [&] { return story.summary(); };
@@ -150,13 +142,8 @@ TEST_CASE("a continued run shows where it stands and the last values before it h
 }
 
 std::string summaries(const Store& store) {
-  sqlite::Statement rows(store.impl().connection(),
-                         "SELECT metric, count, last, last_special, best, best_gradients"
-                         " FROM series_list ORDER BY metric");
-  std::string text;
-  while (rows.step())
-    for (int column = 0; column < 6; ++column) text += rows.text(column) + "|";
-  return text;
+  return rows(store, "metric, count, last, last_special, best, best_gradients",
+              "series_list ORDER BY metric");
 }
 
 TEST_CASE("summaries of a series that was cut are those it had at the checkpoint") {
@@ -187,9 +174,7 @@ TEST_CASE("summaries of a series that was cut are those it had at the checkpoint
 
 TEST_CASE("an attempt that another process has replaced takes no more checkpoints") {
   Story story;
-  story.begin();
-  story.steps(1, 1);
-  story.checkpoint(1);
+  story.begin_to(1);
   story.store.begin_attempt(story.run.id, dead_lease(), {}, {}, {}, story.from(1));
   CHECK_THROWS_WITH(story.checkpoint(2), ContainsSubstring("another process has taken run"));
   CHECK_THROWS_AS(story.steps(2, 2), StoreError);
@@ -217,12 +202,9 @@ TEST_CASE("an attempt that another process has replaced records nothing more, no
 
 TEST_CASE("an attempt that lost its last values to a cut hands on those of the one before") {
   Story story;
-  story.begin();
-  story.steps(1, 1);
-  story.checkpoint(1);
+  story.begin_to(1);
   story.begin(story.from(1));
-  const std::vector<Value> other{{"eval_loss", kWholeRun, 5.0}};
-  story.writer().sample(at(2), other);
+  sample(story.writer(), at(2), {{"eval_loss", kWholeRun, 5.0}});
   story.checkpoint(2);
   story.steps(3, 3);
   story.begin(story.from(2));
@@ -265,9 +247,7 @@ TEST_CASE("a process that was overtaken by another begins nothing") {
     CHECK(seen().attempts == 3);
   }
   SECTION("by a checkpoint of an attempt that seemed to be dead") {
-    story.begin();
-    story.steps(1, 1);
-    story.checkpoint(1);
+    story.begin_to(1);
     const RunVersion before = seen();
     CHECK(before.newest_checkpoint == 1);
     story.steps(2, 2);

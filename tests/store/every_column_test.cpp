@@ -49,25 +49,14 @@ struct FullStory : Story {
                             {{"data.bin", "d"}}, from(1), std::nullopt, {{1, 2}, {3, 4}});
     {
       RunWriter again(temp.store(), run.id, attempt);
-      const std::vector<Value> row{{"train_loss_at_mean", kWholeRun, 1.5}, {"staleness", 1, kNaN}};
-      again.sample(at(3), row);
+      sample(again, at(3), {{"train_loss_at_mean", kWholeRun, 1.5}, {"staleness", 1, kNaN}});
       again.note(Severity::warning, "its processes are not equal");
     }
-    AttemptResult result;
-    result.position = at(4);
-    result.mean_digest = sha256_hex("mean");
-    result.realised_chi1 = 1.5;
-    result.staleness = {3, 1};
-    result.worker_digests = {sha256_hex("0"), sha256_hex("1")};
-    result.worker_gradients = {2, 2};
-    result.worker_idle_seconds = {0.5, 0.25};
-    result.edges = {{0, 1, 0.5, 3}};
-    result.worker_spans = {{{SpanKind::compute, 0, 1}}, {{SpanKind::wait, 0, 1}}};
+    AttemptResult result = result_of_four();
     std::filesystem::create_directories(temp.store() + "/checkpoints/run");
     for (const CheckpointRow& row : checkpoints_of(store, run.id))
       std::ofstream(temp.store() + "/" + row.path) << "x";
-    store.impl().connection().execute(
-        fmt::format("UPDATE checkpoints SET file_bytes = 1, sha256 = '{}'", sha256_hex("x")));
+    execute(fmt::format("UPDATE checkpoints SET file_bytes = 1, sha256 = '{}'", sha256_hex("x")));
     std::ofstream(temp.store() + "/checkpoints/run/mean") << "mean";
     result.artifacts = {{"final-mean", "checkpoints/run/mean", sha256_hex("mean"), 4}};
     store.end_attempt(attempt, result);
@@ -82,7 +71,7 @@ class Altering {
     namespace fs = std::filesystem;
     FullStory story;
     id_ = story.run.id;
-    story.store.impl().connection().execute("PRAGMA wal_checkpoint(TRUNCATE)");
+    execute(story.store, "PRAGMA wal_checkpoint(TRUNCATE)");
     fs::copy(story.temp.store(), temp_.store(), fs::copy_options::recursive);
     fs::copy_file(database(), temp_.path() + "/sound.db");
   }

@@ -9,6 +9,12 @@ namespace {
 
 using namespace test;
 
+std::size_t count_where(const Store& store, std::vector<std::string> where) {
+  RunFilter filter;
+  filter.where = std::move(where);
+  return list_runs(store, filter).size();
+}
+
 struct Runs {
   ScratchFolder temp;
   Store store{temp.store(), Store::Access::write};
@@ -23,12 +29,7 @@ struct Runs {
     store.end_attempt(attempt, ended_as(RunState::finished));
     begin(store, runs[1].id);
   }
-  std::size_t count(const std::string& where) const { return count_all({where}); }
-  std::size_t count_all(std::vector<std::string> where) const {
-    RunFilter filter;
-    filter.where = std::move(where);
-    return list_runs(store, filter).size();
-  }
+  std::size_t count(const std::string& where) const { return count_where(store, {where}); }
 };
 
 TEST_CASE("runs are filtered by state, algorithm and id") {
@@ -82,9 +83,9 @@ TEST_CASE("a where expression sees columns, states without quotes and settings b
 
 TEST_CASE("several where expressions hold together") {
   const Runs runs;
-  CHECK(runs.count_all({}) == 6);
-  CHECK(runs.count_all({"algorithm.kind=ad-psgd", "seed = 1 OR seed = 2"}) == 1);
-  CHECK_THROWS_AS(runs.count_all({"1", "nope"}), UsageError);
+  CHECK(count_where(runs.store, {}) == 6);
+  CHECK(count_where(runs.store, {"algorithm.kind=ad-psgd", "seed = 1 OR seed = 2"}) == 1);
+  CHECK_THROWS_AS(count_where(runs.store, {"1", "nope"}), UsageError);
   CHECK(runs_where(runs.store, resolve_runs(runs.store, {"six"}), {"seed > 4"}).ids ==
         std::vector{make_run(5).id, make_run(6, "a2cid2").id});
   try {
@@ -124,44 +125,33 @@ TEST_CASE("a name in double quotes is a name, and beside a name or LIKE it is te
 
 TEST_CASE("empty lists, lists, numbers and truth values of settings are compared with") {
   ScratchFolder temp;
-  Store store(temp.store(), Store::Access::write);
   RunRecord run = make_run(1);
   run.settings["task"] = {{"hidden", {16, 32}},
                           {"none", nlohmann::json::array()},
                           {"rate", 0.05},
                           {"nesterov", true},
                           {"file", "/data/a9a.txt"}};
-  store.add_experiment(make_experiment("one"), {run});
-  const auto holds = [&](const std::string& where) {
-    RunFilter filter;
-    filter.where = {where};
-    return list_runs(store, filter).size() == 1;
-  };
+  const Store store = make_store(temp.store(), {run});
   for (const char* right :
        {"task.hidden=[16,32]", "task.hidden = [16, 32]", "task.none=none", "task.rate=0.05",
         "task.rate = 5e-2 AND task.rate < .1", "task.nesterov=true", "task.file=/data/a9a.txt",
         "task.file IN (x, /data/a9a.txt)", "task.rate / 2 = 0.025", "task.rate IN (1, 0.05)"}) {
     INFO(right);
-    CHECK(holds(right));
+    CHECK(count_where(store, {right}) == 1);
   }
   for (const char* other :
        {"task.hidden=[16]", "task.hidden=none", "task.rate=0.1", "task.nesterov=false"}) {
     INFO(other);
-    CHECK_FALSE(holds(other));
+    CHECK(count_where(store, {other}) == 0);
   }
 }
 
 TEST_CASE("beside a setting, a word is a column after < and > and in a function") {
   ScratchFolder temp;
-  Store store(temp.store(), Store::Access::write);
   RunRecord run = make_run(1);  // with 4 workers
   run.settings["task"] = {{"size", 7}, {"kind", "mlp"}};
-  store.add_experiment(make_experiment("one"), {run});
-  const auto count = [&](const std::string& where) {
-    RunFilter filter;
-    filter.where = {where};
-    return list_runs(store, filter).size();
-  };
+  const Store store = make_store(temp.store(), {run});
+  const auto count = [&](const std::string& where) { return count_where(store, {where}); };
   for (const char* right :
        {"task.size > workers", "task.size >= workers", "NOT task.size < workers",
         "NOT task.size<=workers", "workers < task.size", "max(task.size, seed) = 7",
@@ -180,7 +170,6 @@ TEST_CASE("beside a setting, a word is a column after < and > and in a function"
 
 TEST_CASE("a run without a graph stands beside those of every graph that is asked for") {
   ScratchFolder temp;
-  Store store(temp.store(), Store::Access::write);
   std::vector<RunRecord> runs;
   for (const char* graph : {"ring", "torus", ""}) {
     RunRecord run = make_run(runs.size() + 1);
@@ -188,7 +177,7 @@ TEST_CASE("a run without a graph stands beside those of every graph that is aske
     if (*graph != '\0') run.settings["topology"] = {{"kind", graph}, {"rows", 2 * runs.size()}};
     runs.push_back(run);
   }
-  store.add_experiment(make_experiment("graphs"), runs);
+  const Store store = make_store(temp.store(), runs);
   const auto seeds = [&](std::vector<std::string> where, std::vector<std::string> ids = {}) {
     RunFilter filter;
     filter.where = std::move(where);

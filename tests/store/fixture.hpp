@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -89,9 +90,49 @@ inline Verification verified(const std::string& message = "") {
   return {.equal = true, .message = message, .from = {}, .environment = {}};
 }
 
+inline void sample(RunWriter& writer, const Position& position, const std::vector<Value>& values) {
+  writer.sample(position, values);
+}
+
 /// A connection as another program would have it.
 inline sqlite::Connection raw_connection(const std::string& folder) {
   return {folder + "/store.db", folder, sqlite::Connection::Mode::write};
+}
+
+/// A store as an earlier acid made it, with these rows.
+inline void make_older(const std::string& folder, std::size_t version, const std::string& rows) {
+  std::filesystem::create_directories(folder + "/checkpoints");
+  const sqlite::Connection old = raw_connection(folder);
+  migrate(old, migrations().first(version));
+  old.execute("PRAGMA foreign_keys = OFF");
+  old.execute(rows);
+}
+
+inline void execute(const Store& store, const std::string& sql) {
+  store.impl().connection().execute(sql);
+}
+
+/// More rows than a small cache holds.
+inline const std::string kManyExperiments =
+    "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 500)"
+    " INSERT INTO experiments (id, name, recipe_path, recipe_text, recipe_digest, overrides,"
+    " command_line, created) SELECT k, k, '', hex(randomblob(500)), '', '', '', '' FROM n";
+
+/// The first value of a query, as text.
+inline std::string first_text(const Store& store, const std::string& sql) {
+  sqlite::Statement statement(store.impl().connection(), sql);
+  statement.step();
+  return statement.text(0);
+}
+
+/// All rows of a query as text, fields by '|', NULL as an empty field.
+inline std::string rows(const Store& store, const std::string& columns, const std::string& rest) {
+  const auto width = static_cast<int>(std::ranges::count(columns, ',')) + 1;
+  sqlite::Statement statement(store.impl().connection(), "SELECT " + columns + " FROM " + rest);
+  std::string text;
+  while (statement.step())
+    for (int i = 0; i < width; ++i) text += statement.text(i) + (i + 1 < width ? "|" : "\n");
+  return text;
 }
 
 /// The first value of a query.
@@ -101,10 +142,10 @@ inline std::int64_t number(const Store& store, const std::string& sql) {
   return statement.integer(0);
 }
 
-/// The lease of a process that is gone, as after SIGKILL.
-inline Lease dead_lease() {
+/// The lease of a process that is gone, as after SIGKILL: of another one for each `which`.
+inline Lease dead_lease(int which = 1) {
   Lease lease = Lease::of_this_process();
-  lease.process_start -= 1;
+  lease.process_start -= which;
   return lease;
 }
 
@@ -114,21 +155,32 @@ inline Lease lease_elsewhere() {
   return lease;
 }
 
-/// Runs `check` as a user without rights (tests often run as root, who may do everything).
-inline bool as_nobody(const std::function<bool()>& check) {
+/// Runs `work` in a fork. Call it before this process opens any connection: SQLite's connections
+/// must not cross a fork.
+inline pid_t start(const std::function<void()>& work) {
   const pid_t child = fork();
-  if (child == 0) {
-    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(3);
-    bool good = false;
-    try {
-      good = check();
-    } catch (...) {
-    }
-    _exit(good ? 0 : 1);
+  if (child != 0) return child;
+  try {
+    work();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "child: {}\n", error.what());
+    _exit(1);
   }
+  _exit(0);
+}
+
+inline bool succeeded(pid_t child) {
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/// Runs `check` as a user without rights (tests often run as root, who may do everything).
+inline bool as_nobody(const std::function<bool()>& check) {
+  return succeeded(start([&] {
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(3);
+    if (!check()) _exit(1);
+  }));
 }
 
 inline std::string error_of(const std::string& folder, Store::Access access) {

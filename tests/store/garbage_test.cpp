@@ -26,21 +26,16 @@ void collect_all(Store& store, bool keep_checkpoints = false) {
 /// 1 (to 6) → from its checkpoint at 4: 2 (to 8) → from that one's at 6: 3 (to 7).
 void record_chain(Store& store, const std::string& run) {
   Execution first(store, run);
-  first.work(2);
-  first.checkpoint("c2");
-  first.work(2);
-  first.checkpoint("c4");
-  first.work(2);
-  first.checkpoint("c6");
+  first.work_to("c2", 2);
+  first.work_to("c4", 2);
+  first.work_to("c6", 2);
   first.end(RunState::interrupted);
   Execution second(store, run, 4, continuation(store, run, 1));
-  second.work(2);
-  second.checkpoint("c6-again");
+  second.work_to("c6-again", 2);
   second.work(2);
   second.end(RunState::interrupted);
   Execution third(store, run, 6, continuation(store, run));
-  third.work(1);
-  third.checkpoint("c7");
+  third.work_to("c7", 1);
   third.end(RunState::interrupted);
 }
 
@@ -55,8 +50,7 @@ TEST_CASE("a store without garbage has none, and collecting nothing changes noth
   GarbageFixture f;
   CHECK(find_garbage(f.store, false).empty());
   Execution execution(f.store, f.run.id);
-  execution.work(3);
-  execution.checkpoint("one");
+  execution.work_to("one", 3);
   execution.end(RunState::interrupted);
   CHECK(find_garbage(f.store, false).empty());
   const std::string before = shown(f.store, f.run.id);
@@ -128,8 +122,7 @@ TEST_CASE("checkpoints of a finished run go, its digests and its model stay") {
   const bool keep = GENERATE(false, true);
   GarbageFixture f;
   Execution execution(f.store, f.run.id);
-  execution.work(2);
-  execution.checkpoint("one");
+  execution.work_to("one", 2);
   execution.end(RunState::finished);
   const Garbage garbage = find_garbage(f.store, keep);
   CHECK(garbage.files.size() == (keep ? 0 : 1));
@@ -160,14 +153,12 @@ TEST_CASE("a file that a needed checkpoint wrote under the name of a superseded 
   GarbageFixture f;
   Execution first(f.store, f.run.id);
   first.checkpoint("one");
-  first.work(1);
-  first.checkpoint("same");
+  first.work_to("same", 1);
   first.end(RunState::interrupted);
   Execution second(f.store, f.run.id, 0, continuation(f.store, f.run.id, 1));
-  second.work(1);
-  second.checkpoint("same");
+  second.work_to("same", 1);
   second.end(RunState::interrupted);
-  f.store.impl().connection().execute("UPDATE checkpoints SET removed = NULL");
+  execute(f.store, "UPDATE checkpoints SET removed = NULL");
   CHECK(find_garbage(f.store, false).files.empty());
   CHECK(inspect_store(f.store).empty());
   collect_garbage(f.store, {{{f.path("same"), "", 0}}, 0, 0});
@@ -231,21 +222,15 @@ TEST_CASE("a run that a living process executes keeps its rows and files") {
 TEST_CASE("another run's row cannot make gc delete a file of a living run") {
   GarbageFixture f;
   Execution live(f.store, f.run.id);
-  live.work(1);
-  live.checkpoint("one");
+  live.work_to("one", 1);
   write_file(f.temp.store(), f.path("half-written"), "x");
   Execution ended(f.store, f.other.id);
   ended.checkpoint("mine");
   ended.checkpoint("mine too");
   ended.end(RunState::finished);
-  const auto point_at = [&](const char* name, int checkpoint) {
-    sqlite::Statement(f.store.impl().connection(),
-                      "UPDATE checkpoints SET path = ? WHERE id = ? RETURNING id")
-        .bind(f.path(name), checkpoint)
-        .step();
-  };
-  point_at("one", 2);
-  point_at("half-written", 3);
+  execute(f.store, fmt::format("UPDATE checkpoints SET path = '{}' WHERE id = 2;"
+                               "UPDATE checkpoints SET path = '{}' WHERE id = 3",
+                               f.path("one"), f.path("half-written")));
   collect_all(f.store);
   CHECK(exists(f.temp.store(), f.path("one")));
   CHECK(exists(f.temp.store(), f.path("half-written")));
@@ -260,15 +245,12 @@ TEST_CASE("gc deletes nothing outside checkpoints, for any rows and requests") {
   ended.end(RunState::finished);
   write_file(f.temp.path(), "outside", "precious");
   fs::create_directory_symlink(f.temp.path(), f.temp.store() + "/checkpoints/linked");
-  sqlite::Statement(f.store.impl().connection(),
-                    "UPDATE checkpoints SET path = ?, superseded = 1 RETURNING id")
-      .bind(path)
-      .step();
+  execute(f.store, fmt::format("UPDATE checkpoints SET path = '{}', superseded = 1", path));
   CHECK(paths(find_garbage(f.store, false)) ==
         std::vector<std::string>{f.path("one")});  // it has lost its name
   collect_all(f.store);
   CHECK_FALSE(exists(f.temp.store(), f.path("one")));
-  f.store.impl().connection().execute("DELETE FROM cut_digests; DELETE FROM checkpoints");
+  execute(f.store, "DELETE FROM cut_digests; DELETE FROM checkpoints");
   try {
     collect_garbage(f.store, {{{path, "", 0}}, 0, 0});
   } catch (const StoreError&) {
@@ -284,9 +266,10 @@ void record_much(Store& store, const std::string& run, int files) {
   {
     RunWriter writer(store.folder(), run, attempt);
     for (int i = 1; i <= 20'000; ++i) {
-      const std::vector<Value> row{
-          {"train_loss", kWholeRun, 1.0 * i}, {"staleness", 0, 1.0 * i}, {"staleness", 1, 1.0 * i}};
-      writer.sample({i, 0, 0, 0}, row);
+      sample(writer, {i, 0, 0, 0},
+             {{"train_loss", kWholeRun, 1.0 * i},
+              {"staleness", 0, 1.0 * i},
+              {"staleness", 1, 1.0 * i}});
     }
     writer.flush();
   }
@@ -298,16 +281,16 @@ void record_much(Store& store, const std::string& run, int files) {
   }
   for (int i = 2; i <= files; ++i)
     write_file(store.folder(), path_of(run, fmt::format("superseded-{}", i)), "superseded");
-  store.impl().connection().execute(fmt::format(
-      "WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < {})"
+  const std::string more = fmt::format(
+      "WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < {0})"
       "INSERT INTO checkpoints (attempt, number, step, gradients, bytes, last_tick, last_chunk,"
       " path, sha256, file_bytes, created)"
       "SELECT attempt, i, 0, 0, 0, 0, 0, replace(path, '-1', '-' || i), '', 10, created"
-      " FROM checkpoints JOIN n WHERE {} >= 2",
-      files, files));
+      " FROM checkpoints JOIN n WHERE {0} >= 2",
+      files);
+  execute(store, more);
   Execution last(store, run);
-  last.work(5);
-  last.checkpoint("needed");
+  last.work_to("needed", 5);
   last.end(RunState::interrupted);
 }
 
@@ -332,9 +315,7 @@ TEST_CASE("more rows than one transaction deletes go, and the file gets smaller"
   }
   CHECK(shown(f.store, f.run.id) == before);
   CHECK(find_garbage(f.store, false).empty());
-  sqlite::Statement journal(f.store.impl().connection(), "PRAGMA journal_mode");
-  journal.step();
-  CHECK(journal.text(0) == "wal");
+  CHECK(first_text(f.store, "PRAGMA journal_mode") == "wal");
 }
 
 std::ptrdiff_t files_in(const std::string& folder) {
@@ -345,16 +326,10 @@ std::ptrdiff_t files_in(const std::string& folder) {
 /// `files_left` files are left. Call it while this process has no connection.
 void collect_until_killed(const std::string& folder, const std::string& files, double seconds,
                           std::ptrdiff_t files_left) {
-  const pid_t child = fork();
-  if (child == 0) {
-    try {
-      Store store(folder, Store::Access::write);
-      collect_all(store);
-    } catch (const std::exception&) {
-      _exit(1);
-    }
-    _exit(0);
-  }
+  const pid_t child = start([&] {
+    Store store(folder, Store::Access::write);
+    collect_all(store);
+  });
   const SteadyClock clock;
   const double began = clock.seconds();
   while (waitpid(child, nullptr, WNOHANG) == 0)

@@ -21,8 +21,8 @@ struct Written : OneRun {
     writer.flush();
   }
   void sample(double value) {
-    const std::vector<Value> row{{"eval_loss", kWholeRun, value}};
-    writer.sample({static_cast<std::int64_t>(value), value, 0, 0}, row);
+    test::sample(writer, {static_cast<std::int64_t>(value), value, 0, 0},
+                 {{"eval_loss", kWholeRun, value}});
   }
   /// The error of flush().
   std::string complaint() {

@@ -79,9 +79,7 @@ class Histories {
       from = Continuation{cut.id, {}};
       gradients = cut.position.gradients;
     }
-    Lease lease = Lease::of_this_process();  // of a process that is gone
-    lease.process_start -= ++executions_;
-    Execution execution(store, run.id, gradients, from, lease);
+    Execution execution(store, run.id, gradients, from, dead_lease(++executions_));
     execution.work(1 + static_cast<std::int64_t>(below(4)));
     if (below(2) == 0) {
       for (const std::string& path : execution.checkpoint(fmt::format("{}", executions_)))

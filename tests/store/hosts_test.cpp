@@ -18,10 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 std::string journal_of(const std::string& folder) {
-  const Store store(folder, Store::Access::write);
-  sqlite::Statement journal(store.impl().connection(), "PRAGMA journal_mode");
-  journal.step();
-  return journal.text(0);
+  return test::first_text(Store(folder, Store::Access::write), "PRAGMA journal_mode");
 }
 
 }  // namespace
@@ -68,17 +65,13 @@ TEST_CASE("readers of a shared store undo what a killed writer had begun, also t
       .add_experiment(test::make_experiment("e"), {test::make_run(1)});
   const Store reader(temp.store(), Store::Access::read);
   REQUIRE(list_runs(reader).size() == 1);
-  const pid_t writer = fork();
-  if (writer == 0) {
-    const sqlite::Connection connection(temp.store() + "/store.db", "here",
-                                        sqlite::Connection::Mode::write);
+  const pid_t writer = test::start([&] {
+    const sqlite::Connection connection = test::raw_connection(temp.store());
     connection.execute(
-        "PRAGMA cache_size = 1; BEGIN IMMEDIATE; DELETE FROM experiment_runs; DELETE FROM runs;"
-        "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 500)"
-        " INSERT INTO experiments (id, name, recipe_path, recipe_text, recipe_digest, overrides,"
-        " command_line, created) SELECT k, k, '', hex(randomblob(500)), '', '', '', '' FROM n");
+        "PRAGMA cache_size = 1; BEGIN IMMEDIATE; DELETE FROM experiment_runs; DELETE FROM runs;" +
+        test::kManyExperiments);
     kill(getpid(), SIGKILL);
-  }
+  });
   int status = 0;
   REQUIRE(waitpid(writer, &status, 0) == writer);
   REQUIRE(WIFSIGNALED(status));

@@ -45,9 +45,7 @@ TEST_CASE("the pace of a run is that of its newest attempt, from where it went o
   Story story;
   CHECK_FALSE(newest_pace(story.store, story.run.id));
   CHECK_FALSE(newest_pace(story.store, "no such run"));
-  story.begin();
-  story.steps(1, 3);
-  story.checkpoint(3);
+  story.begin_to(3);
   story.begin(story.from(1));
   const auto pace = newest_pace(story.store, story.run.id);
   REQUIRE(pace);

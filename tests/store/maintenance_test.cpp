@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 #include <sys/stat.h>
 
-#include "store/checkpoint_folder.hpp"
 #include "store/files.hpp"
 #include "tests/catch.hpp"
 #include "tests/store/upkeep_fixture.hpp"
@@ -39,14 +38,11 @@ void check_sound(const Store& store) { CHECK(texts(inspect_store(store)).empty()
 struct TwoRuns {
   TwoRuns() {
     Execution first(store, a.id);
-    first.work(2);
-    first.checkpoint("one");
-    first.work(2);
-    first.checkpoint("two");
+    first.work_to("one", 2);
+    first.work_to("two", 2);
     first.end(RunState::interrupted);
     Execution second(store, b.id);
-    second.work(2);
-    second.checkpoint("one");
+    second.work_to("one", 2);
     second.end(RunState::finished);
   }
   std::string folder() const { return temp.store(); }
@@ -77,8 +73,7 @@ TEST_CASE("an attempt whose process is gone is ended as interrupted") {
 TEST_CASE("a run that a living process executes is left alone") {
   TwoRuns f;
   Execution live(f.store, f.a.id, 4, continuation(f.store, f.a.id));
-  live.work(1);
-  live.checkpoint("three");
+  live.work_to("three", 1);
   write_file(f.folder(), path_of(f.a.id, "four.123.tmp"), "being written");
   check_sound(f.store);
   CHECK(repair_store(f.store).empty());
@@ -205,7 +200,7 @@ TEST_CASE("files that no row names are found and deleted, but not young ones") {
 TEST_CASE("the file of a checkpoint that was let go of is spared until the run has finished") {
   TwoRuns f;
   const std::string path = path_of(f.a.id, "two");
-  f.store.impl().connection().execute("UPDATE checkpoints SET removed = created WHERE number = 2");
+  execute(f.store, "UPDATE checkpoints SET removed = created WHERE number = 2");
   check_sound(f.store);
   CHECK(find_garbage(f.store, true).empty());
   collect_garbage(f.store, {{{path, "", 0}}, 0, 0});
@@ -218,16 +213,16 @@ TEST_CASE("the file of a checkpoint that was let go of is spared until the run h
 
 TEST_CASE("once a run starts again, files of its earlier checkpoints are not spared") {
   TwoRuns f;
-  f.store.impl().connection().execute("UPDATE checkpoints SET removed = created WHERE number = 2");
+  execute(f.store, "UPDATE checkpoints SET removed = created WHERE number = 2");
   Execution(f.store, f.a.id).end(RunState::interrupted);
   CHECK(finding(f.store, path_of(f.a.id, "two")).repairable);
 }
 
 TEST_CASE("rows that refer to rows which do not exist are found") {
   TwoRuns f;
-  f.store.impl().connection().execute(
-      "PRAGMA foreign_keys = OFF; INSERT INTO log (attempt, time, severity, text) VALUES"
-      " (99, 't', 'info', 'x'), (98, 't', 'info', 'y'); PRAGMA foreign_keys = ON");
+  execute(f.store,
+          "PRAGMA foreign_keys = OFF; INSERT INTO log (attempt, time, severity, text) VALUES"
+          " (99, 't', 'info', 'x'), (98, 't', 'info', 'y'); PRAGMA foreign_keys = ON");
   const StoreFinding found = finding(f.store, "2 row(s) of the table log");
   CHECK_FALSE(found.repairable);
   CHECK(repair_store(f.store).empty());
@@ -235,9 +230,9 @@ TEST_CASE("rows that refer to rows which do not exist are found") {
 
 TEST_CASE("a checkpoint whose run was lost still keeps its file") {
   TwoRuns f;
-  f.store.impl().connection().execute(
-      "PRAGMA foreign_keys = OFF; UPDATE checkpoints SET attempt = attempt + 98; PRAGMA "
-      "foreign_keys = ON");
+  execute(f.store,
+          "PRAGMA foreign_keys = OFF; UPDATE checkpoints SET attempt = attempt + 98; PRAGMA "
+          "foreign_keys = ON");
   CHECK(repair_store(f.store).empty());
   CHECK(exists(f.folder(), path_of(f.a.id, "one")));
 }
@@ -249,10 +244,7 @@ TEST_CASE("paths in rows that lead elsewhere are findings and nothing else") {
   TwoRuns f;
   write_file(f.temp.path(), "outside", "precious");
   write_file(f.folder(), "notes.txt", "precious");
-  sqlite::Statement(f.store.impl().connection(),
-                    "UPDATE checkpoints SET path = ? WHERE id = 2 RETURNING id")
-      .bind(path)
-      .step();
+  execute(f.store, fmt::format("UPDATE checkpoints SET path = '{}' WHERE id = 2", path));
   const StoreFinding found = finding(f.store, "is not a path under checkpoints/");
   CHECK_FALSE(found.repairable);
   make_old(f.folder(), path_of(f.a.id, "two"));
@@ -273,10 +265,7 @@ TEST_CASE("symbolic links are reported, neither followed nor deleted") {
   CHECK_FALSE(finding(f.store, link + " is a symbolic link").repairable);
   CHECK_FALSE(finding(f.store, folder_link + " is a symbolic link").repairable);
   // Also when a row names a file behind the link.
-  sqlite::Statement(f.store.impl().connection(),
-                    "UPDATE checkpoints SET path = 'checkpoints/linked/file' WHERE id = 2"
-                    " RETURNING id")
-      .step();
+  execute(f.store, "UPDATE checkpoints SET path = 'checkpoints/linked/file' WHERE id = 2");
   CHECK_FALSE(finding(f.store, "reached through a symbolic link").repairable);
   fs::remove(f.folder() + "/" + path_of(f.a.id, "two"));
   CHECK(repair_store(f.store).empty());
@@ -319,8 +308,7 @@ TEST_CASE("damage of the database is reported, and then nothing is repaired or d
   {
     Store store = make_store(temp.store(), {run});
     Execution execution(store, run.id);
-    execution.work(3);
-    execution.checkpoint("one");
+    execution.work_to("one", 3);
     execution.end(RunState::interrupted);
     write_file(temp.store(), path_of(run.id, "orphan"), "x");
   }

@@ -28,7 +28,7 @@ struct ThreeStores {
     stores.emplace_back(temps[0].store(), Store::Access::write);
     histories.ask(stores[0]);
     histories.execute(stores[0]);
-    stores[0].impl().connection().execute("PRAGMA wal_checkpoint(TRUNCATE)");
+    execute(stores[0], "PRAGMA wal_checkpoint(TRUNCATE)");
     for (std::size_t s = 1; s < temps.size(); ++s) {
       fs::copy(temps[0].store(), temps[s].store(), fs::copy_options::recursive);
       for (const char* const log : {"/store.db-wal", "/store.db-shm"})
@@ -58,8 +58,7 @@ struct Executed {
     Store store = make_store(temp.store(), {run});
     const std::int64_t attempt = store.begin_attempt(run.id, lease, {}, {}, {});
     RunWriter writer(temp.store(), run.id, attempt);
-    const std::vector<Value> row{{"train_loss", kWholeRun, value}};
-    writer.sample({1, 1, 1, 1}, row);
+    sample(writer, {1, 1, 1, 1}, {{"train_loss", kWholeRun, value}});
     writer.flush();
     AttemptResult result;
     result.position = {1, 1, 1, 1};
@@ -74,12 +73,6 @@ struct Executed {
   std::string folder() const { return temp.store(); }
   ScratchFolder temp;
 };
-
-Lease gone_lease(int number) {
-  Lease lease = Lease::of_this_process();
-  lease.process_start -= number;
-  return lease;
-}
 
 TEST_CASE("three stores with shared runs give equal stores in every order of merging") {
   const std::uint64_t count = asked_number("ACID_SEQUENCES", 3);
@@ -146,14 +139,12 @@ TEST_CASE("a run that only the other store has comes with all that it left, veri
   target.add_experiment(make_experiment("mine"), {make_run(2), run});
   Store other = make_store(temp.path() + "/other", {run});
   {
-    Execution first(other, run.id, 0, {}, gone_lease(1));
-    first.work(3);
-    first.checkpoint("one");
+    Execution first(other, run.id, 0, {}, dead_lease(1));
+    first.work_to("one", 3);
     first.work(2);
     first.end(RunState::interrupted);
-    Execution second(other, run.id, 3, continuation(other, run.id), gone_lease(2));
-    second.work(4);
-    second.checkpoint("two");
+    Execution second(other, run.id, 3, continuation(other, run.id), dead_lease(2));
+    second.work_to("two", 4);
     second.end(RunState::finished);
   }
   other.add_verification(run.id, verified("all"));
@@ -169,16 +160,16 @@ TEST_CASE("a run that only the other store has comes with all that it left, veri
   CHECK(detail.attempts.at(1).resumed_from == 1);
   CHECK(unsound(target) == "");
   // What is changed afterwards is found as before.
-  target.impl().connection().execute("UPDATE points SET value = value + 1");
+  execute(target, "UPDATE points SET value = value + 1");
   CHECK(run_detail(target, run.id).verifications[0].altered != "");
 }
 
 TEST_CASE("a run that was executed twice keeps both executions, and the earlier one counts") {
   const RunRecord run = make_run(1);
-  const Executed a(run, "equal", 1, gone_lease(1));
+  const Executed a(run, "equal", 1, dead_lease(1));
   for (const bool equal : {true, false}) {
     INFO(equal);
-    const Executed b(run, equal ? "equal" : "other", 2, gone_lease(2));
+    const Executed b(run, equal ? "equal" : "other", 2, dead_lease(2));
     for (const bool swapped : {false, true}) {
       const ScratchFolder temp;
       Store target(temp.store(), Store::Access::write);
@@ -204,7 +195,7 @@ TEST_CASE("a run that was executed twice keeps both executions, and the earlier 
 
 TEST_CASE("a record that was altered does not count beside the one as it was written") {
   const RunRecord run = make_run(1);
-  const Executed a(run, "mean", 1, gone_lease(1));
+  const Executed a(run, "mean", 1, dead_lease(1));
   const ScratchFolder temp;
   const std::string copy = temp.path() + "/copy";
   fs::copy(a.folder(), copy, fs::copy_options::recursive);
@@ -244,7 +235,7 @@ TEST_CASE("a damaged or missing file, a living process and the store itself are 
     CHECK(unsound(target) == "");
     CHECK(list_checkpoint_folder(target.folder()).empty());
   };
-  const Executed damaged(run, "mean", 1, gone_lease(1));
+  const Executed damaged(run, "mean", 1, dead_lease(1));
   const std::string path = path_of(run.id, "1-final-mean.safetensors");
   write_file(damaged.folder(), path, "MEAN");
   refused(damaged.folder(), damaged.folder() + "/" + path + " is damaged");
@@ -256,14 +247,14 @@ TEST_CASE("a damaged or missing file, a living process and the store itself are 
   begin(live, run.id);
   refused(live.folder(), "executes run " + run.id);
   begin(target, make_run(2).id);
-  const Executed sound(run, "mean", 1, gone_lease(1));
+  const Executed sound(run, "mean", 1, dead_lease(1));
   CHECK_THROWS_WITH(merge(target, {sound.folder()}), ContainsSubstring("executes run"));
 }
 
 TEST_CASE("the newest experiment is the one that was asked for last, whatever was merged when") {
   const ScratchFolder temp;
   Store old = make_store(temp.path() + "/old", {make_run(1)});
-  old.impl().connection().execute("UPDATE experiments SET created = '2020-01-01T00:00:00.000Z'");
+  execute(old, "UPDATE experiments SET created = '2020-01-01T00:00:00.000Z'");
   Store target(temp.store(), Store::Access::write);
   target.add_experiment(make_experiment("newer"), {make_run(1), make_run(2)});
   merge(target, {old.folder()});

@@ -43,9 +43,7 @@ TEST_CASE("a new store has the settings that keep it safe") {
            {"wal_autocheckpoint", 0},  // this class does it itself, under a lock
            {"busy_timeout", 60000}})
     CHECK(connection.pragma(pragma) == value);
-  sqlite::Statement journal(connection, "PRAGMA journal_mode");
-  journal.step();
-  CHECK(journal.text(0) == "wal");
+  CHECK(first_text(store, "PRAGMA journal_mode") == "wal");
   sqlite::Statement loose(connection,
                           "SELECT name FROM pragma_table_list WHERE type = 'table' AND strict = 0"
                           " AND name NOT LIKE 'sqlite_%'");
@@ -162,29 +160,23 @@ TEST_CASE("migrations run in order, once, and together or not at all") {
   CHECK(one("SELECT count(*) FROM sqlite_schema WHERE name = 'u'") == 0);
 }
 
-/// A store as an earlier acid made it, with a run and these rows.
-void make_older(const std::string& folder, std::size_t version, const std::string& rows) {
-  fs::create_directory(folder);
-  const sqlite::Connection old = raw_connection(folder);
-  migrate(old, migrations().first(version));
-  old.execute(
-      "INSERT INTO runs VALUES (1, '0123456789ab', 'd', 'g', 'ad-psgd', 7, 'virtual', 'ring', 2, "
-      "10,"
-      " '{}', '{}', '2025');" +
-      rows);
-}
+const std::string kRunOfOld =
+    "INSERT INTO runs VALUES (1, '0123456789ab', 'd', 'g', 'ad-psgd', 7, 'virtual', 'ring', 2, 10,"
+    " '{}', '{}', '2025');";
 
 TEST_CASE("a store of version 1 keeps its runs and learns what later versions have") {
   ScratchFolder temp;
-  make_older(temp.store(), 1,
-             "INSERT INTO attempts (id, run, number, host, boot_id, pid, process_start, started,"
-             " heartbeat, ended, outcome, valid_until_tick, environment, seeds) VALUES"
-             " (1, 1, 1, '', '', 1, 1, '2025', '2025', '2025', 'failed', 0, '{}', '{}'),"
-             " (2, 1, 2, '', '', 1, 1, '2025', '2025', '2025', 'finished', NULL, '{}', '{}');"
-             "INSERT INTO series VALUES (1, 1, -1, 'train_loss', '1', -1, 1, 1, 9, 0, 1, 9),"
-             " (2, 2, -1, 'train_loss', '1', -1, 1, 1, 4, 0, 1, 4);"
-             "INSERT INTO ticks VALUES (1, 1, 5, 1, 1, 1), (2, 1, 6, 1, 1, 1);"
-             "INSERT INTO points VALUES (1, 1, 9, 0), (2, 1, 4, 0)");
+  make_older(
+      temp.store(), 1,
+      kRunOfOld +
+          "INSERT INTO attempts (id, run, number, host, boot_id, pid, process_start, started,"
+          " heartbeat, ended, outcome, valid_until_tick, environment, seeds) VALUES"
+          " (1, 1, 1, '', '', 1, 1, '2025', '2025', '2025', 'failed', 0, '{}', '{}'),"
+          " (2, 1, 2, '', '', 1, 1, '2025', '2025', '2025', 'finished', NULL, '{}', '{}');"
+          "INSERT INTO series VALUES (1, 1, -1, 'train_loss', '1', -1, 1, 1, 9, 0, 1, 9),"
+          " (2, 2, -1, 'train_loss', '1', -1, 1, 1, 4, 0, 1, 4);"
+          "INSERT INTO ticks VALUES (1, 1, 5, 1, 1, 1), (2, 1, 6, 1, 1, 1);"
+          "INSERT INTO points VALUES (1, 1, 9, 0), (2, 1, 4, 0)");
   CHECK_THAT(error_of(temp.store(), Store::Access::read),
              ContainsSubstring("older acid") &&
                  ContainsSubstring("acid doctor --store " + temp.store() + " --repair"));
@@ -206,28 +198,25 @@ TEST_CASE("a store of version 1 keeps its runs and learns what later versions ha
 
 TEST_CASE("a store of version 3 gets the tensors' digests the right way round") {
   ScratchFolder temp;
-  make_older(temp.store(), 3,
-             "INSERT INTO attempts (id, run, number, host, boot_id, pid, process_start, started,"
-             " heartbeat, ended, outcome, environment, seeds) VALUES"
-             " (1, 1, 1, '', '', 1, 1, '2025', '2025', '2025', 'finished', '{}', '{}');"
-             "INSERT INTO results (attempt, mean_digest, exchanges_drawn, exchanges_done,"
-             " exchanges_waiting) VALUES (1, 'm', 5, 5, 0);"
-             "INSERT INTO worker_results VALUES (1, 0, 'w', 5, 0.25);"
-             "INSERT INTO artifacts VALUES (1, 0, 'final-mean', 'p', 's', 9);"
-             "INSERT INTO file_digests VALUES (1, 0, 'graph.txt', 'f');"
-             "INSERT INTO worker_spans VALUES (1, 0, X'00');"
-             "INSERT INTO checkpoints (id, attempt, number, step, gradients, bytes, last_tick,"
-             " last_chunk, path, sha256, file_bytes, created) VALUES"
-             " (3, 1, 1, 4, 4, 0, 0, 0, 'c', 's', 1, '2025');"
-             "INSERT INTO cut_digests VALUES (3, 0, 'x', X'0706050403020100FFFEFDFCFBFA0000'),"
-             " (3, 1, 'y', X'')");
+  make_older(
+      temp.store(), 3,
+      kRunOfOld +
+          "INSERT INTO attempts (id, run, number, host, boot_id, pid, process_start, started,"
+          " heartbeat, ended, outcome, environment, seeds) VALUES"
+          " (1, 1, 1, '', '', 1, 1, '2025', '2025', '2025', 'finished', '{}', '{}');"
+          "INSERT INTO results (attempt, mean_digest, exchanges_drawn, exchanges_done,"
+          " exchanges_waiting) VALUES (1, 'm', 5, 5, 0);"
+          "INSERT INTO worker_results VALUES (1, 0, 'w', 5, 0.25);"
+          "INSERT INTO artifacts VALUES (1, 0, 'final-mean', 'p', 's', 9);"
+          "INSERT INTO file_digests VALUES (1, 0, 'graph.txt', 'f');"
+          "INSERT INTO worker_spans VALUES (1, 0, X'00');"
+          "INSERT INTO checkpoints (id, attempt, number, step, gradients, bytes, last_tick,"
+          " last_chunk, path, sha256, file_bytes, created) VALUES"
+          " (3, 1, 1, 4, 4, 0, 0, 0, 'c', 's', 1, '2025');"
+          "INSERT INTO cut_digests VALUES (3, 0, 'x', X'0706050403020100FFFEFDFCFBFA0000'),"
+          " (3, 1, 'y', X'')");
   const Store store(temp.store(), Store::Access::write);
-  const sqlite::Connection& connection = store.impl().connection();
-  const auto one = [&](const char* sql) {
-    sqlite::Statement select(connection, sql);
-    REQUIRE(select.step());
-    return select.text(0);
-  };
+  const auto one = [&](const char* sql) { return first_text(store, sql); };
   CHECK(one("SELECT hex(tensors) FROM cut_digest_list WHERE checkpoint = 1 AND worker = 0") ==
         "00010203040506070000FAFBFCFDFEFF");
   CHECK(one("SELECT typeof(tensors) || length(tensors) FROM cut_digest_list WHERE worker = 1") ==
@@ -324,12 +313,9 @@ TEST_CASE("a journal that a killed writer left is undone before reading") {
   fs::create_directories(temp.path() + "/left");
   {
     Store(temp.store(), Store::Access::write).add_experiment(make_experiment("e"), {make_run(1)});
-    sqlite::Connection writer(temp.store() + "/store.db", "here", sqlite::Connection::Mode::write);
-    writer.execute(
-        "PRAGMA journal_mode = delete; PRAGMA cache_size = 1; BEGIN IMMEDIATE;"
-        "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 500)"
-        " INSERT INTO experiments (id, name, recipe_path, recipe_text, recipe_digest, overrides,"
-        " command_line, created) SELECT k, k, '', hex(randomblob(500)), '', '', '', '' FROM n");
+    const sqlite::Connection writer = raw_connection(temp.store());
+    writer.execute("PRAGMA journal_mode = delete; PRAGMA cache_size = 1; BEGIN IMMEDIATE;" +
+                   kManyExperiments);
     for (const char* name : {"store.db", "store.db-journal"})
       fs::copy_file(temp.store() + "/" + name, temp.path() + "/left/" + name);
   }

@@ -1,9 +1,7 @@
 // Several processes at one store, and processes that are killed.
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include <csignal>
-#include <functional>
 #include <thread>
 
 #include "store/impl.hpp"
@@ -15,38 +13,11 @@ namespace {
 
 using namespace test;
 
-/// Runs `work` in a fork. Call it before this process opens any connection: SQLite's connections
-/// must not cross a fork.
-pid_t start(const std::function<void()>& work) {
-  const pid_t child = fork();
-  if (child != 0) return child;
-  try {
-    work();
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "child: {}\n", error.what());
-    _exit(1);
-  }
-  _exit(0);
-}
-
-bool succeeded(pid_t child) {
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-std::string integrity(const Store& store) {
-  sqlite::Statement check(store.impl().connection(), "PRAGMA integrity_check");
-  check.step();
-  return check.text(0);
-}
-
 void record(const std::string& folder, const std::string& run_id, std::int64_t attempt, int samples,
             double pause_seconds) {
   RunWriter writer(folder, run_id, attempt);
   for (int i = 1; i <= samples; ++i) {
-    const std::vector<Value> row{{"train_loss", kWholeRun, 1.0 * i}, {"staleness", 0, 2.0 * i}};
-    writer.sample({i, 0, 0, 0}, row);
+    sample(writer, {i, 0, 0, 0}, {{"train_loss", kWholeRun, 1.0 * i}, {"staleness", 0, 2.0 * i}});
     if (pause_seconds > 0)
       std::this_thread::sleep_for(std::chrono::duration<double>(pause_seconds));
   }
@@ -83,7 +54,7 @@ TEST_CASE("several processes write at once and nothing is lost") {
     }));
   for (const pid_t child : children) CHECK(succeeded(child));
   const Store store(temp.store(), Store::Access::read);
-  CHECK(integrity(store) == "ok");
+  CHECK(first_text(store, "PRAGMA integrity_check") == "ok");
   for (const RunRecord& run : runs) {
     const auto series = read_series(store, run.id);
     REQUIRE(series.size() == 2);
@@ -107,7 +78,7 @@ TEST_CASE("a writer killed at any instant leaves a sound store and an interrupte
     kill(child, SIGKILL);
     CHECK_FALSE(succeeded(child));
     Store store(temp.store(), Store::Access::write);
-    CHECK(integrity(store) == "ok");
+    CHECK(first_text(store, "PRAGMA integrity_check") == "ok");
     if (list_runs(store).empty()) continue;  // killed before it had made the store
     const RunState state = run_summaries(store, {run.id}).at(0).state;
     CHECK((state == RunState::interrupted || state == RunState::planned));
@@ -144,41 +115,12 @@ TEST_CASE("when the disk takes no more, the writer says so and what was committe
   });
   CHECK(succeeded(child));
   const Store store(temp.store(), Store::Access::read);
-  CHECK(integrity(store) == "ok");
+  CHECK(first_text(store, "PRAGMA integrity_check") == "ok");
   const auto series = read_series(store, run.id);
   REQUIRE(series.size() == 2);
   CHECK(series[0].points.size() >= 10);
   CHECK(series[0].points.size() == series[1].points.size());
   CHECK(run_summaries(store, {run.id}).at(0).state == RunState::interrupted);
-}
-
-TEST_CASE("a reader sees a run grow while another process writes it") {
-  ScratchFolder temp;
-  const RunRecord run = make_run(1);
-  int ready[2];
-  REQUIRE(pipe(ready) == 0);
-  const pid_t child = start([&] {
-    Store store = make_store(temp.store(), {run});
-    const std::int64_t attempt = begin(store, run.id);
-    RunWriter writer(temp.store(), run.id, attempt);
-    const Value value{"train_loss", kWholeRun, 4};
-    writer.sample({1, 0, 0, 0}, {&value, 1});
-    writer.flush();
-    if (write(ready[1], "x", 1) != 1) _exit(2);
-    for (;;) pause();
-  });
-  close(ready[1]);  // a child that fails ends the wait
-  char byte = 0;
-  REQUIRE(read(ready[0], &byte, 1) == 1);
-  {
-    const Store store(temp.store(), Store::Access::read);
-    CHECK(run_summaries(store, {run.id}).at(0).state == RunState::running);
-    CHECK(run_summaries(store, {run.id}).at(0).metrics.at("train_loss") == 4);
-    kill(child, SIGKILL);
-    CHECK_FALSE(succeeded(child));
-    CHECK(run_summaries(store, {run.id}).at(0).state == RunState::interrupted);
-  }
-  close(ready[0]);
 }
 
 }  // namespace

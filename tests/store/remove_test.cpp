@@ -24,8 +24,7 @@ struct Shared {
     store.add_experiment(make_experiment("two"), {b, c});
     for (const RunRecord* run : {&a, &b, &c}) {
       Execution execution(store, run->id, 0);
-      execution.work(3);
-      execution.checkpoint("cut");
+      execution.work_to("cut", 3);
       execution.end(RunState::finished);
     }
   }
@@ -74,8 +73,7 @@ TEST_CASE("a run that is named goes out of all experiments, and one without runs
 
 TEST_CASE("what is altered stays altered beside what is removed") {
   Shared f;
-  f.store.impl().connection().execute(
-      "UPDATE experiments SET command_line = 'x' WHERE name = 'two'");
+  execute(f.store, "UPDATE experiments SET command_line = 'x' WHERE name = 'two'");
   const Named named{{f.b.id}, {}};
   remove_from(f.store, named, find_removal(f.store, named));
   CHECK_THAT(unsound(f.store), ContainsSubstring("the recipe of experiment"));
@@ -161,7 +159,7 @@ TEST_CASE("tags and notes name runs and experiments, and belong to no run's proo
   for (const std::string& bad : Ids{"", "two words", "ü", "a*", std::string(41, 'a')})
     CHECK_THROWS_AS(change_tags(f.store, {{f.a.id}, {}}, {{bad}, {}, {}}), UsageError);
   // They are sealed for themselves, and go with what they are on.
-  f.store.impl().connection().execute("UPDATE tags SET tag = 'other' WHERE kind = 'run'");
+  execute(f.store, "UPDATE tags SET tag = 'other' WHERE kind = 'run'");
   CHECK(unsound(f.store) == std::string(kBrokenTags) + "\n");
   CHECK(run_detail(f.store, f.a.id).verifications[0].altered == "");
   remove_from(f.store, {{f.a.id}, {one}}, find_removal(f.store, {{f.a.id}, {one}}));

@@ -1,9 +1,5 @@
 // Changes of a store by hand: a verification no longer counts, and changed labels, recipes and
 // settings are not accepted as acid's.
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-
 #include "store/copy_runs.hpp"
 #include "store/maintenance.hpp"
 #include "store/open.hpp"
@@ -21,14 +17,7 @@ struct Verified : Story {
     checkpoint(2);
     writer().note(Severity::warning, "its processes are not equal");
     kill();
-    AttemptResult result;
-    result.position = at(4);
-    result.mean_digest = sha256_hex("mean");
-    result.exchanges_drawn = 7;
-    result.worker_digests = {sha256_hex("0"), sha256_hex("1")};
-    result.edges = {{0, 1, 0.5, 3}};
-    result.worker_spans = {{{SpanKind::compute, 0, 1}}, {{SpanKind::wait, 0, 1}}};
-    store.end_attempt(attempt_id(), result);
+    store.end_attempt(attempt_id(), result_of_four());
     store.add_verification(run.id, verified("all"));
   }
   std::string altered() const { return run_detail(store, run.id).verifications.back().altered; }
@@ -156,7 +145,7 @@ TEST_CASE("a run that leaves an experiment, and text that moves to the next colu
       store.add_verification(id, verified());
     }
     CHECK(inspect_store(store).empty());
-    store.impl().connection().execute(sql);
+    execute(store, sql);
     CHECK_FALSE(findings_in(store, found).empty());
     // Also for the run that is no longer in the experiment.
     std::string said;
@@ -259,7 +248,7 @@ TEST_CASE("a copy of some runs has seals of what it has, and none for what was a
   }
   int copies = 0;
   const auto copied_after = [&](const char* sql) {
-    store.impl().connection().execute(sql);
+    execute(store, sql);
     const std::string folder = fmt::format("{}/copy-{}", temp.path(), ++copies);
     copy_runs(store, AskedRuns({runs[0].id, runs[1].id}), folder);
     return Store(folder, Store::Access::write);
@@ -267,7 +256,7 @@ TEST_CASE("a copy of some runs has seals of what it has, and none for what was a
   Store copy = copied_after("");
   CHECK(inspect_store(copy).empty());
   CHECK(run_detail(copy, runs[0].id).verifications.back().altered.empty());
-  copy.impl().connection().execute("DELETE FROM experiment_runs WHERE position = 1");
+  execute(copy, "DELETE FROM experiment_runs WHERE position = 1");
   CHECK(findings_in(copy).size() == 2);
   for (const auto& [sql, found] :
        {std::pair{"UPDATE runs SET plan = '{}' WHERE seed = 1", "what was asked for"},
@@ -279,24 +268,13 @@ TEST_CASE("a copy of some runs has seals of what it has, and none for what was a
 class StoreOfVersion8 {
  public:
   StoreOfVersion8() {
-    Store(temp_.store() + "-new", Store::Access::write);  // for the folders
-    std::filesystem::rename(temp_.store() + "-new", temp_.store());
-    std::filesystem::remove(temp_.store() + "/store.db");
-    const sqlite::Connection db(temp_.store() + "/store.db", "", sqlite::Connection::Mode::write);
-    migrate(db, migrations().first(8));
-    std::ifstream rows(SOURCE_ROOT "/tests/store/version_8.sql");
-    db.execute("PRAGMA foreign_keys = OFF");
-    db.execute(std::string(std::istreambuf_iterator<char>(rows), {}));
+    make_older(temp_.store(), 8, content_of(SOURCE_ROOT "/tests/store/version_8.sql"));
   }
   Store after(const std::string& sql = "") const {
-    sqlite::Connection(temp_.store() + "/store.db", "", sqlite::Connection::Mode::write)
-        .execute(sql);
+    raw_connection(temp_.store()).execute(sql);
     return Store(temp_.store(), Store::Access::write);
   }
-  std::int64_t version() const {
-    return sqlite::Connection(temp_.store() + "/store.db", "", sqlite::Connection::Mode::read)
-        .pragma("user_version");
-  }
+  std::int64_t version() const { return raw_connection(temp_.store()).pragma("user_version"); }
 
  private:
   ScratchFolder temp_;
@@ -310,7 +288,7 @@ TEST_CASE("seals of an earlier acid are looked at once, when its store comes to 
     for (const RunSummary& run : list_runs(store))
       for (const VerificationRow& row : run_detail(store, run.id).verifications)
         CHECK(row.altered.empty());
-    store.impl().connection().execute("DELETE FROM experiment_runs WHERE position = 0");
+    execute(store, "DELETE FROM experiment_runs WHERE position = 0");
     CHECK(findings_in(store).size() == 2);
   }
   for (const auto& [sql, found] :
@@ -336,9 +314,9 @@ TEST_CASE("seals of an earlier acid are looked at once, when its store comes to 
       "UPDATE runs SET seal = NULL; UPDATE experiments SET seal = NULL;"
       "UPDATE experiment_runs SET seal = NULL");
   CHECK(inspect_store(store).empty());
-  store.impl().connection().execute("UPDATE experiment_runs SET label = 'x' WHERE position = 0");
+  execute(store, "UPDATE experiment_runs SET label = 'x' WHERE position = 0");
   CHECK(findings_in(store, "the label of run").size() == 1);
-  store.impl().connection().execute("UPDATE runs SET seal = NULL");
+  execute(store, "UPDATE runs SET seal = NULL");
   CHECK(findings_in(store, "what was asked for").size() == 3);
 }
 

@@ -15,9 +15,7 @@ using namespace test;
 struct Continued {
   Story story;
   Continued() {
-    story.begin();
-    story.steps(1, 6);
-    story.checkpoint(6);
+    story.begin_to(6);
     story.steps(7, 9);
     story.begin(story.from(1));
     story.steps(7, 10);
@@ -31,17 +29,10 @@ struct Continued {
 };
 
 double place(const SeriesPoint& point, PositionAxis axis) {
-  switch (axis) {
-    case PositionAxis::gradients:
-      return static_cast<double>(point.position.gradients);
-    case PositionAxis::normalised_time:
-      return point.position.normalised_time;
-    case PositionAxis::seconds:
-      return point.position.seconds;
-    case PositionAxis::bytes:
-      return static_cast<double>(point.position.bytes);
-  }
-  return 0;
+  const auto& [gradients, normalised_time, seconds, bytes] = point.position;
+  const std::array<double, 4> places{static_cast<double>(gradients), normalised_time, seconds,
+                                     static_cast<double>(bytes)};
+  return places.at(static_cast<std::size_t>(axis));
 }
 
 constexpr std::array kEveryAxis{PositionAxis::gradients, PositionAxis::normalised_time,
@@ -57,8 +48,8 @@ TEST_CASE("means between two places, over what counts of a continued run, on eve
         double sum = 0;
         for (std::size_t k = from; k <= to; ++k) sum += all[k].value;
         CHECK(*mean_between(run.store(), run.id(), "train_loss_at_mean", axis,
-                            place(all[from], axis), place(all[to], axis)) ==
-              sum / static_cast<double>(to - from + 1));
+                            place(all[from], axis),
+                            place(all[to], axis)) == sum / static_cast<double>(to - from + 1));
       }
   const auto mean = [&](double from, double to, const char* metric = "train_loss_at_mean") {
     return mean_between(run.store(), run.id(), metric, PositionAxis::gradients, from, to);
@@ -76,10 +67,8 @@ TEST_CASE("a mean with a value that is not finite in it is not a number") {
   story.begin();
   const double values[] = {1, std::numeric_limits<double>::quiet_NaN(), 3,
                            -std::numeric_limits<double>::infinity(), 5};
-  for (int step = 1; step <= 5; ++step) {
-    const std::vector<Value> row{{"eval_loss", kWholeRun, values[step - 1]}};
-    story.writer().sample(at(step), row);
-  }
+  for (int step = 1; step <= 5; ++step)
+    sample(story.writer(), at(step), {{"eval_loss", kWholeRun, values[step - 1]}});
   story.kill();
   const auto mean = [&](double from, double to) {
     return *mean_between(story.store, story.run.id, "eval_loss", PositionAxis::gradients, from, to);

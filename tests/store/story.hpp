@@ -25,6 +25,22 @@ inline CheckpointRecord record_at(int step, const std::string& mark = "") {
   return record;
 }
 
+/// What an attempt of two workers leaves that ends after four steps.
+inline AttemptResult result_of_four() {
+  AttemptResult result;
+  result.position = at(4);
+  result.mean_digest = sha256_hex("mean");
+  result.realised_chi1 = 1.5;
+  result.exchanges_drawn = 7;
+  result.staleness = {3, 1};
+  result.worker_digests = {sha256_hex("0"), sha256_hex("1")};
+  result.worker_gradients = {2, 2};
+  result.worker_idle_seconds = {0.5, 0.25};
+  result.edges = {{0, 1, 0.5, 3}};
+  result.worker_spans = {{{SpanKind::compute, 0, 1}}, {{SpanKind::wait, 0, 1}}};
+  return result;
+}
+
 /// A run of two workers that is executed, killed and continued, step by step. Every value shows
 /// which attempt recorded it.
 class Story : public OneRun {
@@ -35,11 +51,16 @@ class Story : public OneRun {
                                       {{"data.bin", fmt::format("d{}", ++attempt_)}}, continued);
     writer_.emplace(temp.store(), run.id, attempt_id_);
   }
+  /// Begins, and records steps 1 to this one and a checkpoint after it.
+  void begin_to(int step) {
+    begin();
+    steps(1, step);
+    checkpoint(step);
+  }
   void steps(int from, int to) {
     for (int step = from; step <= to; ++step) {
       const double x = value(attempt_, step);
-      const std::vector<Value> row{{"train_loss_at_mean", kWholeRun, x}, {"staleness", 1, -x}};
-      writer_->sample(at(step), row);
+      sample(*writer_, at(step), {{"train_loss_at_mean", kWholeRun, x}, {"staleness", 1, -x}});
       for (const int worker : {0, 1}) {
         const Event event{EventKind::commit_gradient, step / 2.0, 0, static_cast<std::uint32_t>(x)};
         writer_->events(worker, step - 1, {&event, 1});
@@ -58,9 +79,7 @@ class Story : public OneRun {
   void kill() { writer_.reset(); }
   /// Steps 1 to 3, of which a checkpoint is made, to 6, and from the checkpoint again to 5.
   void begin_and_go_on() {
-    begin();
-    steps(1, 3);
-    checkpoint(3);
+    begin_to(3);
     steps(4, 6);
     begin(from(1));
     steps(4, 5);

@@ -16,10 +16,10 @@ TEST_CASE("summaries agree with any values") {
   story.begin();
   const double values[] = {3, NAN, -INFINITY, -0.0, 2, 2, INFINITY, NAN};
   for (int step = 1; step <= 8; ++step) {
-    const std::vector<Value> row{{"eval_accuracy", kWholeRun, values[step - 1]},
-                                 {"eval_loss", kWholeRun, values[step - 1]},
-                                 {"my_metric", 1, values[step - 1]}};
-    story.writer().sample(at(step), row);
+    sample(story.writer(), at(step),
+           {{"eval_accuracy", kWholeRun, values[step - 1]},
+            {"eval_loss", kWholeRun, values[step - 1]},
+            {"my_metric", 1, values[step - 1]}});
     if (step % 3 == 0) story.writer().flush();
     if (step == 5) story.checkpoint(5);
   }
@@ -49,9 +49,7 @@ TEST_CASE("a summary that disagrees is found, also when the store is inspected")
   };
   for (const Alteration& alteration : alterations) {
     Story story;
-    story.begin();
-    story.steps(1, 3);
-    story.checkpoint(3);
+    story.begin_to(3);
     story.begin(story.from(1));
     story.kill();
     REQUIRE(wrong_summaries(story.store, story.run.id) == Sentences{});

@@ -59,8 +59,8 @@ class Execution {
       writer_.events(0, gradients_, {&event, 1});
       ++gradients_;
       const double value = 1.0 / static_cast<double>(gradients_);
-      const std::vector<Value> row{{"train_loss", kWholeRun, value}, {"staleness", 2, value}};
-      writer_.sample({gradients_, 0, 0, 0}, row);
+      sample(writer_, {gradients_, 0, 0, 0},
+             {{"train_loss", kWholeRun, value}, {"staleness", 2, value}});
     }
     writer_.flush();
   }
@@ -76,6 +76,11 @@ class Execution {
     record.worker_digests = {sha256_hex(name)};
     record.tensor_digests = {{1, 2}};
     return writer_.checkpoint(record, 1000);
+  }
+  /// Works, and records a checkpoint of this name after it.
+  void work_to(const std::string& name, std::int64_t gradients) {
+    work(gradients);
+    checkpoint(name);
   }
   void end(RunState state) {
     AttemptResult result = ended_as(state);
@@ -108,11 +113,11 @@ inline Continuation continuation(const Store& store, const std::string& run, std
 /// From now on SQLite finds the disk full whenever this `happens` to checkpoints ("INSERT",
 /// "UPDATE"): a table whose last row number is taken cannot grow.
 inline void fill_the_disk(const Store& store, const std::string& happens) {
-  store.impl().connection().execute(
-      "CREATE TABLE full (id INTEGER PRIMARY KEY AUTOINCREMENT);"
-      "INSERT INTO full VALUES (9223372036854775807);"
-      "CREATE TRIGGER no_room BEFORE " +
-      happens + " ON checkpoints BEGIN INSERT INTO full SELECT NULL; END");
+  execute(store,
+          "CREATE TABLE full (id INTEGER PRIMARY KEY AUTOINCREMENT);"
+          "INSERT INTO full VALUES (9223372036854775807);"
+          "CREATE TRIGGER no_room BEFORE " +
+              happens + " ON checkpoints BEGIN INSERT INTO full SELECT NULL; END");
 }
 
 /// Everything that commands show of a run's records.
