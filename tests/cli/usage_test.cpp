@@ -77,21 +77,6 @@ TEST_CASE("the command line links neither LibTorch nor MPI, nor what takes long 
     CHECK_THAT(libraries, !ContainsSubstring(heavy));
 }
 
-TEST_CASE("every command explains itself on standard output") {
-  const Folder folder;
-  const auto overview = folder.done({"--help"});
-  for (const std::string command :
-       {"run", "resume", "plan", "predict", "list", "show", "compare", "report", "figure", "export",
-        "verify", "topology", "machines", "doctor", "gc", "tag", "merge", "claim",
-        "remove", "watch", "submit"}) {
-    INFO(command);
-    CHECK_THAT(overview.out, ContainsSubstring("  " + command));
-    const auto help = folder.done({command, "--help"});
-    CHECK_THAT(help.out, ContainsSubstring("--help"));
-    CHECK(help.err.empty());
-  }
-}
-
 TEST_CASE("bad usage exits with 2, says so on standard error, and names what was probably meant") {
   using Words = std::vector<std::string>;
   const Folder folder;
