@@ -1,5 +1,8 @@
 #include "tests/methods/bowls.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "engine/base/rng.hpp"
 #include "engine/methods/listed.hpp"
 #include "tests/catch.hpp"
@@ -60,6 +63,19 @@ Walk walk_listing(const nlohmann::json& listing, const nlohmann::json& options,
   REQUIRE(read.has_value());
   return {ring_of_eight(), listed_entry(*read), options, std::vector<double>(kDimension),
           optimizer};
+}
+
+double differ_by(Walk a, Walk b, int legs) {
+  static const Bowls bowls;
+  double largest = 0;
+  for (int leg = 0; leg < legs; ++leg) {
+    a.go(1, kRate, bowls.of_workers());
+    b.go(1, kRate, bowls.of_workers());
+    for (std::size_t i = 0; i < a.workers.size(); ++i)
+      for (std::size_t k = 0; k < kDimension; ++k)
+        largest = std::max(largest, std::abs(a.workers[i].x()[k] - b.workers[i].x()[k]));
+  }
+  return largest;
 }
 
 }  // namespace acid::test

@@ -31,4 +31,7 @@ Walk walk_listing(const nlohmann::json& listing,
                   const nlohmann::json& options = nlohmann::json::object(),
                   OptimizerSettings optimizer = {});
 
+/// The largest difference between any elements of the workers' models after any of so many legs.
+double differ_by(Walk a, Walk b, int legs = 40);
+
 }  // namespace acid::test

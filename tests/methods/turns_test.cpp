@@ -31,19 +31,6 @@ double off_by(const Walk& it, const Rows& x) {
   return largest;
 }
 
-double differ_by(Walk a, Walk b, int legs = 40) {
-  static const Bowls bowls;
-  double largest = 0;
-  for (int leg = 0; leg < legs; ++leg) {
-    a.go(1, kRate, bowls.of_workers());
-    b.go(1, kRate, bowls.of_workers());
-    Rows x;
-    for (int i = 0; i < kWorkers; ++i) x.push_back(b.x(i));
-    largest = std::max(largest, off_by(a, x));
-  }
-  return largest;
-}
-
 Extent extent_of(const char* name, const json& options, std::int64_t number, std::size_t size) {
   return walk(name, options).method.rules.floats->extent(number, size);
 }
