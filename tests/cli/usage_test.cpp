@@ -5,25 +5,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <string>
 
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/shell.hpp"
 
 using acid::test::Folder;
 
 namespace {
 
-std::string output_of(const std::string& command) {
-  std::string text;
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-  for (int c = std::fgetc(pipe.get()); c != EOF; c = std::fgetc(pipe.get()))
-    text += static_cast<char>(c);
-  return text;
-}
+std::string output_of(const std::string& command) { return acid::test::run_shell(command).output; }
 
 /// Processor time of the smallest program there is.
 double cpu_seconds_of_true() {
