@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdio>
-#include <memory>
 
 #include "engine/base/rng.hpp"
 #include "tests/catch.hpp"
 #include "tests/scratch.hpp"
+#include "tests/shell.hpp"
 
 using namespace acid;
 using acid::test::content_of;
@@ -65,14 +64,6 @@ bool same(const std::vector<std::vector<float>>& a, const std::vector<std::vecto
     return std::ranges::equal(left, right, {}, bits, bits);
   };
   return std::ranges::equal(a, b, same_vector);
-}
-
-std::string written_by(const std::string& command) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), &::pclose);
-  REQUIRE(pipe);
-  std::string text;
-  for (int c; (c = std::fgetc(pipe.get())) != EOF;) text += static_cast<char>(c);
-  return text;
 }
 
 }  // namespace
@@ -157,7 +148,8 @@ TEST_CASE("a checkpoint is a safetensors file to a reader that knows nothing of 
   saved.momentum = {{0, 0, 0}, {0, 0, 0.5f}};
   saved.metadata = {{"run", "abc"}, {"note", "tab\t \"quoted\" und Grüße"}};
   write_checkpoint(path, saved.content());
-  CHECK(written_by("python3 " SOURCE_ROOT "/tests/checkpoint/read_safetensors.py " + path) ==
+  const std::string reader = "python3 " SOURCE_ROOT "/tests/checkpoint/read_safetensors.py ";
+  CHECK(acid::test::run_shell(reader + path).output ==
         "metadata acid_checkpoint 1\n"
         "metadata note tab\t \"quoted\" und Grüße\n"
         "metadata run abc\n"

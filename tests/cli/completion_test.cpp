@@ -58,16 +58,19 @@ TEST_CASE(
   const Folder folder;
   const std::string manual = folder.call({"manual"}).out;
   const auto known = commands(folder);
-  CHECK(known.size() >= 14);
+  CHECK(known.size() >= 21);
   const Words first = offered(folder, {""});
   CHECK(std::set(first.begin(), first.end()) == known);
   for (const std::string& command : known) {
     INFO(command);
     CHECK_THAT(manual, ContainsSubstring(".SS " + command + "\n"));
     const Words options = offered(folder, {command, "--"});
-    const std::string help = folder.call({command, "--help"}).out;
+    const auto help = folder.done({command, "--help"});
+    CHECK(help.err.empty());
+    CHECK_THAT(help.out, ContainsSubstring("--help"));
     const std::regex option("\n  (-[a-z],)?(--[a-z-]+)");
-    for (std::sregex_iterator each(help.begin(), help.end(), option), end; each != end; ++each) {
+    for (std::sregex_iterator each(help.out.begin(), help.out.end(), option), end; each != end;
+         ++each) {
       const std::string name = (*each)[2];
       INFO(name);
       CHECK(std::ranges::count(options, name) == 1);

@@ -99,30 +99,3 @@ cp new data.svm; wait $p; exit $?
   CHECK_THAT(result.err, ContainsSubstring("data.svm changed during the run"));
   CHECK(bench.told({"list"})["runs"].at(0)["state"] == "failed");
 }
-
-TEST_CASE("a copy in the scratch folder of which a part is missing is made again") {
-  const acid::test::Folder folder;
-  folder.write("data.svm", kExamples);
-  const std::string copies = folder.path("copies");
-  const auto run = [&](const std::string& seed) {
-    std::string text = recipe("");
-    text.replace(text.find("[1]"), 3, "[" + seed + "]");
-    text.replace(text.find("gradients = 1000000000"), 22, "gradients = 40");
-    text.replace(text.find("{ kind = \"edges\""),
-                 text.find("graph.txt") + 12 - text.find("{ kind = \"edges\""), "\"ring\"");
-    folder.write("copied.toml", text);
-    folder.done({"run", "copied.toml"}, {"ACID_SCRATCH=" + copies});
-    CHECK(folder.shown()["files"][0]["path"] == folder.path("data.svm"));
-  };
-  run("1");
-  std::string copy;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(copies))
-    if (entry.path().filename() == "data.svm") copy = entry.path();
-  REQUIRE_FALSE(copy.empty());
-  std::filesystem::resize_file(copy, 5);
-  run("2");
-  CHECK(std::filesystem::file_size(copy) == std::filesystem::file_size(folder.path("data.svm")));
-  std::filesystem::remove(copy);
-  run("3");
-  CHECK(std::filesystem::exists(copy));
-}

@@ -337,7 +337,8 @@ algorithms = ["ad-psgd"]
     INFO(result.err);
     REQUIRE(result.code == 0);
     auto shown = folder.told({"show", "@latest", "--store", store});
-    return std::tuple(shown["digests"], shown["file_digests"], shown["log"]);
+    CHECK(shown["files"][0]["path"] == folder.path("data/points.txt"));  // the copy is not named
+    return std::tuple(shown["digests"], shown["files"], shown["log"]);
   };
   const auto alone = run_in("alone", "");
   const auto copied = run_in("copied", folder.path("scratch"));
@@ -353,6 +354,13 @@ algorithms = ["ad-psgd"]
   run_in("again", folder.path("scratch"));
   CHECK(copies().size() == 1);
   CHECK(fs::last_write_time(copies()[0]) == made);
+  // One of which a part is missing, or that is gone, is made again.
+  fs::resize_file(copies()[0], 5);
+  run_in("mended", folder.path("scratch"));
+  CHECK(fs::file_size(copies()[0]) == fs::file_size(folder.path("data/points.txt")));
+  fs::remove(copies()[0]);
+  run_in("replaced", folder.path("scratch"));
+  CHECK(copies().size() == 1);
   // A file that has changed gets another copy.
   folder.write("data/points.txt", "1 1:0.5 2:1\n-1 1:-0.5 2:-1\n1 1:0.25\n-1 2:-3.5\n");
   CHECK(std::get<0>(run_in("changed", folder.path("scratch"))) != std::get<0>(alone));

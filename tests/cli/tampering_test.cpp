@@ -69,6 +69,7 @@ TEST_CASE("whatever is altered in a store, or in a crate of it, breaks a seal or
   const std::string run = folder.runs()[0]["id"];
   const std::string seal_breakers[] = {
       "UPDATE points SET value = value + 1 WHERE series = 1",
+      "UPDATE worker_results SET digest = 'x' WHERE worker = 1",
       "UPDATE runs SET seed = 99 WHERE id = '" + run + "'",
       "UPDATE event_chunks SET events = zeroblob(length(events)) WHERE chunk = 1",
       "DELETE FROM experiment_runs WHERE run = (SELECT number FROM runs WHERE id = '" + run + "')",

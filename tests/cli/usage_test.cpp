@@ -5,25 +5,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <string>
 
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/shell.hpp"
 
 using acid::test::Folder;
 
 namespace {
 
-std::string output_of(const std::string& command) {
-  std::string text;
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-  for (int c = std::fgetc(pipe.get()); c != EOF; c = std::fgetc(pipe.get()))
-    text += static_cast<char>(c);
-  return text;
-}
+std::string output_of(const std::string& command) { return acid::test::run_shell(command).output; }
 
 /// Processor time of the smallest program there is.
 double cpu_seconds_of_true() {
@@ -75,21 +68,6 @@ TEST_CASE("the command line links neither LibTorch nor MPI, nor what takes long 
   REQUIRE_THAT(libraries, ContainsSubstring("libsqlite3"));
   for (const char* heavy : {"torch", "libc10", "libmpi", "blas", "httplib"})
     CHECK_THAT(libraries, !ContainsSubstring(heavy));
-}
-
-TEST_CASE("every command explains itself on standard output") {
-  const Folder folder;
-  const auto overview = folder.done({"--help"});
-  for (const std::string command :
-       {"run", "resume", "plan", "predict", "list", "show", "compare", "report", "figure", "export",
-        "verify", "topology", "machines", "doctor", "gc", "tag", "merge", "claim",
-        "remove", "watch", "submit"}) {
-    INFO(command);
-    CHECK_THAT(overview.out, ContainsSubstring("  " + command));
-    const auto help = folder.done({command, "--help"});
-    CHECK_THAT(help.out, ContainsSubstring("--help"));
-    CHECK(help.err.empty());
-  }
 }
 
 TEST_CASE("bad usage exits with 2, says so on standard error, and names what was probably meant") {

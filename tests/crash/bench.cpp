@@ -197,10 +197,29 @@ std::string difference(const std::map<std::string, Kept>& expected,
   return {};
 }
 
+Stopped stopped_run(const std::string& recipe,
+                    const std::function<void(const Bench&, const Running&)>& stop,
+                    const std::vector<std::string>& options) {
+  for (int tries = 0; tries < 20; ++tries) {
+    auto bench = std::make_unique<Bench>(recipe);
+    Running running = bench->start(options);
+    REQUIRE(bench->has_checkpoint_within(kPatienceSeconds));
+    stop(*bench, running);
+    Result result = wait_at_most(*bench, running, kPatienceSeconds);
+    REQUIRE(bench->falls_silent(kPatienceSeconds));
+    if (bench->runs()[0]["state"] != "finished") return {std::move(bench), std::move(result)};
+  }
+  FAIL("no run was stopped");
+  return {};
+}
+
 std::map<std::string, Kept> uninterrupted(const std::string& recipe) {
+  static std::map<std::string, std::map<std::string, Kept>> known;
+  const auto found = known.find(recipe);
+  if (found != known.end()) return found->second;
   const Bench bench(recipe);
   bench.done();
-  return bench.kept();
+  return known[recipe] = bench.kept();
 }
 
 }  // namespace acid::test

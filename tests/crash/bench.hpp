@@ -2,7 +2,9 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -85,7 +87,19 @@ std::string faults(const std::string& store_folder);
 std::string difference(const std::map<std::string, Kept>& expected,
                        const std::map<std::string, Kept>& found);
 
-/// The records of a recipe's runs in a store of their own, without any disturbance.
+/// A run that was stopped before its end.
+struct Stopped {
+  std::unique_ptr<Bench> bench;
+  Result result;
+};
+/// Starts a run of the recipe and has `stop` stop it once there is a checkpoint. If the run had
+/// already ended (on a busy machine), tries again.
+Stopped stopped_run(const std::string& recipe,
+                    const std::function<void(const Bench&, const Running&)>& stop,
+                    const std::vector<std::string>& options = {});
+
+/// The records of a recipe's runs in a store of their own, without any disturbance. Each recipe is
+/// run once per process.
 std::map<std::string, Kept> uninterrupted(const std::string& recipe);
 
 }  // namespace acid::test

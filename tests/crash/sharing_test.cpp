@@ -24,22 +24,6 @@ void check_one_attempt_each(const Bench& bench) {
   for (const auto& run : bench.runs()) CHECK(bench.shown(run["id"])["attempts"].size() == 1);
 }
 
-// A run that was killed once there was a checkpoint. If the run had already ended (on a busy
-// machine), tries again.
-std::unique_ptr<Bench> killed_run() {
-  for (int tries = 0; tries < 20; ++tries) {
-    auto bench = std::make_unique<Bench>(plain_recipe());
-    Running running = bench->start();
-    REQUIRE(bench->has_checkpoint_within(kPatienceSeconds));
-    for (const pid_t pid : bench->processes()) kill(pid, SIGKILL);
-    wait_at_most(*bench, running, kPatienceSeconds);
-    REQUIRE(bench->falls_silent(kPatienceSeconds));
-    if (bench->runs()[0]["state"] != "finished") return bench;
-  }
-  FAIL("no run was killed");
-  return nullptr;
-}
-
 }  // namespace
 
 TEST_CASE("a store that another process holds locked for three seconds delays a run, no more") {
@@ -194,8 +178,10 @@ TEST_CASE("a merge into a new store takes no folder over that another process le
 }
 
 TEST_CASE("a store that was copied elsewhere goes on there, and the original here") {
-  const auto killed = killed_run();
-  const Bench& bench = *killed;
+  const Stopped killed = stopped_run(plain_recipe(), [](const Bench& its_bench, const Running&) {
+    for (const pid_t pid : its_bench.processes()) kill(pid, SIGKILL);
+  });
+  const Bench& bench = *killed.bench;
   const Bench elsewhere(plain_recipe());
   fs::copy(bench.path("acid-store"), elsewhere.path("acid-store"), fs::copy_options::recursive);
   const auto expected = uninterrupted(plain_recipe());

@@ -2,7 +2,6 @@
 #include <signal.h>
 
 #include <fstream>
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -15,39 +14,17 @@ using namespace acid::test;
 
 namespace {
 
-// The records of the plain recipe without any disturbance.
-const std::map<std::string, Kept>& undisturbed() {
-  static const std::map<std::string, Kept> kept = uninterrupted(plain_recipe());
-  return kept;
-}
-
-std::string state(const Bench& bench) { return bench.runs()[0]["state"]; }
-
-struct Interrupted {
-  std::unique_ptr<Bench> bench;
-  Result result;
-};
-
-// A run whose acid, or whose worker, got signals, the second `pause` after the first, once there
-// was a checkpoint. If the run had already ended (on a busy machine), tries again.
-Interrupted interrupt(const std::vector<int>& numbers, double pause = 0, bool worker = false) {
+// A run whose acid, or whose worker, got signals, the second `pause` after the first.
+Stopped interrupt(const std::vector<int>& numbers, double pause = 0, bool worker = false) {
   signal(SIGHUP, SIG_DFL);  // nohup ignores it, which what is started here would inherit
-  for (int tries = 0; tries < 20; ++tries) {
-    auto bench = std::make_unique<Bench>(plain_recipe());
-    Running running = bench->start();
-    REQUIRE(bench->has_checkpoint_within(kPatienceSeconds));
-    const auto workers = bench->workers();
-    const pid_t pid = worker && !workers.empty() ? workers.front() : running.pid();
-    for (std::size_t i = 0; i < numbers.size() && (!worker || !workers.empty()); ++i) {
+  return stopped_run(plain_recipe(), [&](const Bench& bench, const Running& running) {
+    const auto workers = bench.workers();
+    if (worker && workers.empty()) return;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (i > 0) sleep_seconds(pause);
-      kill(pid, numbers[i]);
+      kill(worker ? workers.front() : running.pid(), numbers[i]);
     }
-    Result result = wait_at_most(*bench, running, kPatienceSeconds);
-    REQUIRE(bench->falls_silent(kPatienceSeconds));
-    if (state(*bench) != "finished") return {std::move(bench), std::move(result)};
-  }
-  FAIL("no run was interrupted");
-  return {};
+  });
 }
 
 // Checks that the current event is finished and then saved: nothing is computed again.
@@ -60,13 +37,13 @@ void check_saved(const Bench& bench) {
 
 void check_resumes(const Bench& bench) {
   CHECK(bench.falls_silent(kPatienceSeconds));
-  CHECK(state(bench) == "interrupted");
+  CHECK(bench.runs()[0]["state"] == "interrupted");
   bench.check_sound();
   const Result resumed = bench.call({"resume"});
   INFO(resumed.err);
   REQUIRE(resumed.code == 0);
   bench.check_sound();
-  CHECK(difference(undisturbed(), bench.kept()) == "");
+  CHECK(difference(uninterrupted(plain_recipe()), bench.kept()) == "");
 }
 
 }  // namespace
@@ -126,12 +103,11 @@ TEST_CASE("a run that is stopped and continued by the kernel does not notice") {
   const Result result = wait_at_most(bench, running, kPatienceSeconds);
   INFO(result.err);
   REQUIRE(result.code == 0);
-  CHECK(difference(undisturbed(), bench.kept()) == "");
+  CHECK(difference(uninterrupted(plain_recipe()), bench.kept()) == "");
   CHECK(bench.shown()["attempts"].size() == 1);
 }
 
 TEST_CASE("many runs in one process stop at a signal, each as far as it was, and go on later") {
-  static const std::map<std::string, Kept> expected = uninterrupted(many_recipe());
   const auto [worker, delay] =
       GENERATE(std::pair{false, 0.05}, std::pair{true, 0.15}, std::pair{false, 0.25});
   const Bench bench(many_recipe());
@@ -147,7 +123,7 @@ TEST_CASE("many runs in one process stop at a signal, each as far as it was, and
   bench.check_sound();
   bench.done();
   bench.check_sound();
-  CHECK(difference(expected, bench.kept()) == "");
+  CHECK(difference(uninterrupted(many_recipe()), bench.kept()) == "");
 }
 
 namespace {

@@ -1,15 +1,13 @@
 // Bytes that leave real processes, compared with the recorded ones.
 #include <fmt/format.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <sstream>
 #include <string>
 
 #include "engine/codecs/codec.hpp"
 #include "tests/catch.hpp"
+#include "tests/shell.hpp"
 
 using acid::codec_catalog;
 
@@ -24,17 +22,10 @@ TEST_CASE("CORRECTNESS 37: what leaves over sockets under mpirun is what is reco
       "mpirun -n 3 --oversubscribe --bind-to none --mca pml ob1 --mca btl tcp,self "
       "--mca btl_tcp_if_include lo {}/acid_wire_program </dev/null 2>&1",
       BINARY_ROOT);
-  FILE* const pipe = ::popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  std::string output;
-  std::array<char, 4096> part{};
-  for (std::size_t got; (got = std::fread(part.data(), 1, part.size(), pipe)) > 0;)
-    output.append(part.data(), got);
-  const int status = ::pclose(pipe);
-  INFO(output);
-  REQUIRE(WIFEXITED(status));
-  REQUIRE(WEXITSTATUS(status) == 0);
-  std::istringstream lines(output);
+  const acid::test::ShellEnd ended = acid::test::run_shell(command);
+  INFO(ended.output);
+  REQUIRE(ended.code == 0);
+  std::istringstream lines(ended.output);
   std::size_t runs = 0;
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);

@@ -46,11 +46,7 @@ TEST_CASE("a copy holds the named runs alone, with all that counts of them and o
   CHECK(read_events(copy, story.run.id) == read_events(story.store, story.run.id));
 
   copy_runs(story.store, {story.run.id}, temp.path() + "/again");
-  const auto bytes = [&](const std::string& name) {
-    std::ifstream file(temp.path() + "/" + name + "/store.db", std::ios::binary);
-    return std::string{std::istreambuf_iterator<char>(file), {}};
-  };
-  CHECK(bytes("copy") == bytes("again"));
+  CHECK(temp.read("copy/store.db") == temp.read("again/store.db"));
   CHECK(std::distance(fs::directory_iterator(temp.path() + "/copy"), fs::directory_iterator()) ==
         2);  // store.db and checkpoints: reading leaves nothing beside them
 }

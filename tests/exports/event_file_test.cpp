@@ -1,10 +1,9 @@
-#include <array>
-#include <cstdio>
 #include <fstream>
 #include <limits>
 
 #include "exports/tensorboard.hpp"
 #include "tests/catch.hpp"
+#include "tests/shell.hpp"
 #include "tests/store/fixture.hpp"
 
 namespace acid {
@@ -14,17 +13,6 @@ using namespace test;
 
 constexpr double kEventNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kEventInfinity = std::numeric_limits<double>::infinity();
-
-std::string said_by(const std::string& command) {
-  std::FILE* pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  std::string text;
-  std::array<char, 4096> piece{};
-  for (std::size_t n = 0; (n = std::fread(piece.data(), 1, piece.size(), pipe)) > 0;)
-    text.append(piece.data(), n);
-  CHECK(pclose(pipe) == 0);
-  return text;
-}
 
 std::string event_file_of(const Store& store, const std::string& run) {
   std::string bytes;
@@ -63,7 +51,10 @@ TEST_CASE("a reader that knows nothing of acid finds in an event file what was r
   std::ofstream(path, std::ios::binary) << bytes;
   const double began = unix_seconds(run_detail(store, run.id).attempts.front().started);
   const auto at = [&](double seconds) { return fmt::format("{:.3f}", began + seconds); };
-  CHECK(said_by(PYTHON " -B " SOURCE_ROOT "/tests/exports/event_files.py " + path) ==
+  const ShellEnd ended =
+      run_shell(PYTHON " -B " SOURCE_ROOT "/tests/exports/event_files.py " + path);
+  CHECK(ended.code == 0);
+  CHECK(ended.output ==
         "version brain.Event:2 at " + at(0) + "\n_hparams_/session_start_info " +
             run.group.substr(0, 8) +
             " algorithm.kind=ad-psgd optimizer.learning_rate=0.1 optimizer.nesterov=True seed=3.0\n"

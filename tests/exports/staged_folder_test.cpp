@@ -13,11 +13,6 @@ namespace {
 using namespace test;
 namespace fs = std::filesystem;
 
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 std::size_t entries(const std::string& folder) {
   return static_cast<std::size_t>(
       std::distance(fs::directory_iterator(folder), fs::directory_iterator()));

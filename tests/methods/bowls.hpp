@@ -31,7 +31,7 @@ Walk walk_listing(const nlohmann::json& listing,
                   const nlohmann::json& options = nlohmann::json::object(),
                   OptimizerSettings optimizer = {});
 
-/// The largest difference between any elements of the workers' models, in walks among bowls.
-double apart(Walk a, Walk b, int legs = 40);
+/// The largest difference between any elements of the workers' models after any of so many legs.
+double differ_by(Walk a, Walk b, int legs = 40);
 
 }  // namespace acid::test

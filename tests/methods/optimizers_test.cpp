@@ -115,16 +115,20 @@ TEST_CASE("D-PSGD in both orders takes any optimiser, whose moments are each wor
 }
 
 // AccumAdam of Decent-DP: s gradients for each step of the moments; every gradient looks ahead.
-TEST_CASE("Decent-Adam decays its model as AdamW does, or its gradient as Adam does") {
+// With one it is Adam.
+TEST_CASE(
+    "CORRECTNESS 27: Decent-Adam is AccumAdam, and decays its model as AdamW or as Adam does") {
   const Bowls bowls;
   const double b1 = 0.9, b2 = 0.999, epsilon = 1e-8;
   for (const int s : {1, 3})
-    for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adam})
-      for (const bool spares : {false, true}) {
+    for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adam, OptimizerKind::sgd})
+      for (const std::size_t decayed : {std::size_t{0}, std::size_t{2}, kDimension}) {  // elements
         INFO("accumulate " << s << ", optimiser " << static_cast<int>(kind));
-        Walk it = walk("decent-adam", {{"accumulate", s}}, decaying(kind));
-        const std::size_t decayed = spares ? 2 : kDimension;  // no_decay: a range of its own
-        it.settings.decay = {{0, decayed, kDecay}, {decayed, kDimension, 0}};
+        OptimizerSettings optimizer = decaying(kind);
+        if (decayed == 0) optimizer.weight_decay = 0;
+        Walk it = walk("decent-adam", {{"accumulate", s}}, optimizer);
+        if (decayed > 0)  // no_decay: a range of its own
+          it.settings.decay = {{0, decayed, kDecay}, {decayed, kDimension, 0}};
         Vectors x(kWorkers, Vector(kDimension)), a = x, m = x, v = x;
         for (int k = 1; k <= kSteps; ++k) {
           const double rate = 0.05 / (1 + 0.1 * k), t = std::ceil(k / static_cast<double>(s));

@@ -149,14 +149,14 @@ TEST_CASE("Gossip-PGA is D-PSGD that hears all workers now and then") {
   const auto cycle = [&] {
     return Walk(graphs, *find_algorithm("d-psgd"), adapts, std::vector<double>(kDimension));
   };
-  CHECK(apart(walk("gossip-pga", {{"period", 3}}), cycle()) < 1e-13);
-  CHECK(apart(walk("gossip-pga", {{"period", 1}}), walk("local-sgd", {{"steps", 1}})) == 0);
-  CHECK(apart(walk("gossip-pga", {{"period", 10'000}}), walk("d-psgd", adapts), 20) < 1e-13);
-  CHECK(apart(walk("gossip-pga", {{"period", 4}}), cycle()) > 1e-3);
+  CHECK(differ_by(walk("gossip-pga", {{"period", 3}}), cycle()) < 1e-13);
+  CHECK(differ_by(walk("gossip-pga", {{"period", 1}}), walk("local-sgd", {{"steps", 1}})) == 0);
+  CHECK(differ_by(walk("gossip-pga", {{"period", 10'000}}), walk("d-psgd", adapts), 20) < 1e-13);
+  CHECK(differ_by(walk("gossip-pga", {{"period", 4}}), cycle()) > 1e-3);
 }
 
 TEST_CASE("OSGP where weights are symmetric is D-PSGD, combine-while-adapt") {
-  CHECK(apart(walk("osgp"), walk("d-psgd")) < 1e-13);
+  CHECK(differ_by(walk("osgp"), walk("d-psgd")) < 1e-13);
 }
 
 TEST_CASE("bytes per gradient are those of what is sent, in the mean") {

@@ -11,6 +11,7 @@
 using namespace acid;
 using nlohmann::json;
 using synthetic::has;
+using synthetic::page_of;
 
 namespace {
 
@@ -19,13 +20,6 @@ std::vector<std::string> every_form(const Comparison& comparison) {
   for (const ComparisonForm& form : comparison_forms())
     if (form.option != "json") texts.push_back(form.print(comparison, {}));
   return texts;
-}
-
-ReportData page_of(const Comparison& comparison) {
-  ReportData data;
-  data.comparison = comparison;
-  data.styles.assign(comparison.groups.size(), 0);
-  return data;
 }
 
 }  // namespace

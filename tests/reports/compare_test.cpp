@@ -294,12 +294,8 @@ TEST_CASE("which of two values is better is known of recorded and of derived met
 }
 
 TEST_CASE("compare reads a store: derived metrics, window average, the recipe's order") {
-  const synthetic::Folder folder;
-  Store store(folder.path(), Store::Access::write);
-  synthetic::Shape shape;
-  shape.samples = 40;
-  const auto ids = synthetic::fill(store, shape);
-  const Comparison comparison = compare(store, ids);
+  const synthetic::Filled made({.samples = 40});
+  const Comparison comparison = compare(made.store, made.ids);
   REQUIRE(comparison.groups.size() == 3);
   CHECK(comparison.groups[0].label == "AR-SGD");
   const auto& metrics = comparison.groups[2].metrics;
@@ -314,20 +310,15 @@ TEST_CASE("compare reads a store: derived metrics, window average, the recipe's 
 }
 
 TEST_CASE("a store is compared the same whichever way its series are read") {
-  const synthetic::Folder folder;
-  Store store(folder.path(), Store::Access::write);
-  synthetic::Shape shape;
-  shape.samples = 100;
-  shape.seeds = 2;
-  const auto ids = synthetic::fill(store, shape);
+  const synthetic::Filled made({.seeds = 2, .samples = 100});
   CompareOptions options;
   options.derive_all = true;
   options.target = Target{"eval_accuracy", 0.9};
-  const Comparison comparison = compare(store, ids, options);
+  const Comparison comparison = compare(made.store, made.ids, options);
   for (const ComparedGroup& group : comparison.groups)
     for (const RunSummary& run : group.runs) {
       const auto series = [&](const char* metric) {
-        return read_series(store, run.id, metric, true).at(0).points;
+        return read_series(made.store, run.id, metric, true).at(0).points;
       };
       double sum = 0, count = 0, area = 0;
       for (const SeriesPoint& point : series("consensus_distance")) {
@@ -356,9 +347,9 @@ TEST_CASE("a store is compared the same whichever way its series are read") {
   CHECK(noted(comparison, "auc_*: mean height of the curve from 0 to 6400 gradients"));
   CHECK(std::ranges::find(comparison.metrics, "auc_eval_loss") != comparison.metrics.end());
   options.derive_all = false;
-  CHECK(compare(store, ids, options).metrics.back() == "gradients_per_second");
+  CHECK(compare(made.store, made.ids, options).metrics.back() == "gradients_per_second");
   options.target = Target{"eval_acuracy", 0.9};
   CHECK_THROWS_WITH(
-      compare(store, ids, options),
+      compare(made.store, made.ids, options),
       ContainsSubstring("did you mean eval_accuracy?") && ContainsSubstring("consensus_distance"));
 }

@@ -17,8 +17,8 @@
 using namespace acid;
 using nlohmann::json;
 using synthetic::has;
+using synthetic::page_of;
 using synthetic::run;
-using synthetic::verdict_page_of;
 
 namespace {
 
@@ -317,7 +317,7 @@ TEST_CASE("every kind of note stands in every form that has a number it is about
   for (const Scenario& scenario : scenarios()) {
     const Comparison& comparison = scenario.comparison;
     const FormRequest request{.metrics = {scenario.metric}, .keys = {}, .command = "details"};
-    const std::string page = verdict_page_of(comparison);
+    const std::string page = verdict_section(page_of(comparison));
     for (const ComparedNote& note : comparison.notes) {
       const NoteKindEntry& entry = entry_of(note.kind);
       INFO(scenario.name << ": " << entry.name << ": " << note.text);
@@ -385,10 +385,8 @@ TEST_CASE("notes of a kind on many settings are one in tables, and each stands i
     INFO(printed);
     CHECK(has(unwrapped(without_comments(printed)), sum));
   }
-  ReportData data;
-  data.comparison = comparison;
+  ReportData data = page_of(comparison);
   const auto groups = comparison.groups.size();
-  data.styles.assign(groups, 0);
   data.curves.resize(groups);
   data.gradients_per_epoch.resize(groups);
   data.networks.resize(groups);

@@ -51,13 +51,7 @@ nlohmann::json block_of(const ReportData& data) {
       element.substr(opening.size(), element.size() - opening.size() - closing.size()));
 }
 
-synthetic::Shape small_shape() {
-  synthetic::Shape shape;
-  shape.samples = 30;
-  shape.gradients_per_epoch = 64;
-  shape.more_metrics = true;
-  return shape;
-}
+const synthetic::Shape kSmall{.samples = 30, .gradients_per_epoch = 64, .more_metrics = true};
 
 }  // namespace
 
@@ -79,10 +73,8 @@ TEST_CASE("bytes become base64 with padding, numbers little-endian floats") {
 }
 
 TEST_CASE("the data block holds every chart on every axis, epochs among them") {
-  const synthetic::Folder folder;
-  Store store(folder.path(), Store::Access::write);
-  const auto ids = synthetic::fill(store, small_shape());
-  const ReportData data = read_report(store, ids);
+  const synthetic::Filled made(kSmall);
+  const ReportData data = read_report(made.store, made.ids);
   const nlohmann::json block = block_of(data);
   CHECK(block["schema"] == 1);
   CHECK(block["live"] == false);
@@ -149,9 +141,9 @@ TEST_CASE("a secondary curve is shown where it changes, a primary one always") {
 }
 
 TEST_CASE("the page has the same bytes however many threads read it") {
-  const synthetic::Folder folder;
-  Store store(folder.path(), Store::Access::write);
-  const auto ids = synthetic::fill(store, small_shape());
+  const synthetic::Filled made(kSmall);
+  const Store& store = made.store;
+  const std::vector<std::string>& ids = made.ids;
   std::vector<std::size_t> heard;
   ReportOptions options;
   options.progress = [&](std::size_t done, std::size_t runs) {

@@ -49,14 +49,9 @@ TEST_CASE("the verdict claims a difference only when its test does") {
 }
 
 TEST_CASE("a page is self-contained, runs its own script alone, and escapes what people wrote") {
-  const synthetic::Folder folder;
-  Store store(folder.path(), Store::Access::write);
-  synthetic::Shape shape;
-  shape.name = "ring <img src=x onerror=alert(1)> & co";
-  shape.workers = {4, 16};
-  shape.samples = 30;
-  const auto ids = synthetic::fill(store, shape);
-  const std::string whole = render_report(store, ids);
+  const synthetic::Filled made(
+      {.name = "ring <img src=x onerror=alert(1)> & co", .workers = {4, 16}, .samples = 30});
+  const std::string whole = render_report(made.store, made.ids);
   CHECK(whole.rfind("<!DOCTYPE html>", 0) == 0);
   const std::string page = without(whole, page_script().script);
   CHECK((page == whole) == page_script().script.empty());
@@ -79,33 +74,18 @@ TEST_CASE("a page is self-contained, runs its own script alone, and escapes what
   CHECK(has(page, "Test &amp; &lt;b&gt;CPU"));
   CHECK(has(page, "workers.count = 16"));
   CHECK(has(page, "acid run &#39;recipes/it&#39;\\&#39;&#39;s.toml&#39; --set"));
-  CHECK_FALSE(has(page, folder.path()));
+  CHECK_FALSE(has(page, made.folder.path()));
 }
 
 TEST_CASE("the same store gives the same bytes") {
-  const synthetic::Folder folder;
-  std::vector<std::string> ids;
-  std::string first;
-  {
-    Store store(folder.path(), Store::Access::write);
-    synthetic::Shape shape;
-    shape.samples = 20;
-    ids = synthetic::fill(store, shape);
-    first = render_report(store, ids);
-  }
-  const Store again(folder.path(), Store::Access::read);
-  CHECK(render_report(again, ids) == first);
+  const synthetic::Filled made({.samples = 20});
+  const Store again(made.folder.path(), Store::Access::read);
+  CHECK(render_report(again, made.ids) == render_report(made.store, made.ids));
 }
 
 TEST_CASE("ids within a page are unique") {
-  const synthetic::Folder folder;
-  Store store(folder.path(), Store::Access::write);
-  synthetic::Shape shape;
-  shape.workers = {4, 9};
-  shape.topology = "torus";
-  shape.samples = 10;
-  shape.seeds = 1;
-  const std::string page = render_report(store, synthetic::fill(store, shape));
+  const synthetic::Filled made({.workers = {4, 9}, .topology = "torus", .seeds = 1, .samples = 10});
+  const std::string page = render_report(made.store, made.ids);
   std::set<std::string> seen;
   const std::regex id(R"( id="([^"]+)\")");
   for (std::sregex_iterator it(page.begin(), page.end(), id), end; it != end; ++it) {
@@ -116,14 +96,8 @@ TEST_CASE("ids within a page are unique") {
 }
 
 TEST_CASE("a page can be drawn before anything is finished, and for large networks") {
-  const synthetic::Folder folder;
-  Store store(folder.path(), Store::Access::write);
-  synthetic::Shape shape;
-  shape.workers = {100};
-  shape.samples = 5;
-  shape.seeds = 1;
-  auto ids = synthetic::fill(store, shape);
-  CHECK(has(render_report(store, ids), "Not drawn: more than 64 workers."));
+  synthetic::Filled made({.workers = {100}, .seeds = 1, .samples = 5});
+  CHECK(has(render_report(made.store, made.ids), "Not drawn: more than 64 workers."));
 
   ExperimentRecord experiment;
   experiment.id = "feedfacefeed";
@@ -137,18 +111,15 @@ TEST_CASE("a page can be drawn before anything is finished, and for large networ
   planned.settings = {{"algorithm", {{"kind", "ar-sgd"}}}};
   planned.plan = nlohmann::json::object();
   planned.driver = "virtual";
-  store.add_experiment(experiment, {planned});
-  const std::string page = render_report(store, {planned.id});
+  made.store.add_experiment(experiment, {planned});
+  const std::string page = render_report(made.store, {planned.id});
   CHECK(has(page, "not yet"));
   CHECK(has(page, "1 of 1 runs are not in the numbers (1 planned: seed "));
 }
 
 TEST_CASE("a page and a comparison have the tags and notes of their experiments and runs") {
-  const synthetic::Folder folder;
-  Store store(folder.path(), Store::Access::write);
-  synthetic::Shape shape;
-  shape.samples = 5;
-  const auto ids = synthetic::fill(store, shape);
+  synthetic::Filled made({.samples = 5});
+  auto& [folder, store, ids] = made;
   CHECK_FALSE(has(render_report(store, ids), "tags of "));
   CHECK_FALSE(has(to_text(compare(store, ids), false), "tags of "));
   const std::string experiment = list_experiments(store).front().id;
@@ -174,33 +145,16 @@ TEST_CASE("a page and a comparison have the tags and notes of their experiments 
 }
 
 TEST_CASE("the hosts of a page are those of the runs that its search tried, too") {
-  const synthetic::Folder folder;
-  Store store(folder.path(), Store::Access::write);
-  synthetic::Shape shape;
-  shape.samples = 5;
-  const auto ids = synthetic::fill(store, shape);
+  synthetic::Filled made({.samples = 5});
+  auto& [folder, store, ids] = made;
   CHECK_FALSE(has(render_report(store, ids), "id=\"hosts\""));
   const RunDetail like = run_detail(store, ids[0]);
-  RunRecord tried;
-  tried.settings = like.settings;
-  tried.settings["seed"] = 77;
-  tried.digest = sha256_hex("tried");
-  tried.id = tried.digest.substr(0, 12);
-  tried.group = like.summary.group;
-  tried.algorithm = tried.label = like.summary.algorithm;
-  tried.seed = 77;
-  tried.driver = like.summary.driver;
-  tried.topology = like.summary.topology;
-  tried.workers = like.summary.workers;
-  tried.budget_gradients = like.summary.budget_gradients;
+  RunRecord tried = synthetic::another_seed(like, 77), known = tried;
   tried.is_search = true;
-  tried.plan = nlohmann::json::object();
-  RunRecord known = tried;
   known.id = ids[0];
   known.digest = like.summary.digest;
   known.settings = like.settings;
   known.seed = like.summary.seed;
-  known.is_search = false;
   ExperimentRecord experiment;
   experiment.name = "searching";
   experiment.id = "0123456789ab";

@@ -163,11 +163,8 @@ TEST_CASE("a plan counts the family of the outcome that its report is about") {
 }
 
 TEST_CASE("the family of a plan is the family that its report has, once the runs are there") {
-  const synthetic::Folder folder;
-  Store store(folder.path(), Store::Access::write);
-  synthetic::Shape shape;
-  shape.workers = {4, 8, 16};
-  const Comparison comparison = compare(store, synthetic::fill(store, shape));
+  const synthetic::Filled made({.workers = {4, 8, 16}});
+  const Comparison comparison = compare(made.store, made.ids);
   std::vector<PlannedOutcome> planned;
   for (const ComparedGroup& group : comparison.groups)
     for (const RunSummary& run : group.runs) {

@@ -19,28 +19,11 @@ using synthetic::run;
 namespace {
 
 /// The data of a page of a made-up experiment.
-class Report {
- public:
+struct Report : synthetic::Filled {
   explicit Report(const synthetic::Shape& shape = small())
-      : store_(folder_.path(), Store::Access::write),
-        ids(synthetic::fill(store_, shape)),
-        data(read_report(store_, ids)) {}
+      : Filled(shape), data(read_report(store, ids)) {}
 
-  static synthetic::Shape small() {
-    synthetic::Shape shape;
-    shape.samples = 10;
-    shape.workers = {4};
-    return shape;
-  }
-  void read_again() { data = read_report(store_, ids); }
-  Store& store() { return store_; }
-
- private:
-  synthetic::Folder folder_;
-  Store store_;
-
- public:
-  std::vector<std::string> ids;
+  static synthetic::Shape small() { return {.workers = {4}, .samples = 10}; }
   ReportData data;
 };
 
@@ -190,11 +173,11 @@ TEST_CASE("verifications are shown, and one that failed is a warning") {
   Verification verification;
   verification.equal = true;
   verification.message = "all digests";
-  report.store().add_verification(report.ids[0], verification);
+  report.store.add_verification(report.ids[0], verification);
   verification.equal = false;
   verification.message = "worker 2 <differs>";
-  report.store().add_verification(report.ids[1], verification);
-  report.read_again();
+  report.store.add_verification(report.ids[1], verification);
+  report.data = read_report(report.store, report.ids);
   const std::string html = reproduce_section(report.data);
   CHECK(has(html, "verified bit for bit on "));
   CHECK(has(html, ": worker 2 &lt;differs&gt;"));
@@ -241,37 +224,25 @@ TEST_CASE("the commands to reproduce name every recipe, and a selection of its r
   other.recipe_text = "name = \"other\"";
   other.recipe_digest = sha256_hex(other.recipe_text);
   other.id = other.recipe_digest.substr(0, 12);
-  const RunDetail& like = report.data.runs.at(0);
-  RunRecord planned;
-  planned.settings = like.settings;
-  planned.settings["seed"] = planned.seed = 77;
-  planned.digest = sha256_hex(planned.settings.dump());
-  planned.id = planned.digest.substr(0, 12);
-  planned.group = like.summary.group;
-  planned.algorithm = planned.label = like.summary.algorithm;
-  planned.driver = like.summary.driver;
-  planned.topology = like.summary.topology;
-  planned.workers = like.summary.workers;
-  planned.budget_gradients = like.summary.budget_gradients;
-  planned.plan = nlohmann::json::object();
-  report.store().add_experiment(other, {planned});
+  const RunRecord planned = synthetic::another_seed(report.data.runs.at(0), 77);
+  report.store.add_experiment(other, {planned});
   const std::string first = report.data.experiments.at(0).id;
   AskedRuns both = report.ids;
   both.ids.push_back(planned.id);
   both.experiments = {first, other.id};
-  std::string html = reproduce_section(read_report(report.store(), both));
+  std::string html = reproduce_section(read_report(report.store, both));
   CHECK(has(html, "\nacid run other.toml\n"));
   CHECK(has(html, "<summary>Recipe of other</summary>"));
   CHECK(has(html, fmt::format("acid report {} {} --html", first, other.id)));
   // A part of an experiment is named by its condition, or by its runs.
   const std::vector<std::string> where{"seed = 1"};
-  const AskedRuns part = runs_where(report.store(), report.ids, where);
+  const AskedRuns part = runs_where(report.store, report.ids, where);
   ReportOptions options;
   options.where = where;
-  html = reproduce_section(read_report(report.store(), part, options));
+  html = reproduce_section(read_report(report.store, part, options));
   CHECK(has(html, "acid report " + first + " --where "));
   CHECK(has(html, "and others of the same recipes"));
-  html = reproduce_section(read_report(report.store(), part));
+  html = reproduce_section(read_report(report.store, part));
   CHECK(has(html, "acid report " + part.ids.front() + " "));
 }
 

@@ -9,32 +9,31 @@
 #include "tests/reports/synthetic.hpp"
 
 using namespace acid;
+using synthetic::count_of;
 using synthetic::has;
+using synthetic::page_of;
 
 namespace {
 
-std::size_t count_of(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++count;
-  return count;
+/// Where the texts of a drawing's rows end or begin, and its marks: one class in each row.
+std::vector<double> numbers_after(const std::string& text, const std::string& before) {
+  std::vector<double> found;
+  for (std::size_t at = 0; (at = text.find(before, at)) != std::string::npos; at += before.size())
+    found.push_back(std::stod(text.substr(at + before.size())));
+  return found;
 }
 
 /// Five learning rates, of which the last collapses.
-ReportData swept(const synthetic::Folder& folder, int seeds) {
-  synthetic::Shape shape;
-  shape.workers = {4};
-  shape.samples = 12;
-  shape.seeds = seeds;
-  shape.learning_rates = {0.1, 0.2, 0.4, 0.8, 1.6};
-  Store store(folder.path(), Store::Access::write);
-  return read_report(store, synthetic::fill(store, shape));
+ReportData swept(int seeds) {
+  const synthetic::Filled made(
+      {.workers = {4}, .seeds = seeds, .samples = 12, .learning_rates = {0.1, 0.2, 0.4, 0.8, 1.6}});
+  return read_report(made.store, made.ids);
 }
 
 }  // namespace
 
 TEST_CASE("an overview has a row for each setting, and arrows for one that collapses") {
-  const synthetic::Folder folder;
-  const ReportData data = swept(folder, 7);
+  const ReportData data = swept(7);
   const std::string html = draw_overview(data).html();
   CHECK(count_of(html, "class=\"row\"") == 5);
   // Two differences at each of five settings hold at once, and the data's columns say so.
@@ -45,8 +44,17 @@ TEST_CASE("an overview has a row for each setting, and arrows for one that colla
   // Three algorithms at this setting are beyond the edge, and their range is beside them.
   CHECK(count_of(html, "class=\"mark\"") == 3);
   CHECK(count_of(html, "class=\"mark s0\"") == 5);  // one in each row, and the legend's
-  CHECK(has(html, " to 0.3"));
   CHECK(draw_overview(one_setting(data, 0)).html().find("class=\"mark\"") == std::string::npos);
+  // What lies beyond the scale is named where nothing is drawn.
+  const std::size_t words = html.find(" to 0.3");
+  REQUIRE(words != std::string::npos);
+  const std::string text = html.substr(html.rfind("<text x=\"", words), 200);
+  const double end = std::stod(text.substr(9));
+  CHECK(has(text.substr(0, text.find('>')), "text-anchor=\"end\""));
+  const std::string row = html.substr(html.rfind("<a href", words), html.find("</a>", words));
+  for (const double x :
+       numbers_after(row.substr(0, row.find("</a>")), "<path class=\"mark\" d=\"M"))
+    CHECK(x >= end + 6);  // an arrow is six wide
 }
 
 TEST_CASE("an overview has no mean where a run missed the target") {
@@ -64,9 +72,7 @@ TEST_CASE("an overview has no mean where a run missed the target") {
           "ad-psgd", seed, missed ? std::map<std::string, double>{{"eval_loss", 9}} : reached,
           settings));
     }
-  ReportData data;
-  data.comparison = compare_runs(runs);
-  data.styles.resize(data.comparison.groups.size());
+  ReportData data = page_of(compare_runs(runs));
   data.comparison.primary = "gradients_to_target";
   const PageFigure figure = draw_overview(data);
   CHECK(has(figure.csv, "\n0.1,ar-sgd,8,104.5,"));
@@ -76,7 +82,7 @@ TEST_CASE("an overview has no mean where a run missed the target") {
 }
 
 TEST_CASE("verdicts over many settings are counted") {
-  const auto page_of = [](std::uint64_t seeds) {
+  const auto overview_of = [](std::uint64_t seeds) {
     std::vector<ComparedRun> runs;
     for (const double rate : {0.1, 0.2, 0.3, 0.4, 0.5})
       for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -86,19 +92,15 @@ TEST_CASE("verdicts over many settings are counted") {
         runs.push_back(
             synthetic::run("ad-psgd", seed, {{"eval_loss", rate < 0.45 ? 2 : 1 - luck}}, settings));
       }
-    ReportData data;
-    data.comparison = compare_runs(runs);
-    data.styles.resize(data.comparison.groups.size());
-    return overview_section(data);
+    return overview_section(page_of(compare_runs(runs)));
   };
-  CHECK(has(page_of(10), "<strong>ad-psgd</strong> against the baseline: "));
-  CHECK(has(page_of(10), "worse at 4"));
-  CHECK(has(page_of(2), "No verdict: 2 seeds are too few."));
+  CHECK(has(overview_of(10), "<strong>ad-psgd</strong> against the baseline: "));
+  CHECK(has(overview_of(10), "worse at 4"));
+  CHECK(has(overview_of(2), "No verdict: 2 seeds are too few."));
 }
 
 TEST_CASE("one setting has its own groups, runs and differences, adjusted over all") {
-  const synthetic::Folder folder;
-  const ReportData data = swept(folder, 3);
+  ReportData data = swept(3);
   const ReportData one = one_setting(data, 4);
   REQUIRE(one.comparison.groups.size() == 3);
   CHECK(one.comparison.groups[1].group == data.comparison.groups[13].group);
@@ -112,19 +114,14 @@ TEST_CASE("one setting has its own groups, runs and differences, adjusted over a
     if (difference.metric == one.comparison.primary) CHECK(difference.family == 30);
   }
   CHECK(groups.size() == 2);
-}
-
-TEST_CASE("one setting has the runs that were computed once for several settings") {
-  const synthetic::Folder folder;
-  ReportData data = swept(folder, 3);
+  // Runs that are computed once for several settings are in each.
   for (ComparedGroup& group : data.comparison.groups)  // as form_groups() tells them apart
     if (group.algorithm == "ar-sgd") group.group += " at its graph";
   CHECK(one_setting(data, 4).runs.size() == 9);
 }
 
 TEST_CASE("a page of more than four settings holds each one's details packed") {
-  const synthetic::Folder folder;
-  const ReportData data = swept(folder, 1);
+  const ReportData data = swept(1);
   REQUIRE(is_sweep(data) == !page_script().script.empty());
   const std::string html = setting_section(data);
   CHECK(count_of(html, "data-setting=\"") == 5);
@@ -139,14 +136,6 @@ TEST_CASE("a page of more than four settings holds each one's details packed") {
 }
 
 namespace {
-
-/// Where the texts of a drawing's rows end or begin, and its marks: one class in each row.
-std::vector<double> numbers_after(const std::string& text, const std::string& before) {
-  std::vector<double> found;
-  for (std::size_t at = 0; (at = text.find(before, at)) != std::string::npos; at += before.size())
-    found.push_back(std::stod(text.substr(at + before.size())));
-  return found;
-}
 
 /// Settings × two algorithms whose differences are 0 at most settings and small at the others.
 ReportData mostly_equal(const std::string& key) {
@@ -165,10 +154,8 @@ ReportData mostly_equal(const std::string& key) {
                                       {{"eval_accuracy", 0.8 + (algorithm[1] == 'd' ? apart : 0)}},
                                       settings));
       }
-  ReportData data;
-  data.comparison = compare_runs(runs);
-  for (std::size_t g = 0; g < data.comparison.groups.size(); ++g)
-    data.styles.push_back(static_cast<int>(g % 2));
+  ReportData data = page_of(compare_runs(runs));
+  for (std::size_t g = 0; g < data.styles.size(); ++g) data.styles[g] = static_cast<int>(g % 2);
   return data;
 }
 
@@ -186,18 +173,4 @@ TEST_CASE("an overview of many keys is wider, and its titles keep to their plots
   CHECK(has(html, ">difference to the</text>"));
   const double width = numbers_after(html, "viewBox=\"0 0 ").front();
   for (const double x : numbers_after(html, "<text x=\"")) CHECK(x < width);
-}
-
-TEST_CASE("what lies beyond the scale of an overview is named where nothing is drawn") {
-  const synthetic::Folder folder;
-  const std::string html = draw_overview(swept(folder, 7)).html();
-  const std::size_t words = html.find(" to 0.3");
-  REQUIRE(words != std::string::npos);
-  const std::string text = html.substr(html.rfind("<text x=\"", words), 200);
-  const double end = std::stod(text.substr(9));
-  CHECK(has(text.substr(0, text.find('>')), "text-anchor=\"end\""));
-  const std::string row = html.substr(html.rfind("<a href", words), html.find("</a>", words));
-  for (const double x :
-       numbers_after(row.substr(0, row.find("</a>")), "<path class=\"mark\" d=\"M"))
-    CHECK(x >= end + 6);  // an arrow is six wide
 }

@@ -36,8 +36,6 @@ nlohmann::json settings_of(const Shape& shape, const std::string& algorithm, con
     settings["task"]["partition"] = {{"kind", "dirichlet"}, {"alpha", swept.alpha}};
   if (shape.topology == "torus") settings["topology"]["rows"] = 0;
   if (algorithm != "ar-sgd") settings["algorithm"]["communication_rate"] = 1.0;
-  if (algorithm == shape.algorithms.back() && !shape.learning_rate_override.empty())
-    settings["optimizer"]["learning_rate"] = std::stod(shape.learning_rate_override);
   if (const auto target = shape.targets.find(algorithm); target != shape.targets.end())
     settings["budget"]["target"] = {{"metric", target->second.metric},
                                     {"value", target->second.value}};
@@ -220,6 +218,12 @@ ComparedRun run(const std::string& algorithm, std::uint64_t seed,
   return run;
 }
 
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
 int widest_line(const std::string& text) {
   std::istringstream lines(text);
   int widest = 0;
@@ -239,11 +243,11 @@ std::string sentences_of(const Comparison& comparison) {
   return words;
 }
 
-std::string verdict_page_of(const Comparison& comparison) {
+ReportData page_of(const Comparison& comparison) {
   ReportData data;
   data.comparison = comparison;
   data.styles.assign(comparison.groups.size(), 0);
-  return verdict_section(data);
+  return data;
 }
 
 std::vector<std::string> fill(Store& store, const Shape& shape) {
@@ -271,6 +275,22 @@ std::vector<std::string> fill(Store& store, const Shape& shape) {
     ids.push_back(run.id);
   }
   return ids;
+}
+
+RunRecord another_seed(const RunDetail& like, std::uint64_t seed) {
+  RunRecord run;
+  run.settings = like.settings;
+  run.settings["seed"] = run.seed = seed;
+  run.digest = sha256_hex(run.settings.dump());
+  run.id = run.digest.substr(0, 12);
+  run.group = like.summary.group;
+  run.algorithm = run.label = like.summary.algorithm;
+  run.driver = like.summary.driver;
+  run.topology = like.summary.topology;
+  run.workers = like.summary.workers;
+  run.budget_gradients = like.summary.budget_gradients;
+  run.plan = nlohmann::json::object();
+  return run;
 }
 
 }  // namespace acid::synthetic

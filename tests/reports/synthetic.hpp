@@ -10,6 +10,10 @@
 #include "store/store.hpp"
 #include "tests/scratch.hpp"
 
+namespace acid {
+struct ReportData;
+}
+
 namespace acid::synthetic {
 
 using Folder = test::ScratchFolder;
@@ -17,6 +21,8 @@ using Folder = test::ScratchFolder;
 inline bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
+/// How often a text has that part.
+std::size_t count_of(const std::string& text, const std::string& part);
 
 /// A made-up experiment with curves that look like training: every algorithm at every number of
 /// workers with every seed. Equal shapes give equal stores, except the times of day in them.
@@ -33,8 +39,7 @@ struct Shape {
   std::size_t most_runs = 1'000'000;         // the first so many of them
   std::vector<double> learning_rates{0.05};  // each at every number of workers
   std::vector<double> alphas{0};             // of a Dirichlet partition; 0: none
-  std::string learning_rate_override;        // set for the last algorithm when not empty
-  std::map<std::string, Target> targets;     // by algorithm: where its runs stop
+  std::map<std::string, Target> targets{};   // by algorithm: where its runs stop
 };
 
 /// A run for a comparison, with the given metrics.
@@ -47,9 +52,21 @@ int widest_line(const std::string& text);
 bool noted(const Comparison& comparison, const std::string& part);
 /// The verdict's sentences, a line each.
 std::string sentences_of(const Comparison& comparison);
-std::string verdict_page_of(const Comparison& comparison);
+/// What a page without curves is drawn from.
+ReportData page_of(const Comparison& comparison);
 
 /// Run ids in the recipe's order.
 std::vector<std::string> fill(Store& store, const Shape& shape);
+
+/// A store of its own that is filled.
+struct Filled {
+  explicit Filled(const Shape& shape) : ids(fill(store, shape)) {}
+  Folder folder;
+  Store store{folder.path(), Store::Access::write};
+  std::vector<std::string> ids;
+};
+
+/// A planned run with another seed than one that is in a store.
+RunRecord another_seed(const RunDetail& like, std::uint64_t seed);
 
 }  // namespace acid::synthetic

@@ -11,6 +11,7 @@
 
 using namespace acid;
 using nlohmann::json;
+using synthetic::has;
 using synthetic::noted;
 using synthetic::run;
 using synthetic::sentences_of;
@@ -22,25 +23,19 @@ json stopping_at(const std::string& metric, double value) {
 }
 
 /// A store of these two algorithms with eight seeds each, compared.
-struct Compared {
+struct Compared : synthetic::Filled {
   explicit Compared(const std::map<std::string, Target>& targets,
                     const std::vector<std::string>& algorithms = {"ar-sgd", "ad-psgd"},
-                    const CompareOptions& options = {}) {
-    synthetic::Shape shape;
-    shape.algorithms = algorithms;
-    shape.seeds = 8;
-    shape.targets = targets;
-    comparison = compare(store, synthetic::fill(store, shape), options);
-  }
-  synthetic::Folder folder;
-  Store store{folder.path(), Store::Access::write};
+                    const CompareOptions& options = {})
+      : Filled({.algorithms = algorithms, .seeds = 8, .targets = targets}),
+        comparison(compare(store, ids, options)) {}
   Comparison comparison;
 };
 
 }  // namespace
 
 TEST_CASE("the verdict says when a target was reached, and who did not reach it") {
-  const json settings{{"budget", {{"target", {{"metric", "eval_loss"}, {"value", 0.5}}}}}};
+  const json settings = stopping_at("eval_loss", 0.5);
   std::vector<ComparedRun> runs;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     const auto way = static_cast<double>(100 + seed);
@@ -55,26 +50,25 @@ TEST_CASE("the verdict says when a target was reached, and who did not reach it"
   }
   const Comparison comparison = compare_runs(runs);
   std::string words = sentences_of(comparison);
-  CHECK(synthetic::has(words,
-                       "eval_loss = 0.5 was reached by ar-sgd in 8 of 8 runs, ad-psgd in 8 "
-                       "of 8 runs, a2cid2 in 7 of 8 runs"));
-  CHECK(synthetic::has(
-      words, "ad-psgd took fewer gradients to eval_loss = 0.5 than ar-sgd (better): −52.25 ["));
-  CHECK(synthetic::has(words, "(Holm over 2 comparisons) = 0.016"));  // the smallest, twice
+  CHECK(has(words,
+            "eval_loss = 0.5 was reached by ar-sgd in 8 of 8 runs, ad-psgd in 8 "
+            "of 8 runs, a2cid2 in 7 of 8 runs"));
   CHECK(
-      synthetic::has(words,
-                     "a2cid2 took more gradients to eval_loss = 0.5 than ar-sgd (worse): without a "
-                     "mean, since not every run got there"));
+      has(words, "ad-psgd took fewer gradients to eval_loss = 0.5 than ar-sgd (better): −52.25 ["));
+  CHECK(has(words, "(Holm over 2 comparisons) = 0.016"));  // the smallest, twice
+  CHECK(has(words,
+            "a2cid2 took more gradients to eval_loss = 0.5 than ar-sgd (worse): without a "
+            "mean, since not every run got there"));
 
   CompareOptions other;  // the requested one replaces the recipe's
   other.target = Target{"eval_loss", 0.45};
   words = sentences_of(compare_runs(runs, other));
-  CHECK(synthetic::has(words, "gradients to eval_loss = 0.45 than "));
-  CHECK_FALSE(synthetic::has(words, "0.5,"));
+  CHECK(has(words, "gradients to eval_loss = 0.45 than "));
+  CHECK_FALSE(has(words, "0.5,"));
 }
 
 TEST_CASE("a run that ended before another reached the target is not later than that one") {
-  const json settings{{"budget", {{"target", {{"metric", "eval_loss"}, {"value", 0.5}}}}}};
+  const json settings = stopping_at("eval_loss", 0.5);
   const auto compared = [&](std::int64_t end) {
     std::vector<ComparedRun> runs;
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
@@ -92,14 +86,14 @@ TEST_CASE("a run that ended before another reached the target is not later than 
   CHECK(open.differences.front().value.p == 1);
   CHECK_FALSE(open.differences.front().improvement);
   CHECK(noted(open, "with 8 of 8 seeds a run of ad-psgd or ar-sgd ended short of the target"));
-  CHECK_FALSE(synthetic::has(sentences_of(open), "missed the target alike"));
+  CHECK_FALSE(has(sentences_of(open), "missed the target alike"));
   const Comparison some = compared(104);  // four seeds are ordered
   CHECK(some.differences.front().unordered == 4);
   CHECK(some.differences.front().value.unequal == 4);
 }
 
 TEST_CASE("a target that some runs did not reach is never averaged away") {
-  const json settings{{"budget", {{"target", {{"metric", "eval_loss"}, {"value", 0.5}}}}}};
+  const json settings = stopping_at("eval_loss", 0.5);
   std::vector<ComparedRun> runs;
   for (const std::uint64_t seed : {1, 2, 3}) {
     const double base = 100.0 * static_cast<double>(seed);
@@ -133,13 +127,13 @@ TEST_CASE("a target that some runs did not reach is never averaged away") {
   CHECK(document["differences"][0]["mean"].is_null());
   for (const std::string& text : {to_text(comparison, false), to_markdown(comparison),
                                   to_latex(comparison), to_csv(comparison)})
-    CHECK_FALSE(synthetic::has(text, "100 ±"));  // of 50 and 150
-  CHECK(synthetic::has(to_text(comparison, false), "3 of 3"));
-  CHECK(synthetic::has(to_text(comparison, false), "2 of 3"));
-  CHECK(synthetic::has(to_text(comparison, false), "0 of 3"));
+    CHECK_FALSE(has(text, "100 ±"));  // of 50 and 150
+  CHECK(has(to_text(comparison, false), "3 of 3"));
+  CHECK(has(to_text(comparison, false), "2 of 3"));
+  CHECK(has(to_text(comparison, false), "0 of 3"));
   for (const std::string& table : {to_markdown(comparison), to_latex(comparison)}) {
-    CHECK(synthetic::has(table, "(3 of 3)"));
-    CHECK(synthetic::has(table, "reached by 2 of 3"));
+    CHECK(has(table, "(3 of 3)"));
+    CHECK(has(table, "reached by 2 of 3"));
   }
 }
 
@@ -155,7 +149,7 @@ TEST_CASE("a run without a target of its own is read on that of the other runs a
       find_difference(comparison, comparison.groups[1].group, "gradients_to_target");
   REQUIRE(difference != nullptr);
   CHECK(difference->value.difference.n == 8);
-  CHECK_FALSE(synthetic::has(sentences_of(comparison), "0 of 8"));
+  CHECK_FALSE(has(sentences_of(comparison), "0 of 8"));
   CHECK_FALSE(noted(comparison, "no run reached"));
   // The same as a request for all runs.
   CompareOptions asked;
@@ -172,16 +166,16 @@ TEST_CASE("ways to different targets are never compared, and every form says why
   for (const char* metric : {"gradients_to_target", "seconds_to_target", "bytes_to_target"})
     CHECK(find_difference(comparison, comparison.groups[1].group, metric) == nullptr);
   CHECK(pivot_of(comparison, "gradients_to_target").tests == 0);
-  CHECK_FALSE(synthetic::has(sentences_of(comparison), "To eval_accuracy"));
+  CHECK_FALSE(has(sentences_of(comparison), "To eval_accuracy"));
   CHECK(noted(comparison,
               "runs have different targets, so that nothing compares the ways to them: AR-SGD "
               "eval_accuracy = 0.7, AD-PSGD eval_accuracy = 0.8"));
-  CHECK(synthetic::has(to_csv(comparison), "targets_differ"));
+  CHECK(has(to_csv(comparison), "targets_differ"));
   for (const std::string& form : {to_markdown(comparison), to_latex(comparison),
                                   to_latex(pivot_of(comparison, "bytes_to_target"), comparison)})
-    CHECK(synthetic::has(form, "runs have different targets"));
-  CHECK(synthetic::has(to_text(comparison, false),
-                       "gradients_to_target  to eval_accuracy = 0.7 or eval_accuracy = 0.8;"));
+    CHECK(has(form, "runs have different targets"));
+  CHECK(has(to_text(comparison, false),
+            "gradients_to_target  to eval_accuracy = 0.7 or eval_accuracy = 0.8;"));
 
   std::vector<ComparedRun> runs;  // Not for the recipe's targets, either.
   for (const std::uint64_t seed : {1, 2}) {
@@ -232,7 +226,7 @@ TEST_CASE("mid-run consensus distances are of one part of all runs at a setting"
   CHECK(mid->from == Approx(0.2 * shortest));
   CHECK(mid->to == Approx(0.5 * shortest));
   CHECK(noted(comparison, "20-50 % of the shortest run's length"));
-  CHECK(synthetic::has(to_text(comparison, false), "mean over 20-50 % of the shortest run;"));
+  CHECK(has(to_text(comparison, false), "mean over 20-50 % of the shortest run;"));
 
   const Compared whole({{"a2cid2", {"eval_accuracy", 0.9}}}, {"ad-psgd", "a2cid2"});
   CHECK(whole.comparison.points.front().mid->of_shortest ==
@@ -255,19 +249,17 @@ TEST_CASE("tables and notes of the way to a target say which") {
   const Comparison comparison = compare_runs(runs);
   const Pivot pivot = pivot_of(comparison, "gradients_to_target");
   const std::string missed = "runs missed eval_accuracy = 0.25: ar-sgd at 4 settings";
-  CHECK(synthetic::has(to_latex(pivot, comparison),
-                       "\\caption{Gradients to eval\\_accuracy = 0.25,"));
-  CHECK(synthetic::has(to_latex(comparison), "Gradients to eval\\_accuracy = 0.25"));
-  CHECK(synthetic::has(to_text(pivot, comparison, false),
-                       "gradients_to_target  to eval_accuracy = 0.25; lower is better\n"));
-  CHECK(synthetic::has(to_text(pivot, comparison, false), missed));
-  CHECK(synthetic::has(to_markdown(pivot, comparison),
-                       "\n\ngradients_to_target to eval_accuracy = 0.25\n\n"));
-  CHECK(synthetic::has(to_markdown(pivot, comparison), missed));
-  CHECK(synthetic::has(to_csv(pivot, comparison), "ad-psgd target"));
-  CHECK(synthetic::has(to_csv(pivot, comparison), ",eval_accuracy = 0.25"));
-  CHECK(synthetic::has(to_csv(comparison), ",eval_accuracy = 0.25\n"));
-  CHECK(synthetic::has(to_markdown(comparison), "the target is eval_accuracy = 0.25"));
+  CHECK(has(to_latex(pivot, comparison), "\\caption{Gradients to eval\\_accuracy = 0.25,"));
+  CHECK(has(to_latex(comparison), "Gradients to eval\\_accuracy = 0.25"));
+  CHECK(has(to_text(pivot, comparison, false),
+            "gradients_to_target  to eval_accuracy = 0.25; lower is better\n"));
+  CHECK(has(to_text(pivot, comparison, false), missed));
+  CHECK(has(to_markdown(pivot, comparison), "\n\ngradients_to_target to eval_accuracy = 0.25\n\n"));
+  CHECK(has(to_markdown(pivot, comparison), missed));
+  CHECK(has(to_csv(pivot, comparison), "ad-psgd target"));
+  CHECK(has(to_csv(pivot, comparison), ",eval_accuracy = 0.25"));
+  CHECK(has(to_csv(comparison), ",eval_accuracy = 0.25\n"));
+  CHECK(has(to_markdown(comparison), "the target is eval_accuracy = 0.25"));
   const json document = to_json(comparison);
   CHECK(document["groups"][0]["metrics"]["gradients_to_target"]["target"]["value"] == 0.25);
 }
@@ -281,6 +273,6 @@ TEST_CASE("runs that both missed a target are not said to have come to it alike"
                        stopping_at("eval_accuracy", 0.9)));
   }
   const std::string words = sentences_of(compare_runs(runs));
-  CHECK(synthetic::has(words, "ad-psgd none, since neither reached it"));
-  CHECK_FALSE(synthetic::has(words, "the same, to rounding"));
+  CHECK(has(words, "ad-psgd none, since neither reached it"));
+  CHECK_FALSE(has(words, "the same, to rounding"));
 }

@@ -13,9 +13,9 @@
 using namespace acid;
 using nlohmann::json;
 using synthetic::has;
+using synthetic::page_of;
 using synthetic::run;
 using synthetic::sentences_of;
-using synthetic::verdict_page_of;
 
 namespace {
 
@@ -131,7 +131,7 @@ TEST_CASE("seeds that do not differ are not called too few seeds") {
   CHECK(has(all_words_of(comparison),
             "; 4 of 8 pairs tie, and the smallest p that the other 4 could give is 0.12"));
   CHECK(has(all_words_of(comparison), "Too many seeds tie to show one."));
-  CHECK_FALSE(has(verdict_page_of(comparison), "No verdict"));
+  CHECK_FALSE(has(verdict_section(page_of(comparison)), "No verdict"));
   ReportData page;
   page.comparison = comparison;
   page.styles.assign(comparison.groups.size(), 0);
@@ -175,7 +175,7 @@ TEST_CASE("a worse algorithm within the margin is called both, each with its own
   CHECK(has(words, "Worse than ar-sgd in evaluation loss: ad-psgd (yet equivalent within 0.02)."));
   CHECK(has(words, "ad-psgd had lower evaluation accuracy than ar-sgd (worse)"));
   CHECK(has(words, "Even so they were equivalent within 0.01"));
-  const std::string page = verdict_page_of(comparison);
+  const std::string page = verdict_section(page_of(comparison));
   CHECK(has(page, "; equivalent within 0.02, p = "));
   CHECK(has(page, "equivalent within 0.01"));
   const std::string markdown = printed(comparison, "markdown");
@@ -232,5 +232,5 @@ TEST_CASE("what is compared was chosen again: every form says so") {
   const Comparison comparison = compare_runs(runs, {}, {}, {plan});
   const char* const words = "changed when some had ended: before, primary outcome eval_accuracy";
   CHECK(has(all_words_of(comparison), words));
-  CHECK(has(verdict_page_of(comparison), words));
+  CHECK(has(verdict_section(page_of(comparison)), words));
 }

@@ -57,6 +57,17 @@ std::vector<Listener> listeners(int count) {
   return all;
 }
 
+/// A connection of which the process knows nothing yet.
+Descriptor connected_to(const Listener& listener) {
+  Descriptor caller(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  name.sin_port = htons(listener.card.port);
+  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  REQUIRE(::connect(caller.get(), reinterpret_cast<sockaddr*>(&name), sizeof name) == 0);
+  return caller;
+}
+
 /// The result of each process: empty when it met the others.
 std::vector<std::string> outcomes(const std::vector<Listener>& all,
                                   const std::vector<std::string>& secrets, double seconds) {
@@ -133,14 +144,7 @@ TEST_CASE("an address where another program listens is passed over for the next"
 TEST_CASE("a caller that sends nothing, or nonsense, delays no other") {
   const auto all = listeners(2);
   std::vector<Descriptor> callers;
-  for (int k = 0; k < 3; ++k) {
-    callers.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in name{};
-    name.sin_family = AF_INET;
-    name.sin_port = htons(all[0].card.port);
-    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    REQUIRE(::connect(callers.back().get(), reinterpret_cast<sockaddr*>(&name), sizeof name) == 0);
-  }
+  for (int k = 0; k < 3; ++k) callers.push_back(connected_to(all[0]));
   const std::string nonsense = "GET / HTTP/1.0\r\nHost: somewhere-else\r\n\r\n";
   REQUIRE(::send(callers[1].get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL) ==
           static_cast<ssize_t>(nonsense.size()));
@@ -155,15 +159,7 @@ TEST_CASE("strangers who say nothing cannot use up the descriptors of a process 
   const std::string secret = new_secret();
   std::jthread first([&] { meet(all[0], cards, secret, 60); });
   std::vector<Descriptor> strangers;
-  for (int k = 0; k < 300; ++k) {
-    strangers.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in name{};
-    name.sin_family = AF_INET;
-    name.sin_port = htons(all[0].card.port);
-    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    REQUIRE(::connect(strangers.back().get(), reinterpret_cast<sockaddr*>(&name), sizeof name) ==
-            0);
-  }
+  for (int k = 0; k < 300; ++k) strangers.push_back(connected_to(all[0]));
   // The first of them must be turned away, long before the meeting ends.
   const auto was_sent_away = [&] {
     char any = 0;
