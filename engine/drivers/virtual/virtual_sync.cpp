@@ -143,21 +143,13 @@ void VirtualSync::hear(std::int64_t exchange) {
   if (!with_all) peers = peers_.exchange(exchange);
   const bool in_groups = !with_all && peers_.sums_in(exchange);
   if (in_groups) add_groups(*peers, size);
+  const auto message_of = [&](int i) -> const float* { return message(i).data(); };
   pool_.parallel_for(spec_.workers, [&](int, int w) {
-    Heard<float> heard;
-    std::vector<kernels::Weighted<float>> sources;
-    if (in_groups) {
-      heard.mean = group_means_[peers->group[static_cast<std::size_t>(w)]].data();
-      heard.own = message(w).data();
-    } else if (with_all) {
-      heard.mean = mean_.data();
-      heard.own = message(w).data();
-      heard.all = messages;
-    } else {
-      sources = heard_by(*peers, w, [&](int i) -> const float* { return message(i).data(); });
-      heard.sources = sources;
-    }
-    acid::hear(w, shell_.ensemble.worker(w), heard, shell_.log);
+    Worker& worker = shell_.ensemble.worker(w);
+    if (!with_all && !in_groups) return acid::hear(w, worker, *peers, message_of, shell_.log);
+    const Arena<float>& mean =
+        with_all ? mean_ : group_means_[peers->group[static_cast<std::size_t>(w)]];
+    acid::hear(w, worker, {.mean = mean.data(), .own = message_of(w), .all = messages}, shell_.log);
   });
 }
 
