@@ -97,20 +97,10 @@ void VirtualSync::go_through(const Leg& leg) {
   advance_clock();
   if (!options_.computes()) return;
   for (const Phase phase : leg) {
-    switch (phase) {
-      case Phase::gradient:
-        compute_gradients();
-        break;
-      case Phase::say:
-        say();
-        break;
-      case Phase::hear:
-        hear(exchange++);
-        break;
-      case Phase::step:
-        step();
-        break;
-    }
+    if (phase == Phase::gradient) compute_gradients();
+    if (phase == Phase::say) say();
+    if (phase == Phase::hear) hear(exchange++);
+    if (phase == Phase::step) step();
     pool_.wait_all();
   }
   totals_.position.bytes += shell_.ensemble.extra_bytes();
