@@ -35,12 +35,12 @@ VirtualSync::VirtualSync(const Run& run, const VirtualOptions& options)
   if (!run.spec.method.reduces_gradients && options.computes())
     for (int w = 0; w < run.spec.workers; ++w)
       messages_.emplace_back(message_size_, *spec_.backend);
-  shell_.resume(kLayout, *this);
+  shell_.resume(virtual_state_layout(spec_), *this);
 }
 
 void VirtualSync::save_cut() {
   shell_.mark_cut(shell_.mixing_time(totals_.position.normalised_time));
-  shell_.save(leg_, totals_.position, kLayout, *this);
+  shell_.save(leg_, totals_.position, virtual_state_layout(spec_), *this);
 }
 
 bool VirtualSync::budget_spent() {
