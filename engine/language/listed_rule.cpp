@@ -8,7 +8,7 @@
 #include "engine/language/device_pass.hpp"
 #include "engine/language/emitter.hpp"
 #include "engine/worker/elements.hpp"
-#include "engine/worker/passes.hpp"
+#include "engine/worker/team.hpp"
 #include "engine/worker/worker_memory.hpp"
 
 namespace acid {

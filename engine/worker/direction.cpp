@@ -8,7 +8,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/every_processor.hpp"
-#include "engine/worker/passes.hpp"
+#include "engine/worker/team.hpp"
 #include "engine/worker/worker_settings.hpp"
 
 namespace acid {

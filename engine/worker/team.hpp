@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/mutex.hpp"
+#include "engine/worker/worker_settings.hpp"
 
 namespace acid {
 
@@ -63,5 +64,14 @@ class Team {
 /// The calling thread's own team, which ends with the thread: n workers with t threads each have
 /// n·t in all, and no worker waits for another's team.
 Team& team_of_this_thread();
+
+/// Splits one pass over vectors of `size` elements among the threads of a worker.
+template <class Pass>
+void in_parts(const WorkerSettings& settings, std::size_t size, const Pass& pass) {
+  if (settings.threads == 1 || !settings.backend->is_host_memory())
+    pass(std::size_t{0}, size);
+  else
+    team_of_this_thread().run(settings.threads, size, pass);
+}
 
 }  // namespace acid

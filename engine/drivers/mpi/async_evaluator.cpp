@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "engine/drivers/mpi/mpi.hpp"
 #include "engine/topology/edge_schedule.hpp"
 
 namespace acid {
@@ -19,7 +20,7 @@ AsyncEvaluator::AsyncEvaluator(const Run& run, Post& post, Collector& collector)
     : Evaluator(run, post, collector),
       coordinator_(run, post, shell_.ensemble, [&collector] { return collector.overloaded(); }) {
   if (spec_.method.has_server()) server_.emplace(run, post, shell_.ensemble.servers());
-  shell_.resume(layout(spec_.method), *this);
+  shell_.resume(mpi_state_layout(spec_), *this);
 }
 
 template <class Archive>
@@ -104,7 +105,7 @@ void AsyncEvaluator::save(const Gathered& gathered, const Position& here) {
            .seconds = here.seconds,
            .reports = {}};
   for (const WorkerMark& worker : gathered.workers) kept_.reports.push_back(worker.report);
-  shell_.save(here.gradients, here, layout(spec_.method), *this);
+  shell_.save(here.gradients, here, mpi_state_layout(spec_), *this);
 }
 
 void AsyncEvaluator::saved() {

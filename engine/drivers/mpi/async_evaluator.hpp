@@ -17,9 +17,6 @@ class AsyncEvaluator final : public Evaluator {
   void begin() override;
   AsyncCoordinator& coordinator() override { return coordinator_; }
 
-  static std::string_view layout(const Method& method) {
-    return method.has_server() ? "mpi-server/3" : "mpi-async/6";
-  }
   /// Null if the method has no server.
   MpiServer* server() { return server_ ? &*server_ : nullptr; }
 

@@ -36,7 +36,8 @@ Outcome run_mpi(const Run& run, const MpiOptions& options) {
 }
 
 std::string_view mpi_state_layout(const RunSpec& spec) {
-  return spec.method.is_asynchronous() ? AsyncEvaluator::layout(spec.method) : kRoundsLayout;
+  if (!spec.method.is_asynchronous()) return kRoundsLayout;
+  return spec.method.has_server() ? "mpi-server/3" : "mpi-async/6";
 }
 
 }  // namespace acid

@@ -123,31 +123,19 @@ bool RoundMessages::wait() {
 void RoundMessages::hear(std::int64_t exchange, Worker& worker, EventLog& log) {
   if (method_.reduces_gradients) return;
   const int rank = post_.rank();
-  Heard<float> heard;
-  std::vector<kernels::Weighted<float>> sources;
-  std::vector<const float*> messages;
-  if (peers_.form().floats(exchange) == 0) return acid::hear(rank, worker, heard, log);
-  if (peers_.sums_in(exchange)) {
-    heard.mean = summed().data();
-    heard.own = message_.data();
-    return acid::hear(rank, worker, heard, log);
-  }
+  if (peers_.form().floats(exchange) == 0) return acid::hear(rank, worker, Heard<float>(), log);
+  if (peers_.sums_in(exchange))
+    return acid::hear(rank, worker, {.mean = summed().data(), .own = message_.data()}, log);
   const std::vector<const float*>& received = neighbours_->received();
   const auto message_of = [&](int i) -> const float* {
     return i == rank ? neighbours_->published().data() : received[static_cast<std::size_t>(i)];
   };
-  if (method_.hears_all_in(exchange)) {
-    for (int i = 0; i < post_.size(); ++i) messages.push_back(message_of(i));
-    mean_in_order<float>(messages, mean_.data(), 0, peers_.form().floats(exchange),
-                         worker.backend());
-    heard.mean = mean_.data();
-    heard.own = message_of(rank);
-    heard.all = messages;
-  } else {
-    sources = heard_by(*peers_.exchange(exchange), rank, message_of);
-    heard.sources = sources;
-  }
-  acid::hear(rank, worker, heard, log);
+  if (!method_.hears_all_in(exchange))
+    return acid::hear(rank, worker, *peers_.exchange(exchange), message_of, log);
+  std::vector<const float*> all;
+  for (int i = 0; i < post_.size(); ++i) all.push_back(message_of(i));
+  mean_in_order<float>(all, mean_.data(), 0, peers_.form().floats(exchange), worker.backend());
+  acid::hear(rank, worker, {.mean = mean_.data(), .own = message_of(rank), .all = all}, log);
 }
 
 std::span<const float> RoundMessages::summed() {

@@ -63,21 +63,12 @@ void RoundWorker::train() {
 }
 
 bool RoundWorker::act(Phase phase, std::int64_t exchange) {
-  switch (phase) {
-    case Phase::gradient:
-      compute();
-      return true;
-    case Phase::say:
-      messages_.say(exchange, worker_);
-      return true;
-    case Phase::hear:
-      if (!wait_for_exchange()) return false;
-      messages_.hear(exchange, worker_, reporter_.log());
-      return true;
-    case Phase::step:
-      step();
-      return true;
-  }
+  if (phase == Phase::gradient) compute();
+  if (phase == Phase::say) messages_.say(exchange, worker_);
+  if (phase == Phase::step) step();
+  if (phase != Phase::hear) return true;
+  if (!wait_for_exchange()) return false;
+  messages_.hear(exchange, worker_, reporter_.log());
   return true;
 }
 

@@ -41,19 +41,11 @@ bool ServerVisits::walk_on(double t, const Position* done, double loss) {
       },
       [&](Phase phase) {
         assert_locked();
-        switch (phase) {
-          case Phase::gradient:
-            worker_.begin_gradient(t);
-            return true;
-          case Phase::step:
-            return step(*done, loss, staleness);
-          case Phase::say:
-            say(t);
-            return true;
-          case Phase::hear:
-            break;
-        }
-        return hear(t);
+        if (phase == Phase::step) return step(*done, loss, staleness);
+        if (phase == Phase::hear) return hear(t);
+        if (phase == Phase::gradient) worker_.begin_gradient(t);
+        if (phase == Phase::say) say(t);
+        return true;
       });
   walking_ = false;
   return whole;

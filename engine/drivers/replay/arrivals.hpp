@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "engine/drivers/replay/commit_clocks.hpp"
-#include "engine/drivers/replay/replay_step.hpp"
 #include "engine/drivers/replay/script_cursors.hpp"
 
 namespace acid {

@@ -8,7 +8,6 @@
 #include "engine/drivers/replay/arrivals.hpp"
 #include "engine/drivers/replay/commit_clocks.hpp"
 #include "engine/drivers/replay/replay.hpp"
-#include "engine/drivers/replay/replay_step.hpp"
 #include "engine/drivers/replay/script_cursors.hpp"
 #include "engine/topology/edge_schedule.hpp"
 

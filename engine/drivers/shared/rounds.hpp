@@ -94,5 +94,11 @@ std::vector<kernels::Weighted<float>> heard_by(const PeerSchedule::Exchange& exc
     heard.push_back({message_of(neighbour.worker), neighbour.weight});
   return heard;
 }
+template <class MessageOf>
+void hear(int w, Worker& worker, const PeerSchedule::Exchange& exchange,
+          const MessageOf& message_of, EventLog& log) {
+  const std::vector<kernels::Weighted<float>> sources = heard_by(exchange, w, message_of);
+  hear(w, worker, {.sources = sources}, log);
+}
 
 }  // namespace acid

@@ -30,7 +30,13 @@ class RunShell {
     bool logs = false;  // events are reported even where RunSpec::keep_events does not ask for them
   };
   /// `parallel_for`: evaluates samples.
-  RunShell(const Run& its_run, ParallelFor parallel_for, Options options);
+  RunShell(const Run& its_run, ParallelFor parallel_for, Options options)
+      : run(its_run),
+        spec(its_run.spec),
+        ensemble(spec_of_ensemble(spec, options.elsewhere), its_run.objective, options.gradients),
+        log(spec.workers, options.logs || spec.keep_events, its_run.recorder),
+        sampler(spec, its_run.objective, its_run.recorder, std::move(parallel_for)),
+        computes_(options.computes) {}
   RunShell(const Run& its_run, ParallelFor parallel_for)
       : RunShell(its_run, std::move(parallel_for), Options()) {}
 
@@ -119,6 +125,11 @@ class RunShell {
   }
 
  private:
+  static RunSpec spec_of_ensemble(RunSpec spec, bool elsewhere) {
+    if (elsewhere) spec.backend = &cpu_backend();
+    return spec;
+  }
+
   const bool computes_;
   Checkpoints* checkpoints() const { return run.checkpointing.checkpoints; }
 };

@@ -82,20 +82,15 @@ bool MessageBoard::wait_for_peers(int w, std::int64_t exchange) {
 void MessageBoard::hear_peers(int w, std::int64_t exchange, EventLog& log) {
   const auto peers = peers_.exchange(exchange);
   const auto message_of = [&](int i) -> const float* { return message(i, exchange).data(); };
-  Heard<float> heard;
-  std::vector<kernels::Weighted<float>> sources;
   if (peers_.sums_in(exchange)) {
     std::vector<const float*> messages;
     for (const int member : peers->group_of(w)) messages.push_back(message_of(member));
     Arena<float>& mean = group_means_[static_cast<std::size_t>(w)];
     mean_in_order<float>(messages, mean.data(), 0, peers_.form().floats(exchange), *spec_.backend);
-    heard.mean = mean.data();
-    heard.own = message_of(w);
+    acid::hear(w, ensemble_.worker(w), {.mean = mean.data(), .own = message_of(w)}, log);
   } else {
-    sources = heard_by(*peers, w, message_of);
-    heard.sources = sources;
+    acid::hear(w, ensemble_.worker(w), *peers, message_of, log);
   }
-  acid::hear(w, ensemble_.worker(w), heard, log);
   heard_.say(w);
 }
 

@@ -12,7 +12,8 @@ Outcome run_threads(const Run& run, const ThreadsOptions& options) {
 }
 
 std::string_view threads_state_layout(const RunSpec& spec) {
-  return spec.method.is_asynchronous() ? ThreadsAsync::layout(spec.method) : ThreadsSync::kLayout;
+  if (!spec.method.is_asynchronous()) return kRoundsLayout;
+  return spec.method.has_server() ? "threads-server/3" : "threads-async/4";
 }
 
 }  // namespace acid

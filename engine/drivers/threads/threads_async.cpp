@@ -17,7 +17,7 @@ ThreadsAsync::ThreadsAsync(const Run& run, const ThreadsOptions& options)
       exchanges_(run.spec, workers_, closing_, options.exchange_threads > 0),
       sample_times_(spec_.cadence) {
   if (spec_.method.has_server()) server_.emplace(spec_, workers_);
-  shell_.resume(layout(spec_.method), *this);
+  shell_.resume(threads_state_layout(spec_), *this);
   sample_times_ = shell_.sampler.sample_times();
 }
 
@@ -199,7 +199,7 @@ void ThreadsAsync::save_paused() {
   const AllWorkersLocked locked(workers_);
   const Position here = workers_.position(workers_.commits());
   shell_.mark_cut(here.normalised_time);
-  shell_.save(here.gradients, here, layout(spec_.method), *this);
+  shell_.save(here.gradients, here, threads_state_layout(spec_), *this);
 }
 
 }  // namespace acid

@@ -24,10 +24,6 @@ class ThreadsAsync {
   ThreadsAsync(const Run& run, const ThreadsOptions& options);
   Outcome execute();
 
-  static std::string_view layout(const Method& method) {
-    return method.has_server() ? "threads-server/3" : "threads-async/4";
-  }
-
   /// The state without vectors, while nothing happens: no exchange is in flight, and the caller
   /// holds every worker's mutex or is the only thread.
   template <class Archive>

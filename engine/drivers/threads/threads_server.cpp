@@ -31,19 +31,10 @@ bool ThreadsServer::walk_on(int w, double t, const Done* done) {
       spec_.method.round_of(w), at.place,
       [&] { return workers_.commits() >= spec_.budget.gradients; },
       [&](Phase phase) {
-        switch (phase) {
-          case Phase::gradient:
-            workers_.begin(w, t);
-            return true;
-          case Phase::step:
-            return step(w, *done, staleness);
-          case Phase::say:
-            say(w, t);
-            return true;
-          case Phase::hear:
-            break;
-        }
-        hear(w, t);
+        if (phase == Phase::step) return step(w, *done, staleness);
+        if (phase == Phase::gradient) workers_.begin(w, t);
+        if (phase == Phase::say) say(w, t);
+        if (phase == Phase::hear) hear(w, t);
         return true;
       });
 }

@@ -77,18 +77,10 @@ void ThreadsSync::work(int w) {
 }
 
 bool ThreadsSync::act(int w, Phase phase, std::int64_t exchange) {
-  switch (phase) {
-    case Phase::gradient:
-      compute(w);
-      return true;
-    case Phase::say:
-      return say(w, exchange);
-    case Phase::hear:
-      return hear(w, exchange);
-    case Phase::step:
-      step(w);
-      return true;
-  }
+  if (phase == Phase::say) return say(w, exchange);
+  if (phase == Phase::hear) return hear(w, exchange);
+  if (phase == Phase::gradient) compute(w);
+  if (phase == Phase::step) step(w);
   return true;
 }
 

@@ -28,8 +28,6 @@ class ThreadsSync {
   ThreadsSync(const Run& run, const ThreadsOptions& options);
   Outcome execute();
 
-  static constexpr std::string_view kLayout = kRoundsLayout;
-
  private:
   /// What the first worker that reached a leg has decided for all.
   struct Decision {

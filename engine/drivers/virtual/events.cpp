@@ -55,7 +55,7 @@ void EventState::look_for_end() {
 VirtualEvents::VirtualEvents(const Run& run, const VirtualOptions& options, MakeCalendar make)
     : state_(run, options) {
   calendar_ = make(state_);
-  if (state_.shell.resume(calendar_->layout(), *calendar_))
+  if (state_.shell.resume(virtual_state_layout(run.spec), *calendar_))
     calendar_->resume(*run.checkpointing.resume);
   else
     calendar_->begin();
@@ -65,8 +65,8 @@ void VirtualEvents::save_cut() {
   state_.player.pool().wait_light();
   if (state_.player.diverged()) return;
   state_.shell.mark_cut(state_.shell.mixing_time(state_.timetable.time()));
-  state_.shell.save(state_.timetable.steps(), state_.totals.position, calendar_->layout(),
-                    *calendar_, calendar_->vectors());
+  state_.shell.save(state_.timetable.steps(), state_.totals.position,
+                    virtual_state_layout(state_.spec), *calendar_, calendar_->vectors());
 }
 
 Outcome VirtualEvents::execute() {

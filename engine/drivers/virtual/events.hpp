@@ -39,7 +39,6 @@ struct EventState {
 class Calendar {
  public:
   virtual ~Calendar() = default;
-  virtual std::string_view layout() const = 0;  // Cut::layout
   /// Begins the run; resume() resumes one from this file, whose state and workers are read.
   virtual void begin() = 0;
   virtual void resume(const CheckpointFile& file) = 0;

@@ -15,8 +15,6 @@ class MeetingCalendar final : public Calendar {
  public:
   explicit MeetingCalendar(EventState& state);
 
-  static constexpr std::string_view kLayout = "virtual-async/7";
-  std::string_view layout() const override { return kLayout; }
   void begin() override {
     state_.workers.begin();
     exchanges_.plan_pairs();

@@ -13,8 +13,6 @@ class ServerCalendar final : public Calendar {
  public:
   explicit ServerCalendar(EventState& state);
 
-  static constexpr std::string_view kLayout = "virtual-server/3";
-  std::string_view layout() const override { return kLayout; }
   void begin() override;
   void resume(const CheckpointFile& file) override;
   void handle(const Occurrence& occurrence) override;

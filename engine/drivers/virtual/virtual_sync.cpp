@@ -35,12 +35,12 @@ VirtualSync::VirtualSync(const Run& run, const VirtualOptions& options)
   if (!run.spec.method.reduces_gradients && options.computes())
     for (int w = 0; w < run.spec.workers; ++w)
       messages_.emplace_back(message_size_, *spec_.backend);
-  shell_.resume(kLayout, *this);
+  shell_.resume(virtual_state_layout(spec_), *this);
 }
 
 void VirtualSync::save_cut() {
   shell_.mark_cut(shell_.mixing_time(totals_.position.normalised_time));
-  shell_.save(leg_, totals_.position, kLayout, *this);
+  shell_.save(leg_, totals_.position, virtual_state_layout(spec_), *this);
 }
 
 bool VirtualSync::budget_spent() {
@@ -97,20 +97,10 @@ void VirtualSync::go_through(const Leg& leg) {
   advance_clock();
   if (!options_.computes()) return;
   for (const Phase phase : leg) {
-    switch (phase) {
-      case Phase::gradient:
-        compute_gradients();
-        break;
-      case Phase::say:
-        say();
-        break;
-      case Phase::hear:
-        hear(exchange++);
-        break;
-      case Phase::step:
-        step();
-        break;
-    }
+    if (phase == Phase::gradient) compute_gradients();
+    if (phase == Phase::say) say();
+    if (phase == Phase::hear) hear(exchange++);
+    if (phase == Phase::step) step();
     pool_.wait_all();
   }
   totals_.position.bytes += shell_.ensemble.extra_bytes();
@@ -143,21 +133,13 @@ void VirtualSync::hear(std::int64_t exchange) {
   if (!with_all) peers = peers_.exchange(exchange);
   const bool in_groups = !with_all && peers_.sums_in(exchange);
   if (in_groups) add_groups(*peers, size);
+  const auto message_of = [&](int i) -> const float* { return message(i).data(); };
   pool_.parallel_for(spec_.workers, [&](int, int w) {
-    Heard<float> heard;
-    std::vector<kernels::Weighted<float>> sources;
-    if (in_groups) {
-      heard.mean = group_means_[peers->group[static_cast<std::size_t>(w)]].data();
-      heard.own = message(w).data();
-    } else if (with_all) {
-      heard.mean = mean_.data();
-      heard.own = message(w).data();
-      heard.all = messages;
-    } else {
-      sources = heard_by(*peers, w, [&](int i) -> const float* { return message(i).data(); });
-      heard.sources = sources;
-    }
-    acid::hear(w, shell_.ensemble.worker(w), heard, shell_.log);
+    Worker& worker = shell_.ensemble.worker(w);
+    if (!with_all && !in_groups) return acid::hear(w, worker, *peers, message_of, shell_.log);
+    const Arena<float>& mean =
+        with_all ? mean_ : group_means_[peers->group[static_cast<std::size_t>(w)]];
+    acid::hear(w, worker, {.mean = mean.data(), .own = message_of(w), .all = messages}, shell_.log);
   });
 }
 

@@ -23,8 +23,6 @@ class VirtualSync {
   VirtualSync(const Run& run, const VirtualOptions& options);
   Outcome execute();
 
-  static constexpr std::string_view kLayout = "virtual-sync/5";
-
   /// The state between two legs, without vectors.
   template <class Archive>
   void persist(Archive& archive) {

@@ -50,8 +50,8 @@ Outcome run_virtual(const Run& run, const VirtualOptions& options) {
 }
 
 std::string_view virtual_state_layout(const RunSpec& spec) {
-  if (spec.method.has_server()) return ServerCalendar::kLayout;
-  return spec.method.has_meetings() ? MeetingCalendar::kLayout : VirtualSync::kLayout;
+  if (spec.method.has_server()) return "virtual-server/3";
+  return spec.method.has_meetings() ? "virtual-async/7" : "virtual-sync/5";
 }
 
 }  // namespace acid
