@@ -303,11 +303,10 @@ std::string checklist_section(const ReportData& data) {
         code_item(data), software_item(data), commands_item(data), complete_item(data),
         verified_item(data), models_item(data)})
     table.rows.push_back({text(item.question), mark_of(item.answer), text(item.words)});
-  return "<section id=\"checklist\">\n<h2>Checklist</h2>\n" +
-         paragraph(
+  return paragraph(
              "What reproducibility checklists of conferences ask of experiments, answered from "
              "the store.") +
-         "<div class=\"prose\">\n" + table.html() + "</div>\n</section>\n";
+         "<div class=\"prose\">\n" + table.html() + "</div>\n";
 }
 
 }  // namespace acid

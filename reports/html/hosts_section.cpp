@@ -56,11 +56,11 @@ std::string lost_table(const std::vector<LostAttempt>& lost) {
 
 std::string hosts_section(const ReportData& data) {
   if (!data.hosts.are_several()) return "";
-  return "<section id=\"hosts\">\n<h2>Hosts</h2>\n" + hosts_table(data.hosts.hosts) +
+  return hosts_table(data.hosts.hosts) +
          note(
              "Gradients per second are those of each run while it was executed there, in the "
              "mean. Runs that a search tried are counted, too.") +
-         lost_table(data.hosts.lost) + "</section>\n";
+         lost_table(data.hosts.lost);
 }
 
 }  // namespace acid

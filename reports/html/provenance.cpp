@@ -208,19 +208,18 @@ std::vector<std::string> warnings(const ReportData& data) {
 std::string environment_section(const ReportData& data) {
   const auto values = environments(data);
   if (values.empty()) return "";
-  std::string out = "<section id=\"environment\">\n<h2>Environment</h2>\n";
+  std::string out;
   if (const std::string table = environment_table(values, true, "environment-diff"); !table.empty())
     out += paragraph("What differs between attempts:") + table;
   else
     out += paragraph("The same for every attempt of every run.");
   if (const std::string table = environment_table(values, false, "environment"); !table.empty())
     out += details("What all attempts share", table);
-  return out + "</section>\n";
+  return out;
 }
 
 std::string reproduce_section(const ReportData& data) {
-  std::string out = "<section id=\"reproduce\">\n<h2>Reproduce</h2>\n";
-  out += fmt::format("<pre tabindex=\"0\">{}</pre>\n", escaped(commands(data)));
+  std::string out = fmt::format("<pre tabindex=\"0\">{}</pre>\n", escaped(commands(data)));
   if (data.experiments.empty())
     out += paragraph("The recipe these runs were asked for through compiles to other runs now.");
   for (const ExperimentRecord& experiment : data.experiments)
@@ -231,7 +230,7 @@ std::string reproduce_section(const ReportData& data) {
                code(experiment.recipe_digest).html, code(experiment.command_line).html) +
            details(data.experiments.size() == 1 ? "Recipe" : "Recipe of " + experiment.name,
                    fmt::format("<pre tabindex=\"0\">{}</pre>\n", escaped(experiment.recipe_text)));
-  return out + run_digests(data) + file_digests(data) + "</section>\n";
+  return out + run_digests(data) + file_digests(data);
 }
 
 }  // namespace acid

@@ -9,8 +9,19 @@
 
 namespace acid {
 
-/// The sections of a page, each a pure function of the data. Each begins with its heading; an empty
-/// string means that there is nothing to say.
+/// The part of a report that has sections: a page of few settings, one of many, and what that one
+/// shows of a single setting.
+enum class PagePart { few_settings, sweep, one_setting };
+/// A section with its heading.
+struct DrawnSection {
+  std::string_view anchor, name;
+  std::string html;
+};
+/// Those that have something to say, in their order.
+std::vector<DrawnSection> sections_of(const ReportData& data, PagePart part);
+
+/// What is below the headings of sections, each a pure function of the data. An empty string means
+/// that there is nothing to say.
 std::string verdict_section(const ReportData& data);
 /// What each algorithm chose before it was compared; empty if nothing was searched.
 std::string search_section(const ReportData& data);

@@ -25,7 +25,7 @@ std::string overview_section(const ReportData& data);
 /// The place for the details of the setting that a reader chose.
 std::string setting_section(const ReportData& data);
 
-/// A section whose body the script unpacks when its fold, named `summary`, opens.
-std::string packed_section(const std::string& section, std::string_view summary);
+/// HTML that the script unpacks when its fold, named `summary`, opens.
+std::string packed_details(std::string_view summary, const std::string& html);
 
 }  // namespace acid

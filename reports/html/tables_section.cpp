@@ -127,7 +127,7 @@ std::string seeds_section(const ReportData& data) {
     for (const std::string& metric : metrics) row.push_back(run_metric_cell(shown, metric));
     table.rows.push_back(std::move(row));
   }
-  return "<section id=\"seeds\">\n<h2>Every run</h2>\n" + table.html() + "</section>\n";
+  return table.html();
 }
 
 std::string search_section(const ReportData& data) {
@@ -150,13 +150,11 @@ std::string search_section(const ReportData& data) {
     for (const ComparedNote& note : selection_notes(selection)) body += paragraph(note.text + ".");
     body += table.html();
   }
-  if (body.empty()) return "";
-  return "<section id=\"search\">\n<h2>Search</h2>\n" + body + "</section>\n";
+  return body;
 }
 
 std::string settings_section(const ReportData& data) {
-  return "<section id=\"settings\">\n<h2>Settings</h2>\n" + varying_table(data) +
-         common_settings(data) + "</section>\n";
+  return varying_table(data) + common_settings(data);
 }
 
 }  // namespace acid

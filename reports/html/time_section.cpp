@@ -64,9 +64,7 @@ std::string time_section(const ReportData& data) {
                 "Filled: computing; hollow: waiting for others; whisker: 95 % t interval of the "
                 "sum over seeds.") +
             runtime.html();
-  body += timeline_figures(data) + staleness_figures(data);
-  if (body.empty()) return "";
-  return "<section id=\"time\">\n<h2>Where the time went</h2>\n" + body + "</section>\n";
+  return body + timeline_figures(data) + staleness_figures(data);
 }
 
 }  // namespace acid

@@ -73,13 +73,11 @@ std::string warnings_box(const ReportData& data) {
 }
 
 std::string verdict_section(const ReportData& data) {
-  std::string out = "<section id=\"verdict\">\n<h2>Verdict</h2>\n";
-  const std::string words = verdict_in_words(data), forests = verdict_forests(data);
+  const std::string forests = verdict_forests(data);
   const std::string pictures =
       forests.empty() ? "" : "<div class=\"forests\">\n" + forests + "</div>\n";
-  out += words + further_words(data) + pictures;
-  out += verdict_table(data);
-  return out + warnings_box(data) + "</section>\n";
+  return verdict_in_words(data) + further_words(data) + pictures + verdict_table(data) +
+         warnings_box(data);
 }
 
 }  // namespace acid

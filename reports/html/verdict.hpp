@@ -17,9 +17,6 @@ std::string warnings_box(const ReportData& data);
 /// Means of every group and, under <details>, everything known of their spread.
 std::string verdict_table(const ReportData& data);
 
-/// The table as a section of its own.
-std::string numbers_section(const ReportData& data);
-
 /// What the simultaneous intervals of a family of so many differences are.
 std::string interval_words(int family);
 /// Differences to the baseline in one outcome, and ratios of consensus distances; empty if there

@@ -155,8 +155,4 @@ std::string verdict_table(const ReportData& data) {
   return table.html() + spread_table(data);
 }
 
-std::string numbers_section(const ReportData& data) {
-  return "<section id=\"numbers\">\n<h2>Every number</h2>\n" + verdict_table(data) + "</section>\n";
-}
-
 }  // namespace acid
