@@ -6,7 +6,6 @@
 #include "reports/html/line_chart.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/style.hpp"
 #include "reports/numbers.hpp"
 
 namespace acid {

@@ -13,7 +13,6 @@
 #include "reports/equal_places.hpp"
 #include "reports/html/font.hpp"
 #include "reports/html/markup.hpp"
-#include "reports/html/style.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
 

@@ -8,7 +8,6 @@
 #include "engine/methods/method.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/style.hpp"
 #include "reports/numbers.hpp"
 
 namespace acid {

@@ -1,5 +1,3 @@
-#include "reports/html/page.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,9 +12,6 @@
 #include "reports/html/page_data.hpp"
 #include "reports/html/page_script.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/style.hpp"
-#include "reports/html/sweep.hpp"
-#include "reports/html/verdict.hpp"
 #include "reports/tags.hpp"
 
 namespace acid {
@@ -169,7 +164,10 @@ std::string content_security_policy(bool live) {
       live ? " connect-src 'self';" : "");
 }
 
-std::string draw_page(const ReportData& data) {
+std::string render_report(const Store& store, const AskedRuns& asked,
+                          const ReportOptions& options) {
+  if (asked.ids.empty()) throw UsageError("there is no run to report on");
+  const ReportData data = read_report(store, asked, options);
   std::string title;
   for (const ExperimentRecord& experiment : data.experiments)
     title +=
@@ -190,12 +188,6 @@ std::string draw_page(const ReportData& data) {
                               live_status(data))
                 : "",
       links, body, footer(), scripts(data));
-}
-
-std::string render_report(const Store& store, const AskedRuns& asked,
-                          const ReportOptions& options) {
-  if (asked.ids.empty()) throw UsageError("there is no run to report on");
-  return draw_page(read_report(store, asked, options));
 }
 
 }  // namespace acid

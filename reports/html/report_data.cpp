@@ -8,7 +8,6 @@
 #include "reports/compare.hpp"
 #include "reports/drawing/looks.hpp"
 #include "reports/equal_places.hpp"
-#include "reports/html/network_data.hpp"
 #include "reports/html/page_script.hpp"
 #include "reports/html/run_curves.hpp"
 #include "reports/parallel_reader.hpp"

@@ -1,5 +1,3 @@
-#include "reports/html/runtime.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +8,6 @@
 #include "reports/html/markup.hpp"
 #include "reports/html/scale.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/style.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
 #include "settings/drivers.hpp"

@@ -1,5 +1,3 @@
-#include "reports/html/sweep.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <zlib.h>
@@ -15,7 +13,6 @@
 #include "reports/html/page_data.hpp"
 #include "reports/html/page_script.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/verdict.hpp"
 #include "reports/pivot.hpp"
 #include "reports/settings.hpp"
 #include "reports/verdict.hpp"

@@ -9,7 +9,6 @@
 #include "reports/grouping.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/style.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
 

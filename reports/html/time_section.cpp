@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 
-#include "reports/html/histogram.hpp"
 #include "reports/html/markup.hpp"
-#include "reports/html/runtime.hpp"
+#include "reports/html/network_charts.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/timeline.hpp"
 

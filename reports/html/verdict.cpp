@@ -1,4 +1,4 @@
-#include "reports/html/verdict.hpp"
+#include "reports/verdict.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/power.hpp"
-#include "reports/verdict.hpp"
 
 namespace acid {
 namespace {

@@ -7,7 +7,6 @@
 #include "reports/html/forest.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/verdict.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/primary.hpp"

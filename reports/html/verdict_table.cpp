@@ -7,8 +7,6 @@
 #include "reports/equivalence.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/style.hpp"
-#include "reports/html/verdict.hpp"
 #include "reports/numbers.hpp"
 #include "reports/point_readings.hpp"
 #include "reports/power.hpp"

@@ -3,7 +3,6 @@
 
 #include "reports/forms.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/verdict.hpp"
 #include "reports/settings.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"

@@ -12,7 +12,6 @@
 #include "reports/html/network_charts.hpp"
 #include "reports/html/scale.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/style.hpp"
 #include "reports/html/svg.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"

@@ -9,7 +9,6 @@
 #include "reports/forms.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/sweep.hpp"
 #include "reports/latex.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"

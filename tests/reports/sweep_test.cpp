@@ -1,10 +1,9 @@
 // A page of many settings: overview first, details packed.
-#include "reports/html/sweep.hpp"
-
 #include <set>
 
 #include "reports/html.hpp"
 #include "reports/html/page_script.hpp"
+#include "reports/html/sections.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"
 

@@ -3,7 +3,6 @@
 
 #include "reports/forms.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/verdict.hpp"
 #include "reports/pivot.hpp"
 #include "reports/reading.hpp"
 #include "reports/verdict.hpp"
