@@ -11,7 +11,6 @@
 #include "engine/base/names.hpp"
 #include "reports/compare.hpp"
 #include "reports/equal_places.hpp"
-#include "reports/group_notes.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/power.hpp"

@@ -8,11 +8,9 @@
 #include <string_view>
 
 #include "reports/compare_formats.hpp"
-#include "reports/compare_tables.hpp"
 #include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
-#include "reports/point_readings.hpp"
 #include "reports/readings.hpp"
 #include "reports/tags.hpp"
 #include "reports/verdict.hpp"
