@@ -18,7 +18,6 @@
 #include "reports/grouping.hpp"
 #include "reports/heading.hpp"
 #include "reports/known_metrics.hpp"
-#include "reports/point_readings.hpp"
 #include "reports/primary.hpp"
 #include "reports/readings.hpp"
 #include "settings/drivers.hpp"

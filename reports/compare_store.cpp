@@ -14,7 +14,7 @@
 #include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/parallel_reader.hpp"
-#include "reports/point_readings.hpp"
+#include "reports/readings.hpp"
 #include "reports/realised_rate.hpp"
 #include "reports/tags.hpp"
 

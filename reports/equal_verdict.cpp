@@ -13,7 +13,6 @@
 #include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
-#include "reports/point_readings.hpp"
 #include "reports/primary.hpp"
 #include "reports/readings.hpp"
 #include "reports/settings.hpp"

@@ -10,7 +10,7 @@
 #include "reports/latex.hpp"
 #include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
-#include "reports/point_readings.hpp"
+#include "reports/readings.hpp"
 #include "reports/settings.hpp"
 
 namespace acid {

@@ -12,7 +12,7 @@
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
-#include "reports/point_readings.hpp"
+#include "reports/readings.hpp"
 #include "reports/settings.hpp"
 #include "reports/tags.hpp"
 #include "reports/text_table.hpp"

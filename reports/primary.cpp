@@ -11,7 +11,7 @@
 #include "reports/differences.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
-#include "reports/point_readings.hpp"
+#include "reports/readings.hpp"
 #include "reports/realised_rate.hpp"
 
 namespace acid {

@@ -11,7 +11,7 @@
 #include "reports/html/page_script.hpp"
 #include "reports/html/run_curves.hpp"
 #include "reports/parallel_reader.hpp"
-#include "reports/point_readings.hpp"
+#include "reports/readings.hpp"
 #include "reports/tags.hpp"
 #include "settings/drivers.hpp"
 #include "store/measurements.hpp"

@@ -8,8 +8,8 @@
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/numbers.hpp"
-#include "reports/point_readings.hpp"
 #include "reports/power.hpp"
+#include "reports/readings.hpp"
 #include "reports/settings.hpp"
 #include "reports/verdict.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "reports/compare.hpp"
 #include "reports/pivot.hpp"
-#include "reports/point_readings.hpp"
+#include "reports/readings.hpp"
 #include "reports/verdict.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"
