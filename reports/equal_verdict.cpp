@@ -113,8 +113,7 @@ std::vector<std::string> target_sentences(const Comparison& comparison,
     if (metric == comparison.primary) continue;  // the verdict is about it
     sentences.push_back(fmt::format(
         "To {}, difference in {} to {} (Holm over {} of their own): {}.", value, name_of(axis),
-        baseline.label, counted(static_cast<std::size_t>(family), "comparison"),
-        fmt::join(told, "; ")));
+        baseline.label, counted(family, "comparison"), fmt::join(told, "; ")));
   }
   return sentences;
 }

@@ -318,7 +318,7 @@ std::string equivalence_legend(const Pivot& pivot, const Comparison& comparison,
                                                                           : "",
       group_of(comparison, found->baseline).label,
       points ? format_number(100 * margin.value, 3) + " percentage points" : margin.words(),
-      counted(static_cast<std::size_t>(found->family), "comparison"));
+      counted(found->family, "comparison"));
 }
 
 std::vector<std::string> pivot_metrics(const Comparison& comparison,

@@ -119,7 +119,7 @@ std::string judgements(const Comparison& comparison, const std::string& metric,
   table.alignment.assign(table.rows.front().size(), TextTable::Align::right);
   table.alignment.front() = TextTable::Align::left;
   return wrapped(fmt::format("in how many settings a difference to {} was shown (Holm over {})",
-                             baseline, counted(static_cast<std::size_t>(family), "comparison")),
+                             baseline, counted(family, "comparison")),
                  lines.prose(), "  ") +
          "\n" + table.str();
 }

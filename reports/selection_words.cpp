@@ -39,7 +39,7 @@ const json& chosen(const Selection::Choice& choice, const std::string& key) {
 
 std::string count_words(const Selection::Choice& choice) {
   return fmt::format("{}, {}", counted(choice.candidates.size(), "value"),
-                     counted(static_cast<std::uint64_t>(choice.runs()), "run"));
+                     counted(choice.runs(), "run"));
 }
 
 /// With the gradients, if they are known.

@@ -30,8 +30,7 @@ namespace {
 
 std::string test_text(const ComparedDifference& difference) {
   return fmt::format("exact {} p (Holm over {}) = {}", name_of(difference.value.test),
-                     counted(static_cast<std::size_t>(difference.family), "comparison"),
-                     format_p(difference.p_holm));
+                     counted(difference.family, "comparison"), format_p(difference.p_holm));
 }
 
 /// Words on divergence, which no mean of differences can hold; empty if every run finished.
@@ -49,7 +48,7 @@ std::string estimate_text(const ComparedDifference& difference) {
                                            : "unknown, since no seed finished in both";
   return fmt::format("{} over {}", with_interval(difference.metric, e),
                      e.n == difference.value.pairs
-                         ? counted(static_cast<std::size_t>(e.n), "paired seed")
+                         ? counted(e.n, "paired seed")
                          : fmt::format("the {} of {} paired seeds that finished in both", e.n,
                                        difference.value.pairs));
 }
@@ -113,24 +112,21 @@ std::string difference_sentence(const std::string& label, const std::string& bas
             "{} and {} took the same {}, to rounding{}, with each of {} that reached the target in "
             "both, and missed it alike with {}.",
             label, baseline, words, floor_text(difference),
-            counted(static_cast<std::size_t>(difference.value.pairs - difference.both_missed),
-                    "paired seed"),
+            counted(difference.value.pairs - difference.both_missed, "paired seed"),
             difference.both_missed);
       if (difference.value.difference.n == 0)
-        return fmt::format(
-            "{} and {} {} alike, with each of {}.", label, baseline,
-            is_to_target(difference.metric) ? "missed the target" : "diverged",
-            counted(static_cast<std::size_t>(difference.value.pairs), "paired seed"));
+        return fmt::format("{} and {} {} alike, with each of {}.", label, baseline,
+                           is_to_target(difference.metric) ? "missed the target" : "diverged",
+                           counted(difference.value.pairs, "paired seed"));
       return fmt::format(
           "{} and {} had the same {}, to rounding{}, with each of {} that finished{}.", label,
           baseline, words, floor_text(difference),
-          counted(static_cast<std::size_t>(difference.value.difference.n), "paired seed"), but);
+          counted(difference.value.difference.n, "paired seed"), but);
     case Judgement::too_few_seeds:
       return fmt::format(
           "Too few seeds to tell {} from {} in {}, whatever they show: the smallest p (Holm over "
           "{}) they could give is {}. The difference is {}{}{}.",
-          label, baseline, words,
-          counted(static_cast<std::size_t>(difference.family), "comparison"),
+          label, baseline, words, counted(difference.family, "comparison"),
           format_p(difference.smallest_p_holm), estimate_text(difference), but,
           ties_words(difference) + more_seeds_words(difference) + not_equivalent_words(difference));
     case Judgement::not_shown:

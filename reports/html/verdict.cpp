@@ -53,7 +53,7 @@ std::string verdict_in_words(const ReportData& data) {
     return fmt::format(
         "<p class=\"headline\"><strong>No verdict: {} too few.</strong> It takes {} at "
         "least.</p>\n",
-        counted(static_cast<std::size_t>(seeds), "seed") + (seeds == 1 ? " is" : " are"),
+        counted(seeds, "seed") + (seeds == 1 ? " is" : " are"),
         seeds_needed(family_size(comparison)));
   std::string out;
   for (const ComparedPoint& point : comparison.points) {
