@@ -12,6 +12,7 @@
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/readings.hpp"
+#include "reports/settings.hpp"
 #include "reports/tags.hpp"
 #include "reports/verdict.hpp"
 
@@ -75,12 +76,9 @@ bool says_nothing(const ReportColumn& column) {
 std::vector<ReportColumn> keys_of(const Comparison& comparison, const Groups& groups) {
   std::vector<ReportColumn> columns = key_columns(comparison, groups);
   columns.front().heads = {{}, {}};
-  for (std::size_t k = 0; k < comparison.columns.size(); ++k) {
-    const std::string& key = comparison.columns[k];
-    const std::size_t dot = key.rfind('.');
-    columns[1 + k].heads = {{dot == std::string::npos ? "" : key.substr(0, dot)},
-                            {dot == std::string::npos ? key : key.substr(dot + 1)}};
-  }
+  for (std::size_t k = 0; k < comparison.columns.size(); ++k)
+    columns[1 + k].heads = {{table_of_key(comparison.columns[k])},
+                            {last_word(comparison.columns[k])}};
   return columns;
 }
 
