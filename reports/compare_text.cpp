@@ -46,17 +46,6 @@ std::string about(const Comparison& comparison, const ComparedSection& section,
   return words;
 }
 
-struct Ink {
-  bool colour;
-  std::string bold(std::string_view text) const { return paint("\x1b[1m", text); }
-  std::string dim(std::string_view text) const { return paint("\x1b[2m", text); }
-
- private:
-  std::string paint(std::string_view code, std::string_view text) const {
-    return colour ? fmt::format("{}{}\x1b[0m", code, text) : std::string(text);
-  }
-};
-
 using Groups = std::vector<const ComparedGroup*>;
 
 /// A column with a text for each group.

@@ -144,6 +144,13 @@ std::string difference_sentence(const std::string& label, const std::string& bas
                      not_shown_words(difference), but);
 }
 
+/// A group's difference to its baseline.
+std::string sentence_on(const Comparison& comparison, const ComparedGroup& group,
+                        const ComparedDifference& difference) {
+  return difference_sentence(group.label, group_of(comparison, difference.baseline).label,
+                             words_of(group, difference.metric), difference);
+}
+
 /// The result of the test of consensus distances, after the ratio; an estimate has none.
 std::string consensus_test(const ComparedDifference* difference) {
   if (difference == nullptr) return "; an estimate, not a test";
@@ -192,8 +199,7 @@ std::string consensus_sentence(const Comparison& comparison, const ComparedGroup
     return ratio_sentence(comparison, group.label, *ratio);
   const auto* const tested = find_difference(comparison, group.group, kMidConsensus);
   if (tested == nullptr || !tested->p_holm || comparison.primary == kMidConsensus) return "";
-  return difference_sentence(group.label, group_of(comparison, tested->baseline).label,
-                             words_of(kMidConsensus), *tested);
+  return sentence_on(comparison, group, *tested);
 }
 
 std::string speed_sentence(const ComparedGroup& group, const ComparedGroup& baseline) {
@@ -245,15 +251,27 @@ std::string_view name_of(Judgement judgement) {
   return kNames.at(static_cast<std::size_t>(judgement));
 }
 
+std::vector<std::pair<std::string, std::map<Judgement, int>>> judgements_in(
+    const Comparison& comparison, const std::string& metric) {
+  std::vector<std::pair<std::string, std::map<Judgement, int>>> counts;
+  for (const ComparedDifference& one : comparison.differences) {
+    if (one.metric != metric) continue;
+    const std::string& label = group_of(comparison, one.group).label;
+    auto row =
+        std::ranges::find_if(counts, [&](const auto& known) { return known.first == label; });
+    if (row == counts.end()) row = counts.insert(row, {label, {}});
+    ++row->second[judge(one)];
+  }
+  return counts;
+}
+
 std::vector<std::string> verdict_sentences(const Comparison& comparison,
                                            const ComparedPoint& point) {
   std::vector<std::string> sentences;
   for (const std::size_t g : point.groups) {
     const ComparedGroup& group = comparison.groups[g];
     if (const auto* one = find_difference(comparison, group.group, comparison.primary))
-      sentences.push_back(difference_sentence(group.label,
-                                              group_of(comparison, one->baseline).label,
-                                              words_of(group, comparison.primary), *one));
+      sentences.push_back(sentence_on(comparison, group, *one));
     if (point.baseline && g != *point.baseline) {
       const ComparedGroup& baseline = comparison.groups[*point.baseline];
       if (auto speed = speed_sentence(group, baseline); !speed.empty())
@@ -288,9 +306,7 @@ std::vector<std::string> margin_sentences(const Comparison& comparison,
     if (metric == comparison.primary || metric == kMidConsensus) continue;
     for (const std::size_t g : point.groups)
       if (const auto* one = find_difference(comparison, comparison.groups[g].group, metric))
-        sentences.push_back(difference_sentence(comparison.groups[g].label,
-                                                group_of(comparison, one->baseline).label,
-                                                words_of(comparison.groups[g], metric), *one));
+        sentences.push_back(sentence_on(comparison, comparison.groups[g], *one));
   }
   return sentences;
 }

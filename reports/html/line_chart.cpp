@@ -364,9 +364,8 @@ PageFigure draw(const LineChart& chart) {
   plot.right = kChartWidth - 12 - kChartCharacterWidth * longest;
   PageFigure figure{.caption = escaped(chart.title)};
   if (!fit(chart, plot)) {
-    figure.below =
-        fmt::format("<p class=\"note\">Nothing to draw: no value here is finite{}.</p>\n",
-                    chart.logarithmic ? " and positive" : "");
+    figure.below = note(fmt::format("Nothing to draw: no value here is finite{}.",
+                                    chart.logarithmic ? " and positive" : ""));
     return figure;
   }
   figure.drawing = {chart.id,         "line",      kChartWidth,

@@ -199,15 +199,12 @@ PageFigure runtime_figure(const ReportData& data) {
 
 std::string runtime_csv(const ReportData& data) {
   std::string csv = csv_line({"label", "n", "seconds", "ci_low", "ci_high", "waiting"});
-  const auto number = [](const std::optional<double>& value) {
-    return value ? fmt::format("{}", *value) : std::string();
-  };
   for (const Row& row : rows_of(data)) {
     if (!row.runtime) continue;
     const auto& [group, seconds, waiting] = *row.runtime;
-    csv += csv_line({full_label(data, group), std::to_string(seconds.n), number(seconds.mean),
-                     number(seconds.ci_low), number(seconds.ci_high),
-                     waiting ? number(waiting->mean) : ""});
+    const auto& [mean, low, high] = csv_fields(seconds);
+    csv += csv_line({full_label(data, group), std::to_string(seconds.n), mean, low, high,
+                     waiting ? csv_number(waiting->mean) : ""});
   }
   return csv;
 }

@@ -57,18 +57,10 @@ std::string setting_details(const ReportData& setting) {
 std::string counted_verdicts(const ReportData& data) {
   const Comparison& comparison = data.comparison;
   if (too_few_seeds(comparison) > 0) return verdict_in_words(data);
-  std::vector<std::string> labels;
-  std::map<std::string, std::map<Judgement, int>> counts;
-  for (const ComparedDifference& difference : comparison.differences) {
-    if (difference.metric != comparison.primary) continue;
-    const std::string& label = group_of(comparison, difference.group).label;
-    if (!counts.contains(label)) labels.push_back(label);
-    ++counts[label][judge(difference)];
-  }
   std::string rows;
-  for (const std::string& label : labels) {
+  for (const auto& [label, counts] : judgements_in(comparison, comparison.primary)) {
     std::vector<std::string> parts;
-    for (const auto& [judgement, count] : counts[label])
+    for (const auto& [judgement, count] : counts)
       parts.push_back(
           fmt::format("{} at {}", verdict_name(comparison, comparison.primary, judgement), count));
     rows += fmt::format("<li><strong>{}</strong> against the baseline: {}.</li>\n", escaped(label),

@@ -21,16 +21,9 @@ bool is_compared(const Comparison& comparison, std::string_view metric) {
          comparison.metrics.end();
 }
 
-/// How many of its runs reached the target, if not all did.
-std::string reached_text(const ComparedGroup& group, const std::string& metric) {
-  const int missed = censored(group, metric);
-  if (missed == 0) return "";
-  const int runs = static_cast<int>(group.outcomes());
-  return fmt::format("reached by {} of {}", runs - missed, runs);
-}
-
 Markup metric_cell(const std::string& metric, const ComparedGroup& group) {
-  const std::string reached = reached_text(group, metric);
+  const std::string reached =
+      censored(group, metric) > 0 ? "reached by " + reached_cell(group, metric) : "";
   const Estimate e = group.estimate_of(metric);
   if (e.n == 0) return reached.empty() ? Markup{"–"} : text(reached);
   const bool total = metric.rfind("gradients", 0) == 0 || metric.rfind("seconds", 0) == 0 ||
