@@ -9,12 +9,10 @@
 
 #include "engine/base/error.hpp"
 #include "reports/compare.hpp"
-#include "reports/compare_formats.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/power.hpp"
-#include "reports/settings.hpp"
 #include "store/filter.hpp"
 
 namespace acid {

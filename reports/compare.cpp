@@ -1,4 +1,3 @@
-
 #include "reports/compare.hpp"
 
 #include <fmt/format.h>
@@ -7,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <span>
 #include <string_view>
 
 #include "engine/base/error.hpp"

@@ -4,14 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <utility>
 
 #include "engine/base/names.hpp"
 #include "reports/compare.hpp"
-#include "reports/equal_places.hpp"
-#include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/power.hpp"
 #include "reports/primary.hpp"

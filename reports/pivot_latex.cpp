@@ -8,7 +8,6 @@
 #include "engine/base/names.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/latex.hpp"
-#include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
 #include "reports/readings.hpp"
 #include "reports/settings.hpp"

@@ -1,6 +1,5 @@
 // A sweep as one table for a screen, a spreadsheet, a page; and the screen's view of a sweep.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

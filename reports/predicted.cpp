@@ -12,7 +12,6 @@
 
 #include "engine/base/names.hpp"
 #include "reports/compare_formats.hpp"
-#include "reports/read_at.hpp"
 #include "reports/reading.hpp"
 #include "reports/settings.hpp"
 

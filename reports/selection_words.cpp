@@ -8,7 +8,6 @@
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
 #include "reports/comparison.hpp"
-#include "reports/numbers.hpp"
 #include "reports/selection.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"

@@ -7,7 +7,6 @@
 #include "engine/base/names.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/numbers.hpp"
 #include "reports/settings.hpp"
 
 namespace acid {

@@ -1,6 +1,4 @@
 // Where the runs were executed, if not on one host.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "reports/hosts.hpp"

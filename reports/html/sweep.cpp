@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 #include <zlib.h>
 
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 

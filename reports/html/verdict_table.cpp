@@ -10,7 +10,6 @@
 #include "reports/numbers.hpp"
 #include "reports/power.hpp"
 #include "reports/readings.hpp"
-#include "reports/settings.hpp"
 #include "reports/verdict.hpp"
 
 namespace acid {

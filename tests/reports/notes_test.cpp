@@ -2,7 +2,6 @@
 #include "reports/notes.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <sstream>
 

@@ -6,7 +6,6 @@
 #include "reports/html/encoding.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/page_script.hpp"
-#include "reports/html/sections.hpp"
 #include "store/tags.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <regex>
 
-#include "engine/base/error.hpp"
 #include "reports/compare.hpp"
 #include "reports/compare_notes.hpp"
 #include "reports/readings.hpp"

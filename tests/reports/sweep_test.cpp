@@ -1,7 +1,6 @@
 // A page of many settings: overview first, details packed.
 #include <set>
 
-#include "reports/html.hpp"
 #include "reports/html/page_script.hpp"
 #include "reports/html/sections.hpp"
 #include "tests/catch.hpp"

@@ -1,6 +1,5 @@
 // Targets: which runs reached one, when, and the verdict on it.
 #include <algorithm>
-#include <set>
 
 #include "reports/compare.hpp"
 #include "reports/pivot.hpp"
