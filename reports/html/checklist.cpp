@@ -293,10 +293,7 @@ Markup mark_of(Answer answer) {
 }  // namespace
 
 std::string checklist_section(const ReportData& data) {
-  HtmlTable table;
-  table.csv = "checklist";
-  table.head = {"item", "status", "answer"};
-  table.first_number = table.head.size();
+  HtmlTable table{.csv = "checklist", .head = {"item", "status", "answer"}, .first_number = 3};
   for (const ChecklistItem& item :
        {seeds_item(data), variability_item(data), intervals_item(data), settings_item(data),
         selection_item(data), data_item(data), hardware_item(data), compute_item(data),

@@ -36,11 +36,11 @@ std::string hosts_table(const std::vector<HostWork>& hosts) {
 
 std::string lost_table(const std::vector<LostAttempt>& lost) {
   if (lost.empty()) return "";
-  HtmlTable table;
-  table.csv = "lost-runs";
-  table.caption = "Runs whose process was gone";
-  table.head = {"run", "lost on", "taken over by", "lost at gradient", "went on from gradient"};
-  table.first_number = 3;
+  HtmlTable table{
+      .csv = "lost-runs",
+      .caption = "Runs whose process was gone",
+      .head = {"run", "lost on", "taken over by", "lost at gradient", "went on from gradient"},
+      .first_number = 3};
   for (const LostAttempt& one : lost) {
     const bool waits = one.next.empty();
     table.rows.push_back({code(one.run), text(one.name), text(waits ? "it waits" : one.next),

@@ -101,11 +101,8 @@ std::string file_digests(const ReportData& data) {
   for (const RunDetail& run : data.runs)
     files.insert(run.file_digests.begin(), run.file_digests.end());
   if (files.empty()) return "";
-  HtmlTable table;
-  table.csv = "data-files";
-  table.caption = "Data files";
-  table.head = {"file", "SHA-256"};
-  table.first_number = 2;
+  HtmlTable table{
+      .csv = "data-files", .caption = "Data files", .head = {"file", "SHA-256"}, .first_number = 2};
   for (const auto& [file, digest] : files) table.rows.push_back({text(file), code(digest)});
   return table.html();
 }
@@ -122,10 +119,9 @@ std::string verification_text(const RunDetail& run) {
 }
 
 std::string run_digests(const ReportData& data) {
-  HtmlTable table;
-  table.csv = "digests";
-  table.head = {"run", "verification", "plan", "final mean", "workers"};
-  table.first_number = table.head.size();
+  HtmlTable table{.csv = "digests",
+                  .head = {"run", "verification", "plan", "final mean", "workers"},
+                  .first_number = 5};
   for (const RunDetail& run : data.runs) {
     std::string workers;
     if (run.result)
@@ -154,10 +150,7 @@ std::string value_counts(const std::map<std::string, int>& counts) {
 
 std::string environment_table(const std::map<std::string, std::map<std::string, int>>& values,
                               bool differing, const std::string& csv) {
-  HtmlTable table;
-  table.csv = csv;
-  table.head = {"key", "value"};
-  table.first_number = 2;
+  HtmlTable table{.csv = csv, .head = {"key", "value"}, .first_number = 2};
   for (const auto& [key, counts] : values)
     if ((counts.size() > 1) == differing)
       table.rows.push_back({code(key), text(value_counts(counts))});

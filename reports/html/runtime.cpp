@@ -108,9 +108,8 @@ Shapes runtime_axis(Scale x, double bottom, const std::vector<Row>& rows,
 }
 
 std::string runtime_table(const ReportData& data, const std::vector<Runtime>& runtimes) {
-  HtmlTable table;
-  table.csv = "runtime";
-  table.head = {"algorithm", "n", "time per gradient of a worker", "waiting"};
+  HtmlTable table{.csv = "runtime",
+                  .head = {"algorithm", "n", "time per gradient of a worker", "waiting"}};
   for (const Runtime& runtime : runtimes) {
     const Estimate& seconds = runtime.seconds;
     std::string words = format_seconds(seconds.mean);

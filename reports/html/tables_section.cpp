@@ -61,10 +61,7 @@ std::string varying_table(const ReportData& data) {
 std::string common_settings(const ReportData& data) {
   const std::vector<FlatSettings> flat = flat_settings(data.comparison);
   if (flat.empty()) return "";
-  HtmlTable table;
-  table.csv = "settings-common";
-  table.head = {"key", "value"};
-  table.first_number = 2;
+  HtmlTable table{.csv = "settings-common", .head = {"key", "value"}, .first_number = 2};
   for (const auto& setting : flat.front()) {
     const bool common = std::all_of(flat.begin(), flat.end(), [&](const FlatSettings& settings) {
       const auto found = settings.find(setting.first);

@@ -202,9 +202,7 @@ TEST_CASE("topology and pairing drawings hold every worker and every edge at any
     std::vector<RatedEdge> edges;
     for (int i = 0; i + 1 < workers; ++i) edges.push_back({i, i + 1, 1.0, 0.9});
     const std::string graph = draw_topology("g", "chain", workers, edges, 0).html();
-    std::size_t circles = 0;
-    for (std::size_t at = 0; (at = graph.find("<circle", at)) != std::string::npos; ++at) ++circles;
-    CHECK(circles == static_cast<std::size_t>(workers));
+    CHECK(synthetic::count_of(graph, "<circle") == static_cast<std::size_t>(workers));
     CHECK_FALSE(has(graph, "nan"));
     const std::string heat = draw_pairing("h", "chain", workers, edges).html();
     CHECK_FALSE(has(heat, "nan"));

@@ -9,16 +9,10 @@
 #include "tests/reports/synthetic.hpp"
 
 using namespace acid;
+using synthetic::count_of;
 using synthetic::has;
 
 namespace {
-
-std::size_t occurrences(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-    ++count;
-  return count;
-}
 
 Forest forest_of(const std::vector<ForestRow>& rows) {
   Forest forest;
@@ -64,17 +58,17 @@ TEST_CASE("a forest plot shows its line, its intervals and cuts a far one with a
   const std::string plain = draw_forest(forest_of({row_of("A", 1, 0.5, 1.5)})).html();
   CHECK(has(plain, "class=\"zero\""));
   CHECK(has(plain, "Difference &lt;b&gt;"));
-  CHECK(occurrences(plain, "class=\"whisker\"") == 1);
-  CHECK(occurrences(plain, "class=\"mark s") == 1);
+  CHECK(count_of(plain, "class=\"whisker\"") == 1);
+  CHECK(count_of(plain, "class=\"mark s") == 1);
   CHECK(has(plain, "<desc id=\"f-d\">difference to AR-SGD. A numbers.</desc>"));
 
   const std::string cut = draw_forest(forest_of({row_of("A", 1, 0.5, 1.5), row_of("B", 1, 0.6, 1.4),
                                                  row_of("C", 1, -900, 902)}))
                               .html();
-  CHECK(occurrences(cut, "class=\"whisker\"") == 3);
-  CHECK(occurrences(cut, "class=\"mark s") == 3);
-  CHECK(occurrences(cut, "class=\"mark\"") == 1);  // the arrows
-  CHECK_FALSE(has(cut, "500"));                    // no tick out there
+  CHECK(count_of(cut, "class=\"whisker\"") == 3);
+  CHECK(count_of(cut, "class=\"mark s") == 3);
+  CHECK(count_of(cut, "class=\"mark\"") == 1);  // the arrows
+  CHECK_FALSE(has(cut, "500"));                 // no tick out there
 }
 
 TEST_CASE("labels of a forest plot that are cut still differ and keep what is marked") {
@@ -98,7 +92,7 @@ TEST_CASE("a forest plot takes single seeds, headings and values that are not nu
                                .html();
   CHECK(has(html, "class=\"heading\">workers = 4<"));
   CHECK_FALSE(has(html, "class=\"whisker\""));
-  CHECK(occurrences(html, "class=\"mark s") == 1);
+  CHECK(count_of(html, "class=\"mark s") == 1);
   CHECK(draw_forest(forest_of({heading})).empty());
   CHECK(draw_forest(forest_of({{"none", false, 0, NAN, {}, {}, ""}})).empty());
   Forest ratios = forest_of({{"zero", false, 0, 0, {}, {}, "0"}});
@@ -137,8 +131,8 @@ TEST_CASE("a timeline draws what lies within its time and says how it was spent"
   CHECK(has(html, "data-timeline=\"2\""));
   CHECK(has(html, "Computing 67 % of the time, waiting 33 %."));
   for (const char* kind : {"span-compute", "span-wait", "span-exchange"})
-    CHECK(occurrences(html, kind) == 1);
-  CHECK(occurrences(html, "simulated s") == 1);
+    CHECK(count_of(html, kind) == 1);
+  CHECK(count_of(html, "simulated s") == 1);
   CHECK(timeline_end({}) == 0);
 }
 

@@ -7,6 +7,7 @@
 #include "tests/reports/synthetic.hpp"
 
 using namespace acid;
+using synthetic::count_of;
 using synthetic::has;
 using synthetic::run;
 using synthetic::widest_line;
@@ -222,18 +223,13 @@ TEST_CASE("the LaTeX table has a row for every group, and what is special there 
             "\\textasciicircum{}\\$ & 3 &"));
   CHECK(has(text, "0.9130 $\\pm$ 0.0043"));
   CHECK(has(text, "& Test accuracy &"));
-  const auto count = [](const std::string& in, const std::string& part) {
-    std::size_t found = 0;
-    for (std::size_t at = 0; (at = in.find(part, at)) != std::string::npos; at += part.size())
-      ++found;
-    return found;
-  };
   const std::string differences = text.substr(text.find("% differences to"));
   const std::string values = text.substr(0, text.size() - differences.size());
   // Each tabular has all rows and a head.
-  CHECK(count(values, " \\\\\n") == 4 * count(values, "\\begin{tabular}"));
+  CHECK(count_of(values, " \\\\\n") == 4 * count_of(values, "\\begin{tabular}"));
   // Differences of two groups in nine metrics; consensus distances have only one of them.
-  CHECK(count(differences, " \\\\\n") == (1 + 2 * 9 - 2) * count(differences, "\\begin{tabular}"));
+  CHECK(count_of(differences, " \\\\\n") ==
+        (1 + 2 * 9 - 2) * count_of(differences, "\\begin{tabular}"));
 }
 
 TEST_CASE("text takes the terminal's width, and a file's tables are whole") {

@@ -7,15 +7,10 @@
 #include "tests/reports/synthetic.hpp"
 
 using namespace acid;
+using synthetic::count_of;
 using synthetic::has;
 
 namespace {
-
-std::size_t count_of(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++count;
-  return count;
-}
 
 /// Five learning rates, of which the last collapses.
 ReportData swept(const synthetic::Folder& folder, int seeds) {
