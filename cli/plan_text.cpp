@@ -13,7 +13,7 @@
 #include "cli/terminal/session.hpp"
 #include "engine/base/names.hpp"
 #include "recipes/reference.hpp"
-#include "reports/left_out.hpp"
+#include "reports/comparison_plan.hpp"
 #include "reports/numbers.hpp"
 #include "reports/realised_rate.hpp"
 #include "reports/selection.hpp"
@@ -241,9 +241,9 @@ std::string shortened_section(const std::string& section, std::size_t most, int 
 
 std::string text_of_left_out(const Plan& plan) {
   const auto cells = left_out_from(to_json(plan.left_out));
-  if (!cells || cells->empty()) return {};
+  if (cells.empty()) return {};
   return fmt::format("\nLeft out, since the parts do not go together:\n  {}\n",
-                     fmt::join(left_out_words(*cells), "\n  "));
+                     fmt::join(left_out_words(cells), "\n  "));
 }
 
 std::string text_of_count(const Plan& plan) {

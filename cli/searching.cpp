@@ -9,7 +9,7 @@
 #include "cli/terminal/session.hpp"
 #include "engine/base/names.hpp"
 #include "reports/compare.hpp"
-#include "reports/point_readings.hpp"
+#include "reports/readings.hpp"
 
 namespace acid {
 namespace {

@@ -9,12 +9,10 @@
 
 #include "engine/base/error.hpp"
 #include "reports/compare.hpp"
-#include "reports/compare_formats.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/power.hpp"
-#include "reports/settings.hpp"
 #include "store/filter.hpp"
 
 namespace acid {
@@ -82,10 +80,6 @@ std::vector<double> advantages_of(const PairedValues& pairs, int direction, cons
   return list;
 }
 
-Estimate estimate_of_differences(const PairedValues& pairs) {
-  return paired_difference(pairs.a, pairs.b).difference;
-}
-
 /// As better_direction(); a run's total costs are better if they are less.
 int direction_of(std::string_view metric) {
   return metric == "seconds" || metric == "bytes" ? -1 : better_direction(metric);
@@ -112,7 +106,7 @@ Tested advantages_tested(const Claim& claim, Claim::Kind kind, const PairedValue
       tested.missing = "a run diverged or missed its target, and there is no ratio to that";
     return tested;
   }
-  tested.estimate = estimate_of_differences(pairs);
+  tested.estimate = paired_difference(pairs.a, pairs.b).difference;
   if (kind == Claim::Kind::better) {
     tested.advantages = {advantages_of(pairs, direction, claim.margin)};
   } else if (tested.estimate.n < static_cast<int>(pairs.a.size())) {

@@ -9,7 +9,7 @@
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "reports/claims.hpp"
-#include "reports/compare.hpp"
+#include "reports/equal_places.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -71,8 +71,7 @@ std::vector<Claim> claims_from(const json& comparison) {
       claim.than = one.value("than", "");
       claim.metric = one.at("metric");
       const std::string at = one.at("at");
-      for (const PositionAxis axis :
-           {PositionAxis::gradients, PositionAxis::seconds, PositionAxis::bytes})
+      for (const PositionAxis axis : kEqualAxes)
         if (at == name_of(axis)) claim.equal = axis;
       for (const char* const key : {"by", "margin", "within"})
         if (const json margin = one.value(key, json()); margin.is_object())

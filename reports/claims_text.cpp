@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "reports/claims.hpp"
 #include "reports/compare_formats.hpp"

@@ -1,4 +1,3 @@
-
 #include "reports/compare.hpp"
 
 #include <fmt/format.h>
@@ -7,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <span>
 #include <string_view>
 
 #include "engine/base/error.hpp"
@@ -18,10 +16,9 @@
 #include "reports/grouping.hpp"
 #include "reports/heading.hpp"
 #include "reports/known_metrics.hpp"
-#include "reports/point_readings.hpp"
 #include "reports/primary.hpp"
 #include "reports/readings.hpp"
-#include "settings/drivers.hpp"
+#include "reports/settings.hpp"
 
 namespace acid {
 namespace {
@@ -172,11 +169,7 @@ bool ended_before(const ComparedGroup& group, std::uint64_t seed, const std::str
 }  // namespace
 
 bool clocks_differ(const ComparedGroup& a, const ComparedGroup& b) {
-  const auto is_simulated = [](const ComparedGroup& group) {
-    return simulates(
-        group.settings.value(nlohmann::json::json_pointer("/execution/driver"), std::string()));
-  };
-  return is_simulated(a) != is_simulated(b);
+  return is_simulated(a.settings) != is_simulated(b.settings);
 }
 
 double floor_between(const ComparedGroup& a, const ComparedGroup& b, const std::string& metric,

@@ -80,8 +80,9 @@ struct ComparedRun {
 /// the run has none.
 ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
                               const nlohmann::json& settings, const CompareOptions& options = {});
-/// What the experiments of these runs searched and chose.
-std::vector<Selection> selections_of(const Store& store, const std::vector<RunSummary>& runs);
+/// compare() of runs that have been read one by one, parallel to their summaries.
+Comparison compare_read(const Store& store, std::vector<ComparedRun> runs,
+                        const std::vector<RunSummary>& summaries, const CompareOptions& options);
 /// Sets Comparison::equal and its metrics in the groups' runs, once the comparison has its points.
 using FillEqualPlaces = std::function<void(Comparison&)>;
 /// compare() without the store. `selections`: what the runs' experiments searched and chose;

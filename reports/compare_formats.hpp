@@ -1,11 +1,12 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "reports/comparison.hpp"
-#include "reports/text_table.hpp"
+#include "reports/report_table.hpp"
 
 namespace acid {
 
@@ -24,6 +25,11 @@ std::string count_cell(const ComparedGroup& group);
 /// A difference with its simultaneous interval, and kSurvivors after it if runs diverged.
 std::string difference_cell(const ComparedDifference& difference);
 inline constexpr std::string_view kSurvivors = " *";
+
+/// The first columns of every table of a section: the label of each of these groups and its values
+/// of the settings that differ within the section.
+std::vector<ReportColumn> key_columns(const Comparison& comparison,
+                                      std::span<const ComparedGroup* const> groups);
 
 /// For people. The caller chooses whether it has colour. With eight runs or more, groups also have
 /// their interquartile mean and their chance to be better than the baseline, if lines have room.

@@ -4,15 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <utility>
 
 #include "engine/base/names.hpp"
 #include "reports/compare.hpp"
-#include "reports/equal_places.hpp"
-#include "reports/group_notes.hpp"
-#include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/power.hpp"
 #include "reports/primary.hpp"
@@ -242,9 +238,8 @@ double end_on(PositionAxis axis, const RunSummary& run, const nlohmann::json& se
 std::optional<Target> target_of(const nlohmann::json& settings,
                                 const std::optional<Target>& asked) {
   if (asked) return asked;
-  const nlohmann::json::json_pointer place("/budget/target");
-  if (!settings.contains(place) || !settings.at(place).is_object()) return std::nullopt;
-  const nlohmann::json& target = settings.at(place);
+  const nlohmann::json& target = setting_at(settings, "/budget/target");
+  if (!target.is_object()) return std::nullopt;
   return Target{target.value("metric", std::string()), target.value("value", 0.0)};
 }
 

@@ -191,8 +191,7 @@ std::string holders_text(const SettingsDiff& diff, const std::vector<std::size_t
 }
 
 /// For each key its values, most frequent first, and the columns that have them.
-std::string diff_blocks(const SettingsDiff& diff, const TextLines& lines,
-                        const std::function<std::string(std::string)>& bold) {
+std::string diff_blocks(const SettingsDiff& diff, const TextLines& lines, const Ink& ink) {
   std::string text;
   for (const SettingsDiff::Row& row : diff.rows) {
     std::vector<std::pair<std::string, std::vector<std::size_t>>> values;
@@ -204,7 +203,7 @@ std::string diff_blocks(const SettingsDiff& diff, const TextLines& lines,
     }
     std::ranges::stable_sort(values, std::greater<>(),
                              [](const auto& one) { return one.second.size(); });
-    text += bold(row_name(row)) + "\n";
+    text += ink.bold(row_name(row)) + "\n";
     for (const auto& [value, holders] : values)
       text += "  " +
               wrapped(fmt::format("{}   {}", value, holders_text(diff, holders)), lines.columns - 2,
@@ -240,9 +239,7 @@ std::string to_text(const SettingsDiff& diff, bool colour, const TextLines& line
   if (diff.rows.empty()) return nothing_differs(diff);
   const TextTable table = text_table(diff_table(diff, ""), lines, "");
   if (table.fits_whole()) return table.str();
-  return diff_blocks(diff, lines, [&](const std::string& words) {
-    return colour ? fmt::format("\x1b[1m{}\x1b[0m", words) : words;
-  });
+  return diff_blocks(diff, lines, {colour});
 }
 
 nlohmann::json to_json(const SettingsDiff& diff) {

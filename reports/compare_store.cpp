@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
@@ -14,7 +13,7 @@
 #include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/parallel_reader.hpp"
-#include "reports/point_readings.hpp"
+#include "reports/readings.hpp"
 #include "reports/realised_rate.hpp"
 #include "reports/tags.hpp"
 
@@ -142,6 +141,18 @@ void check_target(const std::vector<RunSummary>& runs, const Target& target) {
       nearest ? fmt::format(", did you mean {}?", *nearest) : "", one_of(names)));
 }
 
+/// What the experiments of these runs searched and chose.
+std::vector<Selection> selections_of(const Store& store, const std::vector<RunSummary>& runs) {
+  std::vector<Selection> selections;
+  std::set<std::string> seen;
+  for (const RunSummary& run : runs)
+    if (seen.insert(run.experiment).second)
+      if (const ExperimentRecord experiment = experiment_of(store, run.experiment);
+          !experiment.search.is_null())
+        selections.push_back(selection_from(experiment.search));
+  return selections;
+}
+
 /// By the run's last sample.
 std::optional<double> realised_rate(const RunSummary& run, const nlohmann::json& settings) {
   const auto exchanges = run.metrics.find("exchanges");
@@ -178,6 +189,11 @@ Comparison compare(const Store& store, const AskedRuns& asked, const CompareOpti
                      runs[k] = read_compared_run(own, summaries[k], settings[k], options);
                    },
                    {});
+  return compare_read(store, std::move(runs), summaries, options);
+}
+
+Comparison compare_read(const Store& store, std::vector<ComparedRun> runs,
+                        const std::vector<RunSummary>& summaries, const CompareOptions& options) {
   const std::vector<Selection> selections = selections_of(store, summaries);
   read_in_points(store, runs, options, selections);
   Comparison comparison =
@@ -185,17 +201,6 @@ Comparison compare(const Store& store, const AskedRuns& asked, const CompareOpti
                    reads_equal_places(store, options));
   comparison.tagged = tagged_among(store, summaries);
   return comparison;
-}
-
-std::vector<Selection> selections_of(const Store& store, const std::vector<RunSummary>& runs) {
-  std::vector<Selection> selections;
-  std::set<std::string> seen;
-  for (const RunSummary& run : runs)
-    if (seen.insert(run.experiment).second)
-      if (const ExperimentRecord experiment = experiment_of(store, run.experiment);
-          !experiment.search.is_null())
-        selections.push_back(selection_from(experiment.search));
-  return selections;
 }
 
 }  // namespace acid

@@ -1,6 +1,4 @@
 // A comparison as tables, and these as Markdown and as LaTeX.
-#include "reports/compare_tables.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +8,6 @@
 #include "reports/known_metrics.hpp"
 #include "reports/latex.hpp"
 #include "reports/numbers.hpp"
-#include "reports/point_readings.hpp"
 #include "reports/primary.hpp"
 #include "reports/readings.hpp"
 #include "reports/settings.hpp"
@@ -43,21 +40,7 @@ std::vector<std::string> chosen_lines(const Comparison& comparison) {
   return lines;
 }
 
-}  // namespace
-
-std::vector<ReportColumn> key_columns(const Comparison& comparison,
-                                      std::span<const ComparedGroup* const> groups) {
-  std::vector<ReportColumn> columns{{{{"algorithm", Kind::words, "Algorithm"}}, Align::left, {}}};
-  for (const std::string& key : comparison.columns) columns.push_back({{{key}}, Align::right, {}});
-  for (const ComparedGroup* group : groups) {
-    const FlatSettings flat = flatten(group->settings);
-    columns.front().cells.push_back({group->label});
-    for (std::size_t k = 0; k < comparison.columns.size(); ++k)
-      columns[1 + k].cells.push_back({value_text(value_at(flat, comparison.columns[k]))});
-  }
-  return columns;
-}
-
+/// The estimates of a section's groups, a column for each metric.
 ReportTable means_table(const Comparison& comparison, const ComparedSection& section) {
   const auto groups = groups_of(comparison, section);
   ReportTable table{key_columns(comparison, groups), 1 + comparison.columns.size()};
@@ -72,6 +55,7 @@ ReportTable means_table(const Comparison& comparison, const ComparedSection& sec
   return table;
 }
 
+/// The differences of a section's groups to their baselines, a row each; there may be none.
 ReportTable differences_table(const Comparison& comparison, const ComparedSection& section) {
   std::vector<const ComparedDifference*> rows;
   std::vector<const ComparedGroup*> groups;
@@ -101,6 +85,21 @@ ReportTable differences_table(const Comparison& comparison, const ComparedSectio
     table.columns.push_back(std::move(*column));
   if (!comparison.plan.margins.empty()) table.columns.push_back(std::move(equivalent));
   return table;
+}
+
+}  // namespace
+
+std::vector<ReportColumn> key_columns(const Comparison& comparison,
+                                      std::span<const ComparedGroup* const> groups) {
+  std::vector<ReportColumn> columns{{{{"algorithm", Kind::words, "Algorithm"}}, Align::left, {}}};
+  for (const std::string& key : comparison.columns) columns.push_back({{{key}}, Align::right, {}});
+  for (const ComparedGroup* group : groups) {
+    const FlatSettings flat = flatten(group->settings);
+    columns.front().cells.push_back({group->label});
+    for (std::size_t k = 0; k < comparison.columns.size(); ++k)
+      columns[1 + k].cells.push_back({value_text(value_at(flat, comparison.columns[k]))});
+  }
+  return columns;
 }
 
 std::string to_markdown(const Comparison& comparison) {

@@ -8,12 +8,11 @@
 #include <string_view>
 
 #include "reports/compare_formats.hpp"
-#include "reports/compare_tables.hpp"
 #include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
-#include "reports/point_readings.hpp"
 #include "reports/readings.hpp"
+#include "reports/settings.hpp"
 #include "reports/tags.hpp"
 #include "reports/verdict.hpp"
 
@@ -47,17 +46,6 @@ std::string about(const Comparison& comparison, const ComparedSection& section,
   return words;
 }
 
-struct Ink {
-  bool colour;
-  std::string bold(std::string_view text) const { return paint("\x1b[1m", text); }
-  std::string dim(std::string_view text) const { return paint("\x1b[2m", text); }
-
- private:
-  std::string paint(std::string_view code, std::string_view text) const {
-    return colour ? fmt::format("{}{}\x1b[0m", code, text) : std::string(text);
-  }
-};
-
 using Groups = std::vector<const ComparedGroup*>;
 
 /// A column with a text for each group.
@@ -77,12 +65,9 @@ bool says_nothing(const ReportColumn& column) {
 std::vector<ReportColumn> keys_of(const Comparison& comparison, const Groups& groups) {
   std::vector<ReportColumn> columns = key_columns(comparison, groups);
   columns.front().heads = {{}, {}};
-  for (std::size_t k = 0; k < comparison.columns.size(); ++k) {
-    const std::string& key = comparison.columns[k];
-    const std::size_t dot = key.rfind('.');
-    columns[1 + k].heads = {{dot == std::string::npos ? "" : key.substr(0, dot)},
-                            {dot == std::string::npos ? key : key.substr(dot + 1)}};
-  }
+  for (std::size_t k = 0; k < comparison.columns.size(); ++k)
+    columns[1 + k].heads = {{table_of_key(comparison.columns[k])},
+                            {last_word(comparison.columns[k])}};
   return columns;
 }
 

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "engine/base/error.hpp"
+#include "engine/base/names.hpp"
 #include "engine/recorder/metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/settings.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -16,35 +20,23 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t kMostNamedSettings = 4;
+
 [[noreturn]] void refuse_plan() {
   throw StoreError(
       "what an experiment's [comparison] says is not as acid wrote it: somebody altered the "
       "database, or another version wrote it; 'acid run RECIPE' stores it again");
 }
 
-std::string text_at(const json& document, const char* key) {
-  const auto found = document.find(key);
-  if (found == document.end()) return {};
-  if (!found->is_string()) refuse_plan();
-  return found->get<std::string>();
-}
-
 bool is_comparable(const std::string& metric) {
   return is_outcome(metric) || is_way_to_target(metric);
 }
 
-std::map<std::string, Margin> margins_at(const json& document) {
+std::map<std::string, Margin> margins_from(const json::object_t& document) {
   std::map<std::string, Margin> margins;
-  const auto found = document.find("margins");
-  if (found == document.end()) return margins;
-  if (!found->is_object()) refuse_plan();
-  for (const auto& [metric, one] : found->items()) {
-    if (!is_comparable(metric) || !one.is_object() || !one.contains("value") ||
-        !one.at("value").is_number() || !one.contains("relative") ||
-        !one.at("relative").is_boolean())
-      refuse_plan();
-    const Margin margin{one.at("value").get<double>(), one.at("relative").get<bool>()};
-    if (!std::isfinite(margin.value) || margin.value <= 0) refuse_plan();
+  for (const auto& [metric, one] : document) {
+    const Margin margin{one.at("value"), one.at("relative")};
+    if (!is_comparable(metric) || !std::isfinite(margin.value) || margin.value <= 0) refuse_plan();
     margins[metric] = margin;
   }
   return margins;
@@ -77,6 +69,14 @@ std::string words_of_plan(const ComparisonPlan& plan) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
+/// "topology.kind = ring, workers.count = 4"; without a sweep empty.
+std::string setting_words(const json& settings) {
+  std::vector<std::string> words;
+  for (const auto& [key, value] : settings.items())
+    words.push_back(fmt::format("{} = {}", key, value_text(value)));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
 /// The newest earlier plan with other words.
 std::string words_before(const Store& store, const RunSummary& run, const ComparisonPlan& plan) {
   const std::string words = words_of_plan(plan);
@@ -94,17 +94,53 @@ std::string Margin::words() const {
   return relative ? format_number(100 * value, 3) + " %" : format_number(value, 3);
 }
 
+std::vector<LeftOutCell> left_out_from(const json& list) {
+  std::vector<LeftOutCell> cells;
+  if (!list.is_null() && !list.is_array()) refuse_plan();
+  for (const json& one : list) {
+    const LeftOutCell& cell =
+        cells.emplace_back(LeftOutCell{one.at("label"), one.at("settings"), one.at("reason")});
+    if (cell.label.empty() || !cell.settings.is_object() || cell.reason.empty()) refuse_plan();
+  }
+  return cells;
+}
+
+std::vector<std::string> left_out_words(const std::vector<LeftOutCell>& cells) {
+  // In the order in which they come.
+  std::vector<std::pair<std::pair<std::string, std::string>, std::vector<std::string>>> settings;
+  for (const LeftOutCell& cell : cells) {
+    const std::pair which(cell.label, cell.reason);
+    auto known = std::ranges::find(settings, which, [](const auto& one) { return one.first; });
+    if (known == settings.end()) known = settings.insert(known, {which, {}});
+    const std::string setting = setting_words(cell.settings);
+    if (!setting.empty() && std::ranges::find(known->second, setting) == known->second.end())
+      known->second.push_back(setting);
+  }
+  std::vector<std::string> words;
+  for (const auto& [which, at] : settings) {
+    const std::string where = at.size() > kMostNamedSettings
+                                  ? counted(at.size(), "setting")
+                                  : fmt::format("{}", fmt::join(at, " and at "));
+    words.push_back(
+        fmt::format("{}{}{}: {}", which.first, where.empty() ? "" : " at ", where, which.second));
+  }
+  return words;
+}
+
 ComparisonPlan comparison_plan_from(const json& document) {
   if (document.is_null()) return {};
-  if (!document.is_object()) refuse_plan();
-  ComparisonPlan plan{.primary = text_at(document, "primary"),
-                      .consensus_baseline = text_at(document, "consensus_baseline"),
-                      .margins = margins_at(document)};
-  if (!plan.primary.empty() && !is_comparable(plan.primary)) refuse_plan();
-  auto left_out = left_out_from(document.value("left_out", json()));
-  if (!left_out) refuse_plan();
-  plan.left_out = *std::move(left_out);
-  return plan;
+  try {
+    ComparisonPlan plan{
+        .primary = document.value("primary", ""),
+        .consensus_baseline = document.value("consensus_baseline", ""),
+        .margins = margins_from(document.value("margins", json::object_t())),
+        .left_out = left_out_from(document.value("left_out", json())),
+    };
+    if (!plan.primary.empty() && !is_comparable(plan.primary)) refuse_plan();
+    return plan;
+  } catch (const json::exception&) {
+    refuse_plan();
+  }
 }
 
 std::vector<ComparisonPlan> comparison_plans_of(const Store& store,
@@ -132,11 +168,8 @@ ComparisonPlan agreed_plan(const std::vector<ComparisonPlan>& plans,
   for (const ComparisonPlan& plan : plans)
     left_out.insert(left_out.end(), plan.left_out.begin(), plan.left_out.end());
   for (const std::string& words : left_out_words(left_out))
-    notes.push_back(
-        {NoteKind::left_out,
-         fmt::format("left out of the sweep, so that nothing is compared with it there: "
-                     "{}",
-                     words)});
+    notes.push_back({NoteKind::left_out,
+                     "left out of the sweep, so that nothing is compared with it there: " + words});
   for (const ComparisonPlan& plan : plans)
     if (!plan.before.empty())
       notes.push_back(

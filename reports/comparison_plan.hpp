@@ -5,11 +5,24 @@
 #include <string>
 #include <vector>
 
-#include "reports/left_out.hpp"
 #include "reports/notes.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
+
+/// A cell of a sweep of which nothing runs, as ExperimentRecord::comparison has it.
+struct LeftOutCell {
+  std::string label;
+  nlohmann::json settings;  // swept values by dotted key
+  std::string reason;
+  bool operator==(const LeftOutCell&) const = default;
+};
+/// From to_json(Plan::left_out); null: none. StoreError or json::exception if acid did not write
+/// it.
+std::vector<LeftOutCell> left_out_from(const nlohmann::json& list);
+/// One text for each algorithm and reason: "D² at topology.kind ring, star: d2 needs …". Many
+/// settings are counted.
+std::vector<std::string> left_out_words(const std::vector<LeftOutCell>& cells);
 
 /// The size of a difference that does not matter.
 struct Margin {

@@ -1,10 +1,8 @@
 #include "reports/differences.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <span>
-#include <string_view>
 
 #include "reports/compare.hpp"
 #include "reports/compare_notes.hpp"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 
@@ -16,31 +15,22 @@
 namespace acid {
 namespace {
 
-struct EqualAxis {
-  PositionAxis axis;
-  std::string_view suffix;  // after kAtEqual
-};
-constexpr std::array kEqualAxes{EqualAxis{PositionAxis::gradients, "gradients"},
-                                EqualAxis{PositionAxis::seconds, "seconds"},
-                                EqualAxis{PositionAxis::bytes, "bytes"}};
-
 /// The smallest end of any run of a point; absent if none has finished.
 std::optional<EqualPlace> place_on(const Comparison& comparison, std::size_t point,
-                                   const EqualAxis& axis) {
+                                   PositionAxis axis) {
   double least = INFINITY, most = 0;
   const std::vector<std::size_t>& groups = comparison.points[point].groups;
   for (const std::size_t g : groups) {
     const ComparedGroup& group = comparison.groups[g];
-    if (axis.axis == PositionAxis::seconds &&
-        clocks_differ(group, comparison.groups[groups.front()]))
+    if (axis == PositionAxis::seconds && clocks_differ(group, comparison.groups[groups.front()]))
       return std::nullopt;
     for (const RunSummary& run : group.runs) {
-      least = std::min(least, coordinate(run.progress, axis.axis));
-      most = std::max(most, end_on(axis.axis, run, group.settings));
+      least = std::min(least, coordinate(run.progress, axis));
+      most = std::max(most, end_on(axis, run, group.settings));
     }
   }
   if (std::isinf(least)) return std::nullopt;
-  return EqualPlace{axis.axis, point, least, most <= least * (1 + kSameEnd), {}, {}};
+  return EqualPlace{axis, point, least, most <= least * (1 + kSameEnd), {}, {}};
 }
 
 using ReadThere = std::map<std::string, ReadValue>;  // by outcome
@@ -96,15 +86,14 @@ std::vector<std::string_view> outcomes_at_equal() {
 }
 
 std::string metric_at_equal(std::string_view outcome, PositionAxis axis) {
-  const auto* const known = std::ranges::find(kEqualAxes, axis, &EqualAxis::axis);
-  return fmt::format("{}{}{}", outcome, kAtEqual, known->suffix);
+  return fmt::format("{}{}{}", outcome, kAtEqual, name_of(axis));
 }
 
 std::vector<EqualPlace> find_equal_places(const Comparison& comparison) {
   std::vector<EqualPlace> places;
   for (std::size_t p = 0; p < comparison.points.size(); ++p)
     if (comparison.points[p].groups.size() > 1)
-      for (const EqualAxis& axis : kEqualAxes)
+      for (const PositionAxis axis : kEqualAxes)
         if (auto place = place_on(comparison, p, axis)) places.push_back(std::move(*place));
   return places;
 }

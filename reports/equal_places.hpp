@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,8 @@ namespace acid {
 /// ends. Ends with a relative difference up to kSameEnd are equal, and the last values are used. A
 /// run that ends up to kNearEnd later is read there however far apart its samples are.
 inline constexpr double kSameEnd = 1e-9, kNearEnd = 0.01;
+inline constexpr std::array kEqualAxes{PositionAxis::gradients, PositionAxis::seconds,
+                                       PositionAxis::bytes};
 
 /// "eval_loss_at_equal_seconds".
 std::string metric_at_equal(std::string_view outcome, PositionAxis axis);

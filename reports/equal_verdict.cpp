@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "engine/base/names.hpp"
@@ -13,7 +12,6 @@
 #include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
-#include "reports/point_readings.hpp"
 #include "reports/primary.hpp"
 #include "reports/readings.hpp"
 #include "reports/settings.hpp"
@@ -96,8 +94,8 @@ std::vector<std::string> target_sentences(const Comparison& comparison,
   std::vector<std::string> sentences;
   if (!baseline.target) return sentences;
   const std::string value = target_text(*baseline.target);
-  for (const char* axis : {"gradients", "seconds", "bytes"}) {
-    const std::string metric = fmt::format("{}_to_target", axis);
+  for (const PositionAxis axis : kEqualAxes) {
+    const std::string metric = fmt::format("{}_to_target", name_of(axis));
     std::vector<std::string> told;
     int family = 0;
     bool all_reached = censored(baseline, metric) == 0;
@@ -113,10 +111,9 @@ std::vector<std::string> target_sentences(const Comparison& comparison,
       sentences.push_back(fmt::format("{} was reached by {}; who missed it is later than any.",
                                       value, reached_words(comparison, point, metric)));
     if (metric == comparison.primary) continue;  // the verdict is about it
-    sentences.push_back(
-        fmt::format("To {}, difference in {} to {} (Holm over {} of their own): {}.", value, axis,
-                    baseline.label, counted(static_cast<std::size_t>(family), "comparison"),
-                    fmt::join(told, "; ")));
+    sentences.push_back(fmt::format(
+        "To {}, difference in {} to {} (Holm over {} of their own): {}.", value, name_of(axis),
+        baseline.label, counted(family, "comparison"), fmt::join(told, "; ")));
   }
   return sentences;
 }
@@ -145,8 +142,7 @@ std::vector<std::string> equal_sentences(const Comparison& comparison, const Com
 
 std::vector<std::string> equal_doubts(const Comparison& comparison) {
   std::vector<std::string> doubts;
-  for (const PositionAxis axis :
-       {PositionAxis::gradients, PositionAxis::seconds, PositionAxis::bytes}) {
+  for (const PositionAxis axis : kEqualAxes) {
     const EqualPlace* first = nullptr;
     std::size_t silent = 0;
     for (const EqualPlace& place : comparison.equal) {

@@ -16,8 +16,7 @@ constexpr double kShown = ComparedDifference::kSignificance;
 
 std::string tests_text(const ComparedDifference& difference) {
   return fmt::format("two one-sided exact {} tests, p (Holm over {}) = {}",
-                     name_of(difference.value.test),
-                     counted(static_cast<std::size_t>(difference.family), "comparison"),
+                     name_of(difference.value.test), counted(difference.family, "comparison"),
                      format_p(difference.equivalence->p_holm));
 }
 

@@ -134,10 +134,8 @@ std::string seeds_text(const std::set<std::uint64_t>& seeds) {
 }
 
 std::string stand_in_words(const nlohmann::json& settings) {
-  const nlohmann::json::json_pointer key("/execution/virtual/network/vector_bytes");
-  const bool simulated =
-      simulates(settings.value(nlohmann::json::json_pointer("/execution/driver"), std::string()));
-  return simulated && settings.contains(key) ? as_of_vectors(settings.at(key)) : std::string();
+  const nlohmann::json& bytes = setting_at(settings, "/execution/virtual/network/vector_bytes");
+  return is_simulated(settings) && bytes.is_number() ? as_of_vectors(bytes) : std::string();
 }
 
 std::string heading_of(const std::vector<ComparedRun>& runs) {

@@ -34,126 +34,43 @@ constexpr std::array kReplacements{Replacement{"±", "$\\pm$"},
                                    Replacement{"\n", " "},
                                    Replacement{"\r", " "}};
 
+/// "from to from to": words with a blank between.
+std::vector<Replacement> pairs_of(std::string_view words) {
+  std::vector<Replacement> pairs;
+  const auto next = [&] {
+    const std::string_view word = words.substr(0, words.find(' '));
+    words.remove_prefix(std::min(word.size() + 1, words.size()));
+    return word;
+  };
+  while (!words.empty()) {
+    const std::string_view from = next();
+    pairs.emplace_back(from, next());
+  }
+  return pairs;
+}
+
 // Commands of mathematics, what is above or below the line in it, letters that are Latin ones to
 // LaTeX, and marks over the letter before them.
-constexpr auto kSymbols = std::to_array<Replacement>({{"α", "\\alpha"},
-                                                      {"β", "\\beta"},
-                                                      {"γ", "\\gamma"},
-                                                      {"δ", "\\delta"},
-                                                      {"ε", "\\varepsilon"},
-                                                      {"ϵ", "\\epsilon"},
-                                                      {"ζ", "\\zeta"},
-                                                      {"η", "\\eta"},
-                                                      {"θ", "\\theta"},
-                                                      {"ϑ", "\\vartheta"},
-                                                      {"ι", "\\iota"},
-                                                      {"κ", "\\kappa"},
-                                                      {"λ", "\\lambda"},
-                                                      {"μ", "\\mu"},
-                                                      {"ν", "\\nu"},
-                                                      {"ξ", "\\xi"},
-                                                      {"π", "\\pi"},
-                                                      {"ρ", "\\rho"},
-                                                      {"σ", "\\sigma"},
-                                                      {"ς", "\\varsigma"},
-                                                      {"τ", "\\tau"},
-                                                      {"υ", "\\upsilon"},
-                                                      {"φ", "\\varphi"},
-                                                      {"ϕ", "\\phi"},
-                                                      {"χ", "\\chi"},
-                                                      {"ψ", "\\psi"},
-                                                      {"ω", "\\omega"},
-                                                      {"Γ", "\\Gamma"},
-                                                      {"Δ", "\\Delta"},
-                                                      {"Θ", "\\Theta"},
-                                                      {"Λ", "\\Lambda"},
-                                                      {"Ξ", "\\Xi"},
-                                                      {"Π", "\\Pi"},
-                                                      {"Σ", "\\Sigma"},
-                                                      {"Υ", "\\Upsilon"},
-                                                      {"Φ", "\\Phi"},
-                                                      {"Ψ", "\\Psi"},
-                                                      {"Ω", "\\Omega"},
-                                                      {"≥", "\\geq"},
-                                                      {"≈", "\\approx"},
-                                                      {"≠", "\\neq"},
-                                                      {"≡", "\\equiv"},
-                                                      {"∼", "\\sim"},
-                                                      {"∝", "\\propto"},
-                                                      {"∞", "\\infty"},
-                                                      {"→", "\\rightarrow"},
-                                                      {"←", "\\leftarrow"},
-                                                      {"↔", "\\leftrightarrow"},
-                                                      {"↑", "\\uparrow"},
-                                                      {"↓", "\\downarrow"},
-                                                      {"⇒", "\\Rightarrow"},
-                                                      {"⇔", "\\Leftrightarrow"},
-                                                      {"∈", "\\in"},
-                                                      {"∑", "\\sum"},
-                                                      {"∏", "\\prod"},
-                                                      {"∫", "\\int"},
-                                                      {"√", "\\surd"},
-                                                      {"∂", "\\partial"},
-                                                      {"∇", "\\nabla"},
-                                                      {"∀", "\\forall"},
-                                                      {"∃", "\\exists"},
-                                                      {"∅", "\\emptyset"},
-                                                      {"∪", "\\cup"},
-                                                      {"∩", "\\cap"},
-                                                      {"⊂", "\\subset"},
-                                                      {"⋅", "\\cdot"},
-                                                      {"∙", "\\cdot"},
-                                                      {"•", "\\bullet"},
-                                                      {"…", "\\ldots"},
-                                                      {"‖", "\\|"},
-                                                      {"′", "\\prime"},
-                                                      {"÷", "\\div"},
-                                                      {"¬", "\\neg"},
-                                                      {"†", "\\dagger"},
-                                                      {"‡", "\\ddagger"},
-                                                      {"ℓ", "\\ell"},
-                                                      {"✓", "\\surd"},
-                                                      {"✗", "\\times"},
-                                                      {"▸", "\\triangleright"},
-                                                      {"◂", "\\triangleleft"}});
-constexpr auto kAbove = std::to_array<Replacement>({{"⁰", "0"},
-                                                    {"¹", "1"},
-                                                    {"³", "3"},
-                                                    {"⁴", "4"},
-                                                    {"⁵", "5"},
-                                                    {"⁶", "6"},
-                                                    {"⁷", "7"},
-                                                    {"⁸", "8"},
-                                                    {"⁹", "9"},
-                                                    {"⁺", "+"},
-                                                    {"⁻", "-"},
-                                                    {"⁼", "="},
-                                                    {"⁽", "("},
-                                                    {"⁾", ")"},
-                                                    {"ⁿ", "n"},
-                                                    {"ⁱ", "i"},
-                                                    {"ᵀ", "T"},
-                                                    {"°", "\\circ"}});
-constexpr auto kBelow = std::to_array<Replacement>(
-    {{"₀", "0"}, {"₁", "1"}, {"₂", "2"}, {"₃", "3"}, {"₄", "4"}, {"₅", "5"}, {"₆", "6"},
-     {"₇", "7"}, {"₈", "8"}, {"₉", "9"}, {"₊", "+"}, {"₋", "-"}, {"₌", "="}, {"₍", "("},
-     {"₎", ")"}, {"ᵢ", "i"}, {"ⱼ", "j"}, {"ₐ", "a"}, {"ₑ", "e"}, {"ₕ", "h"}, {"ₖ", "k"},
-     {"ₗ", "l"}, {"ₘ", "m"}, {"ₙ", "n"}, {"ₒ", "o"}, {"ₚ", "p"}, {"ᵣ", "r"}, {"ₛ", "s"},
-     {"ₜ", "t"}, {"ᵤ", "u"}, {"ᵥ", "v"}, {"ₓ", "x"}});
-constexpr auto kLatin = std::to_array<Replacement>({{"Α", "A"},
-                                                    {"Β", "B"},
-                                                    {"Ε", "E"},
-                                                    {"Ζ", "Z"},
-                                                    {"Η", "H"},
-                                                    {"Ι", "I"},
-                                                    {"Κ", "K"},
-                                                    {"Μ", "M"},
-                                                    {"Ν", "N"},
-                                                    {"Ο", "O"},
-                                                    {"Ρ", "P"},
-                                                    {"Τ", "T"},
-                                                    {"Χ", "X"},
-                                                    {"ο", "o"}});
+const std::vector<Replacement> kSymbols = pairs_of(
+    "α \\alpha β \\beta γ \\gamma δ \\delta ε \\varepsilon ϵ \\epsilon ζ \\zeta η \\eta "
+    "θ \\theta ϑ \\vartheta ι \\iota κ \\kappa λ \\lambda μ \\mu ν \\nu ξ \\xi π \\pi ρ \\rho "
+    "σ \\sigma ς \\varsigma τ \\tau υ \\upsilon φ \\varphi ϕ \\phi χ \\chi ψ \\psi ω \\omega "
+    "Γ \\Gamma Δ \\Delta Θ \\Theta Λ \\Lambda Ξ \\Xi Π \\Pi Σ \\Sigma Υ \\Upsilon Φ \\Phi "
+    "Ψ \\Psi Ω \\Omega "
+    "≥ \\geq ≈ \\approx ≠ \\neq ≡ \\equiv ∼ \\sim ∝ \\propto ∞ \\infty "
+    "→ \\rightarrow ← \\leftarrow ↔ \\leftrightarrow ↑ \\uparrow ↓ \\downarrow ⇒ \\Rightarrow "
+    "⇔ \\Leftrightarrow "
+    "∈ \\in ∑ \\sum ∏ \\prod ∫ \\int √ \\surd ∂ \\partial ∇ \\nabla ∀ \\forall ∃ \\exists "
+    "∅ \\emptyset ∪ \\cup ∩ \\cap ⊂ \\subset ⋅ \\cdot ∙ \\cdot • \\bullet "
+    "… \\ldots ‖ \\| ′ \\prime ÷ \\div ¬ \\neg † \\dagger ‡ \\ddagger ℓ \\ell ✓ \\surd "
+    "✗ \\times ▸ \\triangleright ◂ \\triangleleft");
+const std::vector<Replacement> kAbove =
+    pairs_of("⁰ 0 ¹ 1 ³ 3 ⁴ 4 ⁵ 5 ⁶ 6 ⁷ 7 ⁸ 8 ⁹ 9 ⁺ + ⁻ - ⁼ = ⁽ ( ⁾ ) ⁿ n ⁱ i ᵀ T ° \\circ");
+const std::vector<Replacement> kBelow = pairs_of(
+    "₀ 0 ₁ 1 ₂ 2 ₃ 3 ₄ 4 ₅ 5 ₆ 6 ₇ 7 ₈ 8 ₉ 9 ₊ + ₋ - ₌ = ₍ ( ₎ ) "
+    "ᵢ i ⱼ j ₐ a ₑ e ₕ h ₖ k ₗ l ₘ m ₙ n ₒ o ₚ p ᵣ r ₛ s ₜ t ᵤ u ᵥ v ₓ x");
+const std::vector<Replacement> kLatin =
+    pairs_of("Α A Β B Ε E Ζ Z Η H Ι I Κ K Μ M Ν N Ο O Ρ P Τ T Χ X ο o");
 constexpr auto kMarks = std::to_array<Replacement>(
     {{"\u0304", "bar"}, {"\u0303", "tilde"}, {"\u0302", "hat"}, {"\u0307", "dot"}});
 

@@ -9,7 +9,7 @@
 
 #include "engine/base/names.hpp"
 #include "reports/comparison.hpp"
-#include "reports/point_readings.hpp"
+#include "reports/readings.hpp"
 
 namespace acid {
 namespace {

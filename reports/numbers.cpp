@@ -99,10 +99,15 @@ std::string format_estimate(const Estimate& estimate) {
   return format_plus_minus(estimate.mean, *estimate.ci_high - estimate.mean);
 }
 
+std::string format_interval(double value, const std::optional<double>& low,
+                            const std::optional<double>& high) {
+  const std::string text = format_number(value, 3);
+  if (!low || !high) return text;
+  return fmt::format("{} [{}, {}]", text, format_number(*low, 3), format_number(*high, 3));
+}
+
 std::string format_ratio(const PairedRatio& ratio) {
-  if (!ratio.ci_low) return format_number(ratio.mean, 3);
-  return fmt::format("{} [{}, {}]", format_number(ratio.mean, 3), format_number(*ratio.ci_low, 3),
-                     format_number(*ratio.ci_high, 3));
+  return format_interval(ratio.mean, ratio.ci_low, ratio.ci_high);
 }
 
 std::string format_p(std::optional<double> p) {
@@ -133,12 +138,13 @@ std::optional<double> read_bytes(std::string_view text) { return read_in_units(t
 std::optional<double> read_seconds(std::string_view text) { return read_in_units(text, kSeconds); }
 std::optional<double> read_count(std::string_view text) { return read_in_units(text, kCounts); }
 
+std::string csv_number(const std::optional<double>& value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
 std::array<std::string, 3> csv_fields(const Estimate& e) {
-  const auto field = [](const std::optional<double>& value) {
-    return value ? fmt::format("{}", *value) : std::string();
-  };
   if (e.n == 0) return {};
-  return {field(e.mean), field(e.ci_low), field(e.ci_high)};
+  return {csv_number(e.mean), csv_number(e.ci_low), csv_number(e.ci_high)};
 }
 
 std::string with_minus(std::string_view formatted) {

@@ -18,7 +18,10 @@ std::string format_number(double value, int significant_digits = 4);
 std::string format_plus_minus(double value, double half_width);
 /// Mean ± half-width of its 95 % interval; "0.9412 ± n/a" for one seed, "–" for none.
 std::string format_estimate(const Estimate& estimate);
-/// "0.82 [0.71, 0.94]", or the ratio alone for one seed.
+/// "0.82 [0.71, 0.94]", or the value alone without an interval.
+std::string format_interval(double value, const std::optional<double>& low,
+                            const std::optional<double>& high);
+/// The same of a ratio.
 std::string format_ratio(const PairedRatio& ratio);
 /// "0.25", "< 0.001"; "–" when absent.
 std::string format_p(std::optional<double> p);
@@ -35,7 +38,9 @@ std::optional<double> read_bytes(std::string_view text);
 std::optional<double> read_seconds(std::string_view text);
 std::optional<double> read_count(std::string_view text);
 
-/// The mean and the ends of its interval with all digits, for CSV; empty where absent.
+/// A number with all digits, for CSV; empty where absent.
+std::string csv_number(const std::optional<double>& value);
+/// The mean and the ends of its interval.
 std::array<std::string, 3> csv_fields(const Estimate& estimate);
 
 /// "2024-05-01 12:30:05" from ISO 8601; a dash when empty.

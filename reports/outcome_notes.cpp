@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "reports/group_notes.hpp"
+#include "reports/compare_notes.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/primary.hpp"

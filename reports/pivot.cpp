@@ -23,17 +23,10 @@
 namespace acid {
 namespace {
 
-std::string above(const std::string& key) {
-  const std::size_t dot = key.rfind('.');
-  return dot == std::string::npos ? "" : key.substr(0, dot);
-}
-
-std::string leaf(const std::string& key) { return key.substr(key.rfind('.') + 1); }
-
 std::string axis_title(const PivotAxis& axis) {
   const std::string& key = axis.keys.front();
-  const bool named_by_table = leaf(key) == "kind" || leaf(key) == "count";
-  return named_by_table && key.find('.') != std::string::npos ? leaf(above(key)) : leaf(key);
+  const std::string last = last_word(key), table = table_of_key(key);
+  return (last == "kind" || last == "count") && !table.empty() ? last_word(table) : last;
 }
 
 const nlohmann::json& value_of(const ComparedPoint& point, const std::string& key) {
@@ -160,7 +153,7 @@ std::vector<PivotAxis> axes_of(const Comparison& comparison) {
     return std::ranges::any_of(settings, [&](const auto& one) { return one.first == key; });
   };
   for (const auto& [key, value] : settings) {
-    const std::string kind = above(key) + ".kind";
+    const std::string kind = table_of_key(key) + ".kind";
     const bool of_kind = is_swept(kind);
     const auto known = std::ranges::find_if(
         axes, [&](const PivotAxis& axis) { return of_kind && axis.keys.front() == kind; });
@@ -189,7 +182,7 @@ std::string axis_text(const PivotAxis& axis, const ComparedPoint& point) {
   for (const std::string& key : axis.keys) {
     const nlohmann::json& value = value_of(point, key);
     if (value.is_null()) continue;
-    if (key != axis.keys.front()) text += " " + leaf(key) + " ";
+    if (key != axis.keys.front()) text += " " + last_word(key) + " ";
     // Exact, so that no two settings share a cell.
     text += exact_text(value);
   }
@@ -318,7 +311,7 @@ std::string equivalence_legend(const Pivot& pivot, const Comparison& comparison,
                                                                           : "",
       group_of(comparison, found->baseline).label,
       points ? format_number(100 * margin.value, 3) + " percentage points" : margin.words(),
-      counted(static_cast<std::size_t>(found->family), "comparison"));
+      counted(found->family, "comparison"));
 }
 
 std::vector<std::string> pivot_metrics(const Comparison& comparison,

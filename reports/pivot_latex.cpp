@@ -8,9 +8,8 @@
 #include "engine/base/names.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/latex.hpp"
-#include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
-#include "reports/point_readings.hpp"
+#include "reports/readings.hpp"
 #include "reports/settings.hpp"
 
 namespace acid {

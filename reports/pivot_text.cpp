@@ -1,6 +1,5 @@
 // A sweep as one table for a screen, a spreadsheet, a page; and the screen's view of a sweep.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +11,7 @@
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
-#include "reports/point_readings.hpp"
+#include "reports/readings.hpp"
 #include "reports/settings.hpp"
 #include "reports/tags.hpp"
 #include "reports/text_table.hpp"
@@ -20,10 +19,6 @@
 
 namespace acid {
 namespace {
-
-std::string bold(const std::string& text, bool colour) {
-  return colour ? fmt::format("\x1b[1m{}\x1b[0m", text) : text;
-}
 
 /// Means alone: with the same decimals if those show four digits of the largest, else each its own.
 PivotNumbers means_alone(const Pivot& pivot, const Comparison& comparison) {
@@ -83,43 +78,30 @@ std::string legend(const Pivot& pivot, const Comparison& comparison, bool interv
 /// Per algorithm, the number of settings at which its difference to the baseline was shown.
 std::string judgements(const Comparison& comparison, const std::string& metric,
                        const TextLines& lines) {
-  constexpr std::array kAll{Judgement::better,     Judgement::worse,     Judgement::equal,
-                            Judgement::equivalent, Judgement::not_shown, Judgement::too_few_seeds};
-  std::string baseline = comparison.baseline;
-  std::vector<std::string> labels;
-  std::vector<std::array<int, kAll.size()>> counts;
-  std::array<int, kAll.size()> sums{1, 1, 0, 0, 1, 0};  // better, worse, not shown are always told
-  int family = 0;
-  for (const ComparedDifference& one : comparison.differences) {
-    if (one.metric != metric) continue;
-    family = one.family;
-    baseline = group_of(comparison, one.baseline).label;
-    const std::string& label = group_of(comparison, one.group).label;
-    const auto row = static_cast<std::size_t>(std::ranges::find(labels, label) - labels.begin());
-    if (row == labels.size()) {
-      labels.push_back(label);
-      counts.emplace_back();
-    }
-    const auto which = static_cast<std::size_t>(std::ranges::find(kAll, judge(one)) - kAll.begin());
-    ++counts[row][which];
-    ++sums[which];
+  const auto counts = judgements_in(comparison, metric);
+  if (counts.empty() || better_direction(metric) == 0) return {};
+  // These are always told.
+  std::map<Judgement, int> sums{
+      {Judgement::better, 1}, {Judgement::worse, 1}, {Judgement::not_shown, 1}};
+  for (const auto& [label, own] : counts)
+    for (const auto& [judgement, count] : own) sums[judgement] += count;
+  TextTable table{
+      .alignment = {TextTable::Align::left}, .rows = {{""}}, .indent = "  ", .lines = lines};
+  for (const auto& [judgement, sum] : sums) {
+    table.alignment.push_back(TextTable::Align::right);
+    table.rows.front().push_back(verdict_name(comparison, metric, judgement));
   }
-  if (labels.empty() || better_direction(metric) == 0) return {};
-  TextTable table;
-  table.indent = "  ";
-  table.lines = lines;
-  table.rows.push_back({""});
-  for (std::size_t k = 0; k < kAll.size(); ++k)
-    if (sums[k] > 0) table.rows.front().push_back(verdict_name(comparison, metric, kAll[k]));
-  for (std::size_t row = 0; row < labels.size(); ++row) {
-    table.rows.push_back({labels[row]});
-    for (std::size_t k = 0; k < kAll.size(); ++k)
-      if (sums[k] > 0) table.rows.back().push_back(std::to_string(counts[row][k]));
+  for (const auto& [label, own] : counts) {
+    std::vector<std::string>& row = table.rows.emplace_back(1, label);
+    for (const auto& [judgement, sum] : sums)
+      row.push_back(std::to_string(own.contains(judgement) ? own.at(judgement) : 0));
   }
-  table.alignment.assign(table.rows.front().size(), TextTable::Align::right);
-  table.alignment.front() = TextTable::Align::left;
+  const auto last =
+      std::ranges::find(comparison.differences.rbegin(), comparison.differences.rend(), metric,
+                        &ComparedDifference::metric);
   return wrapped(fmt::format("in how many settings a difference to {} was shown (Holm over {})",
-                             baseline, counted(static_cast<std::size_t>(family), "comparison")),
+                             group_of(comparison, last->baseline).label,
+                             counted(last->family, "comparison")),
                  lines.prose(), "  ") +
          "\n" + table.str();
 }
@@ -132,10 +114,6 @@ std::string note_lines(const Comparison& comparison, const std::vector<std::stri
     for (const std::string& note : list)
       text += wrapped("note: " + note, lines.prose(), "  ") + "\n";
   return text;
-}
-
-std::string csv_value(std::optional<double> value) {
-  return value ? fmt::format("{}", *value) : "";
 }
 
 /// "to eval_loss = 0.5"; empty for a metric without a target.
@@ -156,7 +134,8 @@ std::string text_of_table(const Pivot& pivot, const Comparison& comparison, bool
   ReportTable table = table_with({});
   const bool interval = has_intervals(pivot, comparison) && text_table(table, lines).fits_whole();
   if (!interval) table = table_with(means_alone(pivot, comparison));
-  std::string text = bold(pivot.metric, colour);
+  const Ink ink{colour};
+  std::string text = ink.bold(pivot.metric);
   std::string about = target_of_table(pivot, comparison);
   if (const int better = better_direction(pivot.metric); better != 0)
     about +=
@@ -175,7 +154,7 @@ std::string text_of_table(const Pivot& pivot, const Comparison& comparison, bool
       title += fmt::format("{}{} = {}", a == 0 ? "" : ", ", pivot.row_axes[a].title,
                            pivot.rows[first][a]);
     if (!title.empty())
-      text += (first == 0 ? "" : "\n") + bold(wrapped(title, lines.prose()), colour) + "\n";
+      text += (first == 0 ? "" : "\n") + ink.bold(wrapped(title, lines.prose())) + "\n";
     text += part_text(table, {first, last}, lines);
   }
   return text + wrapped("  " + legend(pivot, comparison, interval), lines.prose(), "  ") + "\n";
@@ -206,8 +185,8 @@ std::string to_csv(const Pivot& pivot, const Comparison& comparison) {
     std::ranges::replace(fields, std::string(kNoValue), std::string());
     for (const auto& group : pivot.cells[r]) {
       const Estimate e = group ? comparison.groups[*group].estimate_of(pivot.metric) : Estimate{};
-      fields.push_back(e.n > 0 ? csv_value(e.mean) : "");
-      fields.push_back(e.ci_high ? csv_value(*e.ci_high - e.mean) : "");
+      fields.push_back(e.n > 0 ? csv_number(e.mean) : "");
+      fields.push_back(e.ci_high ? csv_number(*e.ci_high - e.mean) : "");
       fields.emplace_back(group && pivot.best[*group] ? "1" : "");
       fields.push_back(
           group ? note_field(comparison, comparison.groups[*group].group, pivot.metric, false)
@@ -239,7 +218,7 @@ std::string to_screen(const Comparison& comparison, bool colour, const std::stri
   const std::vector<std::string> shown = pivot_metrics(comparison, metrics);
   if (comparison.points.size() <= kMostDetailedPoints || shown.empty())
     return to_text(comparison, colour, lines);
-  std::string text = bold(wrapped(comparison.heading, lines.prose(), "  "), colour) + "\n" +
+  std::string text = Ink{colour}.bold(wrapped(comparison.heading, lines.prose(), "  ")) + "\n" +
                      tag_text(comparison.tagged, lines);
   for (const std::string& metric : shown) {
     text += "\n" + text_of_table(pivot_of(comparison, metric), comparison, colour, lines);

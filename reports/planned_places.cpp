@@ -1,7 +1,6 @@
 #include "reports/planned_places.hpp"
 
 #include <algorithm>
-#include <array>
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <limits>

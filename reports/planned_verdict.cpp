@@ -104,8 +104,7 @@ std::string equal_words(const std::vector<PositionAxis>& equal) {
 /// "7 seeds at least", "6 seeds at least, 9 if all of 9 comparisons are made".
 std::string seeds_words(const PlannedFamily& family, int (*needed)(std::size_t comparisons)) {
   const int least = needed(family.fewest), all = needed(family.most);
-  std::string words =
-      fmt::format("{} at least", counted(static_cast<std::uint64_t>(least), "seed"));
+  std::string words = fmt::format("{} at least", counted(least, "seed"));
   if (all > least)
     words += fmt::format(", {} if all of {} are made", all, counted(family.most, "comparison"));
   return words;
@@ -150,7 +149,7 @@ PlannedVerdict planned_verdict(const std::vector<PlannedOutcome>& planned,
 }
 
 std::string too_few_words(const PlannedVerdict& verdict) {
-  const std::string seeds = counted(static_cast<std::uint64_t>(verdict.seeds), "seed");
+  const std::string seeds = counted(verdict.seeds, "seed");
   const auto [fewest, most] = verdict.comparisons;
   if (verdict.too_few())
     return fmt::format(

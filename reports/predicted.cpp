@@ -12,7 +12,6 @@
 
 #include "engine/base/names.hpp"
 #include "reports/compare_formats.hpp"
-#include "reports/read_at.hpp"
 #include "reports/reading.hpp"
 #include "reports/settings.hpp"
 
@@ -249,8 +248,7 @@ std::string origin_words(const std::map<std::string, int>& origins) {
         experiment.empty()
             ? std::string("from the virtual driver's clock alone")
             : fmt::format("from simulated runs with other seeds (experiment {})", experiment),
-        origins.size() > 1 ? fmt::format(" ({})", counted(static_cast<std::uint64_t>(runs), "run"))
-                           : ""));
+        origins.size() > 1 ? fmt::format(" ({})", counted(runs, "run")) : ""));
   return fmt::format("{}", fmt::join(words, ", and "));
 }
 
@@ -287,7 +285,7 @@ std::vector<std::string> score_notes(const std::vector<ScoreRow>& rows,
     notes.push_back(fmt::format("{} not predicted", counted(scores.without.size(), "run")));
   if (scores.diverged > 0)
     notes.push_back(fmt::format("{} diverged, and {} nothing to compare with a prediction",
-                                counted(static_cast<std::uint64_t>(scores.diverged), "run"),
+                                counted(scores.diverged, "run"),
                                 scores.diverged == 1 ? "has" : "have"));
   return notes;
 }

@@ -11,8 +11,9 @@
 #include "reports/differences.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
-#include "reports/point_readings.hpp"
+#include "reports/readings.hpp"
 #include "reports/realised_rate.hpp"
+#include "reports/settings.hpp"
 
 namespace acid {
 namespace {
@@ -79,8 +80,8 @@ std::string outcome_asked(Comparison& comparison) {
 
 /// Whether workers meet their partners at a rate above 0.
 bool meets_by_rate(const ComparedGroup& group) {
-  const nlohmann::json::json_pointer rate("/algorithm/communication_rate");
-  if (group.settings.contains(rate)) return nominal_rate(group.settings).has_value();
+  if (!setting_at(group.settings, "/algorithm/communication_rate").is_null())
+    return nominal_rate(group.settings).has_value();
   const AlgorithmEntry* const entry = find_algorithm(group.algorithm);
   return entry != nullptr && meets(entry->peers);
 }

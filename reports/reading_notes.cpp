@@ -8,12 +8,8 @@
 
 #include "reports/compare.hpp"
 #include "reports/compare_notes.hpp"
-#include "reports/equal_places.hpp"
-#include "reports/group_notes.hpp"
 #include "reports/heading.hpp"
 #include "reports/known_metrics.hpp"
-#include "reports/numbers.hpp"
-#include "reports/point_readings.hpp"
 #include "reports/readings.hpp"
 
 namespace acid {

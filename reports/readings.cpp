@@ -1,14 +1,22 @@
 #include "reports/readings.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
 
 #include "engine/base/error.hpp"
 #include "reports/compare.hpp"
 #include "reports/compare_formats.hpp"
+#include "reports/compare_notes.hpp"
+#include "reports/grouping.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/parallel_reader.hpp"
 
 namespace acid {
 namespace {
@@ -25,6 +33,153 @@ std::optional<PositionAxis> axis_of(const Comparison& comparison, const std::str
 
 std::string resolution_of(const std::string& metric, double value) {
   return has_unit(metric) ? format_metric_value(metric, value) : format_number(value, 2);
+}
+
+constexpr double kMidFromShare = 0.2, kMidToShare = 0.5;
+
+/// Points by index, together if they share runs, which have one value of a metric for all.
+std::vector<std::vector<std::size_t>> linked_points(const Comparison& comparison) {
+  struct Linked {
+    std::vector<std::size_t> points;
+    std::set<std::string> groups;  // of runs
+  };
+  std::vector<Linked> all;
+  for (std::size_t p = 0; p < comparison.points.size(); ++p) {
+    Linked one{{p}, {}};
+    for (const std::size_t g : comparison.points[p].groups)
+      one.groups.insert(comparison.groups[g].runs_group);
+    std::erase_if(all, [&](const Linked& known) {
+      const bool shares = std::ranges::any_of(
+          known.groups, [&](const std::string& group) { return one.groups.contains(group); });
+      if (!shares) return false;
+      one.points.insert(one.points.end(), known.points.begin(), known.points.end());
+      one.groups.insert(known.groups.begin(), known.groups.end());
+      return true;
+    });
+    all.push_back(std::move(one));
+  }
+  std::vector<std::vector<std::size_t>> points;
+  for (Linked& one : all) points.push_back(std::move(one.points));
+  return points;
+}
+
+std::vector<std::size_t> groups_at(const Comparison& comparison,
+                                   const std::vector<std::size_t>& points) {
+  std::vector<std::size_t> groups;
+  for (const std::size_t p : points)
+    groups.insert(groups.end(), comparison.points[p].groups.begin(),
+                  comparison.points[p].groups.end());
+  return groups;
+}
+
+/// The points that compare_runs() will form of these runs.
+Comparison shape_of(const std::vector<ComparedRun>& runs, const CompareOptions& options,
+                    const std::vector<Selection>& selections) {
+  Comparison shape;
+  shape.target = options.target;
+  shape.selections = selections;
+  if (!options.best_over.empty()) {
+    Selection::Choice searched;
+    searched.keys = options.best_over;
+    searched.candidates.emplace_back();
+    shape.selections.emplace_back().choices.push_back(std::move(searched));
+  }
+  form_groups(shape, runs);
+  share_groups(shape);
+  form_points(shape);
+  settle_targets(shape);
+  return shape;
+}
+
+std::vector<ComparedRun*> finished_at(const Comparison& shape,
+                                      const std::vector<std::size_t>& points,
+                                      std::vector<ComparedRun>& runs) {
+  std::set<std::string> groups;
+  for (const std::size_t g : groups_at(shape, points)) groups.insert(shape.groups[g].runs_group);
+  std::vector<ComparedRun*> found;
+  for (ComparedRun& run : runs)
+    if (run.summary.state == RunState::finished && groups.contains(run.summary.group))
+      found.push_back(&run);
+  return found;
+}
+
+/// The span of the budget if all runs have the same and came so far, else of the shortest run.
+void find_mid_span(const std::vector<ComparedRun*>& runs) {
+  const bool timed = std::ranges::any_of(
+      runs, [](const ComparedRun* run) { return run->summary.budget_time.has_value(); });
+  const PositionAxis axis = timed ? PositionAxis::normalised_time : PositionAxis::gradients;
+  double shortest = INFINITY;
+  std::set<double> budgets;
+  for (const ComparedRun* run : runs) {
+    shortest = std::min(shortest, coordinate(run->summary.progress, axis));
+    budgets.insert(timed ? run->summary.budget_time.value_or(0)
+                         : static_cast<double>(run->summary.budget_gradients));
+  }
+  if (runs.empty()) return;
+  const bool whole = budgets.size() == 1 && shortest >= kMidToShare * *budgets.begin();
+  const double length = whole ? *budgets.begin() : shortest;
+  for (ComparedRun* run : runs)
+    run->mid = MidSpan{axis, kMidFromShare * length, kMidToShare * length, !whole};
+}
+
+/// The share of the way to the sample that reached the target at which it was reached.
+double crossing(const Reached& reached, double target) {
+  if (!reached.before || reached.first.value == reached.before->value) return 1;
+  const double share =
+      (target - reached.before->value) / (reached.first.value - reached.before->value);
+  return std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 1;
+}
+
+void add_target(const Store& store, ComparedRun& compared, const Target& target) {
+  RunSummary& run = compared.summary;
+  const auto reached = first_reaching(store, run.id, target.metric, target.value,
+                                      better_direction(target.metric) > 0);
+  if (!reached) return;
+  const SeriesPoint& from = reached->before ? *reached->before : reached->first;
+  const double share = crossing(*reached, target.value);
+  const auto there = [&](PositionAxis axis) {
+    return between(coordinate(from.position, axis), coordinate(reached->first.position, axis),
+                   share);
+  };
+  constexpr std::string_view kExchanges = "exchanges";
+  const std::array<std::string_view, 2> names{kExchanges, target.metric};
+  const double time = there(PositionAxis::normalised_time);
+  const auto around = samples_around(store, run.id, PositionAxis::normalised_time, time, names);
+  const auto add = [&](const char* metric, PositionAxis axis) {
+    const double place = there(axis);
+    const double apart =
+        coordinate(reached->first.position, axis) - coordinate(from.position, axis);
+    run.metrics[metric] = place;
+    Reading& reading = compared.readings[metric] = {apart, apart};
+    if (!reached->before || reached->first.value == reached->before->value) return;
+    const double step = reached->first.value - reached->before->value;
+    compared.rounding.per_unit[metric] = apart / std::abs(step);
+    if (apart > kWidestBracket * place) {
+      reading.bend = apart;  // as wrong as it can be
+      return;
+    }
+    if (const auto found = around.find(target.metric); found != around.end())
+      if (const auto read = read_between(found->second, axis, place, place, INFINITY))
+        reading.bend = read->reading.bend * apart / step;
+  };
+  if (!run.budget_time) add("gradients_to_target", PositionAxis::gradients);
+  add("time_to_target", PositionAxis::normalised_time);
+  add("seconds_to_target", PositionAxis::seconds);
+  add("bytes_to_target", PositionAxis::bytes);
+  const auto counted = around.find(std::string(kExchanges));
+  if (counted == around.end()) return;
+  if (const auto exchanges = read_between(counted->second, PositionAxis::normalised_time, time,
+                                          run.progress.normalised_time, INFINITY);
+      exchanges && exchanges->value) {
+    run.metrics["exchanges_to_target"] = *exchanges->value;
+    compared.readings["exchanges_to_target"] = exchanges->reading;
+  }
+}
+
+void add_mid(const Store& store, ComparedRun& run) {
+  if (const auto mean = mean_between(store, run.summary.id, "consensus_distance", run.mid->axis,
+                                     run.mid->from, run.mid->to))
+    run.summary.metrics[kMidConsensus] = *mean;
 }
 
 }  // namespace
@@ -120,6 +275,95 @@ std::string stale_words(PositionAxis axis, double apart, const std::string& run,
                         std::uint64_t seed) {
   return fmt::format("samples around there are up to {} apart (run {}, seed {}), more than {}",
                      format_on(axis, apart), run, seed, kWidestBracketWords);
+}
+
+void settle_targets(Comparison& comparison) {
+  for (const std::vector<std::size_t>& points : linked_points(comparison)) {
+    const std::vector<std::size_t> groups = groups_at(comparison, points);
+    std::vector<Target> all;  // each once
+    for (const std::size_t g : groups) {
+      ComparedGroup& group = comparison.groups[g];
+      group.target = target_of(group.settings, comparison.target);
+      if (group.target && std::ranges::find(all, *group.target) == all.end())
+        all.push_back(*group.target);
+    }
+    if (all.size() == 1)
+      for (const std::size_t g : groups) comparison.groups[g].target = all.front();
+    for (const std::size_t p : points) comparison.points[p].targets_differ = all.size() > 1;
+  }
+}
+
+void read_starts(const Store& store, ComparedRun& run, const std::optional<Target>& target) {
+  std::vector<std::string_view> metrics;
+  for (const Metric& outcome : kOutcomes) metrics.push_back(outcome.name);
+  for (const Metric& chosen_by : kMetricsIn<&Metric::search>) metrics.push_back(chosen_by.name);
+  if (target) metrics.emplace_back(target->metric);
+  for (const auto& [metric, around] :
+       samples_around(store, run.summary.id, PositionAxis::normalised_time, 0, metrics)) {
+    if (around.until.empty() || !std::isfinite(around.until.front().value)) continue;
+    run.rounding.starts[metric] = std::abs(around.until.front().value);
+    if (target && target->metric == metric)
+      run.rounding.starts[kTargetStart] = run.rounding.starts[metric];
+  }
+}
+
+void read_in_points(const Store& store, std::vector<ComparedRun>& runs,
+                    const CompareOptions& options, const std::vector<Selection>& selections) {
+  const Comparison shape = shape_of(runs, options, selections);
+  std::map<std::string, std::optional<Target>> targets;  // by group of runs
+  for (const ComparedGroup& group : shape.groups) targets[group.runs_group] = group.target;
+  const bool mid = options.metrics.empty() ||
+                   std::ranges::find(options.metrics, kMidConsensus) != options.metrics.end();
+  if (mid)
+    for (const std::vector<std::size_t>& points : linked_points(shape))
+      find_mid_span(finished_at(shape, points, runs));
+  read_in_parallel(store, runs.size(), 0,
+                   [&](const Store& own, std::size_t k) {
+                     ComparedRun& run = runs[k];
+                     if (run.summary.state != RunState::finished) return;
+                     run.target = targets.at(run.summary.group);
+                     if (run.target) add_target(own, run, *run.target);
+                     read_starts(own, run, run.target);
+                     if (run.mid) add_mid(own, run);
+                   },
+                   {});
+}
+
+void gather_mid_spans(Comparison& comparison, const std::vector<ComparedRun>& runs) {
+  for (ComparedPoint& point : comparison.points)
+    for (const std::size_t g : point.groups)
+      for (const ComparedRun& run : runs)
+        if (run.summary.group == comparison.groups[g].runs_group && run.mid) point.mid = run.mid;
+}
+
+std::size_t reached(const ComparedGroup& group) {
+  return static_cast<std::size_t>(std::ranges::count_if(group.runs, [](const RunSummary& run) {
+    return std::ranges::any_of(kWaysToTarget, [&](const Metric& way) {
+      return run.metrics.contains(std::string(way.name));
+    });
+  }));
+}
+
+std::string target_text(const Target& target) {
+  return fmt::format("{} = {}", target.metric, format_number(target.value, 6));
+}
+
+std::string targets_of(const Comparison& comparison, const std::vector<std::size_t>& groups) {
+  std::vector<std::string> words;
+  for (std::size_t g = 0; g < comparison.groups.size(); ++g) {
+    const std::optional<Target>& target = comparison.groups[g].target;
+    if (!target || (!groups.empty() && std::ranges::find(groups, g) == groups.end())) continue;
+    const std::string text = target_text(*target);
+    if (std::ranges::find(words, text) == words.end()) words.push_back(text);
+  }
+  return fmt::format("{}", fmt::join(words, " or "));
+}
+
+std::string with_target(std::string title, const std::string& targets) {
+  constexpr std::string_view kEnd = "target";
+  if (title.ends_with(fmt::format("to {}", kEnd)) && !targets.empty())
+    title.replace(title.size() - kEnd.size(), kEnd.size(), targets);
+  return title;
 }
 
 }  // namespace acid

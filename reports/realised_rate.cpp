@@ -8,16 +8,14 @@
 #include <set>
 
 #include "engine/methods/common_fields.hpp"
+#include "reports/settings.hpp"
 
 namespace acid {
 
 std::optional<double> nominal_rate(const nlohmann::json& settings) {
-  const nlohmann::json::json_pointer rate("/algorithm/communication_rate");
-  const nlohmann::json::json_pointer workers("/workers/count");
-  if (!settings.contains(rate) || !settings.contains(workers)) return std::nullopt;
-  const auto nominal = settings.at(rate).get<double>();
-  if (nominal <= 0 || settings.at(workers).get<int>() < 2) return std::nullopt;
-  return nominal;
+  const double rate = number_at(settings, "/algorithm/communication_rate", 0);
+  return rate > 0 && number_at(settings, "/workers/count", 1) > 1 ? std::optional(rate)
+                                                                  : std::nullopt;
 }
 
 std::string different_rates(const Comparison& comparison) {
@@ -42,8 +40,7 @@ std::string different_rates(const Comparison& comparison) {
 }
 
 bool saturates(const nlohmann::json& settings) {
-  const nlohmann::json::json_pointer key(std::string("/algorithm/") + kSaturates);
-  return settings.contains(key) && settings.at(key) == true;
+  return setting_at(settings, std::string("/algorithm/") + kSaturates) == true;
 }
 
 std::optional<std::string> rate_doubt(double nominal, double realised, double gradients,

@@ -16,11 +16,6 @@ using nlohmann::json;
 constexpr double kUnit = 0x1p-24;  // of a float
 constexpr double kDeviations = 4;
 
-bool is_text_at(const json& settings, const char* place, const char* text) {
-  const json::json_pointer pointer(place);
-  return settings.contains(pointer) && settings.at(pointer) == text;
-}
-
 /// A worker's exchanges by its method; one for each step if the recipe sets that.
 double planned_exchanges(const RunSummary& run, const json& settings, double steps) {
   const AlgorithmEntry* const entry = find_algorithm(run.algorithm);
@@ -38,11 +33,9 @@ double planned_exchanges(const RunSummary& run, const json& settings, double ste
 /// Methods of neighbours correct their steps by the vectors that they keep, which adds up rounding
 /// errors; a sum of pulls has the digits of two vectors.
 bool sums_its_errors(const json& settings) {
-  const json::json_pointer place("/algorithm/listing/keep");
-  if (!is_text_at(settings, "/algorithm/listing/peers", "neighbours") ||
-      !settings.contains(place) || !settings.at(place).is_object())
+  const json& keep = setting_at(settings, "/algorithm/listing/keep");
+  if (setting_at(settings, "/algorithm/listing/peers") != "neighbours" || !keep.is_object())
     return false;
-  const json& keep = settings.at(place);
   const auto is_pulled = [](const json& start) {
     return start.is_string() && start.get_ref<const std::string&>().starts_with("pulled(");
   };
@@ -51,8 +44,8 @@ bool sums_its_errors(const json& settings) {
 }
 
 bool all_reduces(const json& settings) {
-  const json::json_pointer peers("/algorithm/listing/peers");
-  return settings.contains(peers) && (settings.at(peers) == "all" || settings.at(peers).is_array());
+  const json& peers = setting_at(settings, "/algorithm/listing/peers");
+  return peers == "all" || peers.is_array();
 }
 
 double loss_at_start(const RunRounding& run, const std::string& metric) {

@@ -30,11 +30,9 @@ std::set<std::string> told_apart_by(const std::vector<RunSummary>& runs,
 
 /// The words before a value: "learning_rate ", for a kind none, for a count its table, "workers ".
 std::string before_value(const std::string& key) {
-  const std::size_t dot = key.rfind('.');
-  const std::string last = key.substr(dot + 1);
+  const std::string last = last_word(key);
   if (last == "kind") return {};
-  const std::string table = dot == std::string::npos ? "" : key.substr(0, dot);
-  return (last == "count" ? table.substr(table.rfind('.') + 1) : last) + " ";
+  return (last == "count" ? last_word(table_of_key(key)) : last) + " ";
 }
 
 }  // namespace

@@ -18,8 +18,6 @@
 namespace acid {
 namespace {
 
-using json_pointer = nlohmann::json::json_pointer;
-
 constexpr const char* kValidationMetric = "validation_loss";
 
 /// Requested seeds with an outcome in every candidate.
@@ -55,9 +53,9 @@ Selection::Candidate judged(const ComparedGroup& group, const std::vector<std::u
   }
   if (candidate.n > 0) candidate.mean = sum / candidate.n;
   candidate.runs = candidate.n + candidate.diverged;
-  const json_pointer budget("/budget/gradients");
-  if (group.settings.contains(budget))
-    candidate.gradients = candidate.runs * group.settings.at(budget).get<std::int64_t>();
+  if (const nlohmann::json& budget = setting_at(group.settings, "/budget/gradients");
+      budget.is_number())
+    candidate.gradients = candidate.runs * budget.get<std::int64_t>();
   return candidate;
 }
 
@@ -243,7 +241,7 @@ std::string metric_to_choose_by(const Comparison& all) {
 
 /// Whether the metric is measured on a test set, which a finite task has.
 bool is_on_test(const std::string& metric, const ComparedGroup& group) {
-  const json_pointer batch("/task/batch_size");
+  const nlohmann::json::json_pointer batch("/task/batch_size");
   const bool finite = !group.settings.contains(batch) || !group.settings.at(batch).is_null();
   return finite && (metric.starts_with("eval_") || metric.starts_with("worker_"));
 }

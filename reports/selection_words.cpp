@@ -8,7 +8,6 @@
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
 #include "reports/comparison.hpp"
-#include "reports/numbers.hpp"
 #include "reports/selection.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
@@ -20,11 +19,9 @@ using nlohmann::json;
 
 constexpr std::size_t kMostEdges = 6;
 
-std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
-
 /// A kind is named by its table.
 std::string column_of(const std::string& key) {
-  return key.ends_with(".kind") ? last_part(key.substr(0, key.rfind('.'))) : last_part(key);
+  return last_word(key.ends_with(".kind") ? table_of_key(key) : key);
 }
 
 std::string name_of(const Selection::Choice& choice) {
@@ -39,7 +36,7 @@ const json& chosen(const Selection::Choice& choice, const std::string& key) {
 
 std::string count_words(const Selection::Choice& choice) {
   return fmt::format("{}, {}", counted(choice.candidates.size(), "value"),
-                     counted(static_cast<std::uint64_t>(choice.runs()), "run"));
+                     counted(choice.runs(), "run"));
 }
 
 /// With the gradients, if they are known.
@@ -152,14 +149,14 @@ std::string chosen_line(const Selection::Choice& choice) {
 std::string chosen_words(const Selection::Choice& choice) {
   std::vector<std::string> values;
   for (const std::string& key : choice.keys)
-    values.push_back(fmt::format("{} = {}", last_part(key), value_text(chosen(choice, key))));
+    values.push_back(fmt::format("{} = {}", last_word(key), value_text(chosen(choice, key))));
   return fmt::format("{}", fmt::join(values, ", "));
 }
 
 std::string tried_words(const Selection::Choice& choice) {
   std::string words = size_words(choice);
   for (const std::string& key : choice.edges)
-    words += fmt::format(", {}{}", choice.keys.size() > 1 ? last_part(key) + " " : "",
+    words += fmt::format(", {}{}", choice.keys.size() > 1 ? last_word(key) + " " : "",
                          edge_words(choice, key));
   if (choice.winner().n == 0) words += ", all diverged";
   return words;
@@ -211,7 +208,7 @@ std::string selection_table(const Selection& selection, const TextLines& lines) 
     table.rows.front().push_back(title);
   };
   for (const std::string& key : settings) add_column(column_of(key), TextTable::Align::right);
-  for (const std::string& key : keys) add_column(last_part(key), TextTable::Align::right);
+  for (const std::string& key : keys) add_column(last_word(key), TextTable::Align::right);
   add_column("", TextTable::Align::left);
   for (const Selection::Choice& choice : selection.choices) {
     std::vector<std::string> row{choice.label};

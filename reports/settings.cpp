@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "settings/drivers.hpp"
 #include "settings/run_settings.hpp"
 
 namespace acid {
@@ -52,10 +53,20 @@ const nlohmann::json& value_at(const FlatSettings& settings, const std::string& 
   return found == settings.end() ? kMissing : found->second;
 }
 
-double number_at(const nlohmann::json& settings, const char* place, double otherwise) {
+const nlohmann::json& setting_at(const nlohmann::json& settings, const std::string& place) {
+  static const nlohmann::json kMissing;
   const nlohmann::json::json_pointer pointer(place);
-  if (!settings.contains(pointer) || !settings.at(pointer).is_number()) return otherwise;
-  return settings.at(pointer).get<double>();
+  return settings.contains(pointer) ? settings.at(pointer) : kMissing;
+}
+
+double number_at(const nlohmann::json& settings, const std::string& place, double otherwise) {
+  const nlohmann::json& value = setting_at(settings, place);
+  return value.is_number() ? value.get<double>() : otherwise;
+}
+
+bool is_simulated(const nlohmann::json& settings) {
+  const nlohmann::json& driver = setting_at(settings, "/execution/driver");
+  return driver.is_string() && simulates(driver.get_ref<const std::string&>());
 }
 
 std::vector<std::string> varying_keys(const std::vector<const FlatSettings*>& all) {
@@ -79,6 +90,13 @@ std::vector<std::string> varying_keys(const std::vector<FlatSettings>& all) {
 }
 
 bool is_algorithm_key(std::string_view key) { return key.rfind("algorithm.", 0) == 0; }
+
+std::string table_of_key(const std::string& key) {
+  const std::size_t dot = key.rfind('.');
+  return dot == std::string::npos ? "" : key.substr(0, dot);
+}
+
+std::string last_word(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
 std::string brief_key(const std::string& key) {
   const std::size_t last = key.rfind('.');

@@ -16,9 +16,13 @@ FlatSettings flatten(const nlohmann::json& settings);
 /// The value of a dotted key; null when there is none.
 const nlohmann::json& value_at(const FlatSettings& settings, const std::string& key);
 
-/// The number at a place such as "/workers/count" of a run's settings; `otherwise` where there is
-/// none.
-double number_at(const nlohmann::json& settings, const char* place, double otherwise);
+/// The value at a place such as "/workers/count" of a run's settings; null where there is none.
+const nlohmann::json& setting_at(const nlohmann::json& settings, const std::string& place);
+/// The number there; `otherwise` where there is none.
+double number_at(const nlohmann::json& settings, const std::string& place, double otherwise);
+
+/// Whether the seconds of runs with these settings are simulated.
+bool is_simulated(const nlohmann::json& settings);
 
 /// Keys with more than one value among `all`, where a missing key is a value of its own.
 std::vector<std::string> varying_keys(const std::vector<const FlatSettings*>& all);
@@ -27,6 +31,9 @@ std::vector<std::string> varying_keys(const std::vector<FlatSettings>& all);
 /// Keys of the algorithm's own table, "algorithm.weights".
 bool is_algorithm_key(std::string_view key);
 
+/// "task.model" and "hidden" of "task.model.hidden". A key without a dot has no table.
+std::string table_of_key(const std::string& key);
+std::string last_word(const std::string& key);
 /// The last two words of a dotted key, for a table or a picture.
 std::string brief_key(const std::string& key);
 

@@ -30,43 +30,25 @@ std::vector<double> signed_sums(std::span<const double> values) {
   return sums;
 }
 
-/// Share of the 2ⁿ sign patterns whose |sum| reaches the observed one. Patterns split into two
-/// halves, and a half's sums are counted by binary search in the other's: n = 40 costs 2²⁰
-/// searches. Ties must count as reached, hence the tolerance.
-double sign_flip_p(std::span<const double> differences) {
-  double observed = 0, scale = 0;
-  for (const double d : differences) {
-    observed += d;
-    scale += std::abs(d);
-  }
-  const double threshold = std::abs(observed) - 1e-12 * scale;
-  if (threshold <= 0) return 1.0;
-  const std::size_t half = differences.size() / 2;
-  const std::vector<double> left = signed_sums(differences.first(half));
-  const std::vector<double> right = signed_sums(differences.subspan(half));
-  double reached = 0;
-  for (const double a : left) {
-    const auto above = std::lower_bound(right.begin(), right.end(), threshold - a);
-    const auto below = std::upper_bound(right.begin(), right.end(), -threshold - a);
-    reached += static_cast<double>((right.end() - above) + (below - right.begin()));
-  }
-  return reached / std::exp2(static_cast<double>(differences.size()));
-}
-
-/// Share of the sign patterns whose sum reaches the observed one.
-double sign_flip_above(std::span<const double> values) {
-  double observed = 0, scale = 0;
+/// Share of the 2ⁿ sign patterns whose |sum| reaches the observed one or, of one side, whose sum
+/// does. Patterns split into two halves, and a half's sums are counted by binary search in the
+/// other's: n = 40 costs 2²⁰ searches. Ties must count as reached, hence the tolerance.
+double sign_flip_p(std::span<const double> values, bool one_sided = false) {
+  double sum = 0, scale = 0;
   for (const double value : values) {
-    observed += value;
+    sum += value;
     scale += std::abs(value);
   }
-  const double threshold = observed - 1e-12 * scale;
+  const double threshold = (one_sided ? sum : std::abs(sum)) - 1e-12 * scale;
+  if (!one_sided && threshold <= 0) return 1.0;
   const std::size_t half = values.size() / 2;
   const std::vector<double> right = signed_sums(values.subspan(half));
   double reached = 0;
-  for (const double a : signed_sums(values.first(half)))
-    reached += static_cast<double>(right.end() -
-                                   std::lower_bound(right.begin(), right.end(), threshold - a));
+  for (const double a : signed_sums(values.first(half))) {
+    const auto above = std::ranges::lower_bound(right, threshold - a);
+    const auto below = one_sided ? right.begin() : std::ranges::upper_bound(right, -threshold - a);
+    reached += static_cast<double>((right.end() - above) + (below - right.begin()));
+  }
   return reached / std::exp2(static_cast<double>(values.size()));
 }
 
@@ -328,7 +310,7 @@ PairedDifference paired_difference(std::span<const double> a, std::span<const do
 
 std::optional<double> above_p(std::span<const double> values) {
   if (values.size() < 2 || any_nan(values)) return std::nullopt;
-  if (test_of(values) == PairedTest::sign_flip) return sign_flip_above(values);
+  if (test_of(values) == PairedTest::sign_flip) return sign_flip_p(values, true);
   return signed_rank_p(doubled_signed_ranks({values.begin(), values.end()}), true);
 }
 

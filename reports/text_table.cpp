@@ -124,6 +124,14 @@ std::vector<std::string> shortened_apart(const std::vector<std::string>& texts, 
   return cut_by([&](const std::string& text) { return shortened(text, width); });
 }
 
+std::string Ink::bold(std::string_view text) const {
+  return colour ? fmt::format("\x1b[1m{}\x1b[0m", text) : std::string(text);
+}
+
+std::string Ink::dim(std::string_view text) const {
+  return colour ? fmt::format("\x1b[2m{}\x1b[0m", text) : std::string(text);
+}
+
 std::string padded(std::string_view text, std::size_t width) {
   const auto taken = static_cast<std::size_t>(terminal_columns(text));
   return std::string(text) + std::string(std::max(width, taken + 2) - taken, ' ');

@@ -29,6 +29,13 @@ std::string padded(std::string_view text, std::size_t width);
 /// lines after the first start with `indent`.
 std::string wrapped(std::string_view text, int width, std::string_view indent = {});
 
+/// Bold and dim text, for a terminal that has colour.
+struct Ink {
+  bool colour = false;
+  std::string bold(std::string_view text) const;
+  std::string dim(std::string_view text) const;
+};
+
 /// The lines that text is printed on: their columns, and whether a table cuts longer lines, as a
 /// terminal needs it, or keeps them, as a file can.
 struct TextLines {

@@ -30,8 +30,7 @@ namespace {
 
 std::string test_text(const ComparedDifference& difference) {
   return fmt::format("exact {} p (Holm over {}) = {}", name_of(difference.value.test),
-                     counted(static_cast<std::size_t>(difference.family), "comparison"),
-                     format_p(difference.p_holm));
+                     counted(difference.family, "comparison"), format_p(difference.p_holm));
 }
 
 /// Words on divergence, which no mean of differences can hold; empty if every run finished.
@@ -49,7 +48,7 @@ std::string estimate_text(const ComparedDifference& difference) {
                                            : "unknown, since no seed finished in both";
   return fmt::format("{} over {}", with_interval(difference.metric, e),
                      e.n == difference.value.pairs
-                         ? counted(static_cast<std::size_t>(e.n), "paired seed")
+                         ? counted(e.n, "paired seed")
                          : fmt::format("the {} of {} paired seeds that finished in both", e.n,
                                        difference.value.pairs));
 }
@@ -113,24 +112,21 @@ std::string difference_sentence(const std::string& label, const std::string& bas
             "{} and {} took the same {}, to rounding{}, with each of {} that reached the target in "
             "both, and missed it alike with {}.",
             label, baseline, words, floor_text(difference),
-            counted(static_cast<std::size_t>(difference.value.pairs - difference.both_missed),
-                    "paired seed"),
+            counted(difference.value.pairs - difference.both_missed, "paired seed"),
             difference.both_missed);
       if (difference.value.difference.n == 0)
-        return fmt::format(
-            "{} and {} {} alike, with each of {}.", label, baseline,
-            is_to_target(difference.metric) ? "missed the target" : "diverged",
-            counted(static_cast<std::size_t>(difference.value.pairs), "paired seed"));
+        return fmt::format("{} and {} {} alike, with each of {}.", label, baseline,
+                           is_to_target(difference.metric) ? "missed the target" : "diverged",
+                           counted(difference.value.pairs, "paired seed"));
       return fmt::format(
           "{} and {} had the same {}, to rounding{}, with each of {} that finished{}.", label,
           baseline, words, floor_text(difference),
-          counted(static_cast<std::size_t>(difference.value.difference.n), "paired seed"), but);
+          counted(difference.value.difference.n, "paired seed"), but);
     case Judgement::too_few_seeds:
       return fmt::format(
           "Too few seeds to tell {} from {} in {}, whatever they show: the smallest p (Holm over "
           "{}) they could give is {}. The difference is {}{}{}.",
-          label, baseline, words,
-          counted(static_cast<std::size_t>(difference.family), "comparison"),
+          label, baseline, words, counted(difference.family, "comparison"),
           format_p(difference.smallest_p_holm), estimate_text(difference), but,
           ties_words(difference) + more_seeds_words(difference) + not_equivalent_words(difference));
     case Judgement::not_shown:
@@ -146,6 +142,13 @@ std::string difference_sentence(const std::string& label, const std::string& bas
   return fmt::format("No difference in {} between {} and {} was shown: {}, {}{}{}.", words, label,
                      baseline, estimate_text(difference), test_text(difference),
                      not_shown_words(difference), but);
+}
+
+/// A group's difference to its baseline.
+std::string sentence_on(const Comparison& comparison, const ComparedGroup& group,
+                        const ComparedDifference& difference) {
+  return difference_sentence(group.label, group_of(comparison, difference.baseline).label,
+                             words_of(group, difference.metric), difference);
 }
 
 /// The result of the test of consensus distances, after the ratio; an estimate has none.
@@ -196,8 +199,7 @@ std::string consensus_sentence(const Comparison& comparison, const ComparedGroup
     return ratio_sentence(comparison, group.label, *ratio);
   const auto* const tested = find_difference(comparison, group.group, kMidConsensus);
   if (tested == nullptr || !tested->p_holm || comparison.primary == kMidConsensus) return "";
-  return difference_sentence(group.label, group_of(comparison, tested->baseline).label,
-                             words_of(kMidConsensus), *tested);
+  return sentence_on(comparison, group, *tested);
 }
 
 std::string speed_sentence(const ComparedGroup& group, const ComparedGroup& baseline) {
@@ -249,15 +251,27 @@ std::string_view name_of(Judgement judgement) {
   return kNames.at(static_cast<std::size_t>(judgement));
 }
 
+std::vector<std::pair<std::string, std::map<Judgement, int>>> judgements_in(
+    const Comparison& comparison, const std::string& metric) {
+  std::vector<std::pair<std::string, std::map<Judgement, int>>> counts;
+  for (const ComparedDifference& one : comparison.differences) {
+    if (one.metric != metric) continue;
+    const std::string& label = group_of(comparison, one.group).label;
+    auto row =
+        std::ranges::find_if(counts, [&](const auto& known) { return known.first == label; });
+    if (row == counts.end()) row = counts.insert(row, {label, {}});
+    ++row->second[judge(one)];
+  }
+  return counts;
+}
+
 std::vector<std::string> verdict_sentences(const Comparison& comparison,
                                            const ComparedPoint& point) {
   std::vector<std::string> sentences;
   for (const std::size_t g : point.groups) {
     const ComparedGroup& group = comparison.groups[g];
     if (const auto* one = find_difference(comparison, group.group, comparison.primary))
-      sentences.push_back(difference_sentence(group.label,
-                                              group_of(comparison, one->baseline).label,
-                                              words_of(group, comparison.primary), *one));
+      sentences.push_back(sentence_on(comparison, group, *one));
     if (point.baseline && g != *point.baseline) {
       const ComparedGroup& baseline = comparison.groups[*point.baseline];
       if (auto speed = speed_sentence(group, baseline); !speed.empty())
@@ -292,9 +306,7 @@ std::vector<std::string> margin_sentences(const Comparison& comparison,
     if (metric == comparison.primary || metric == kMidConsensus) continue;
     for (const std::size_t g : point.groups)
       if (const auto* one = find_difference(comparison, comparison.groups[g].group, metric))
-        sentences.push_back(difference_sentence(comparison.groups[g].label,
-                                                group_of(comparison, one->baseline).label,
-                                                words_of(comparison.groups[g], metric), *one));
+        sentences.push_back(sentence_on(comparison, comparison.groups[g], *one));
   }
   return sentences;
 }

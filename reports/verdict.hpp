@@ -1,7 +1,9 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "reports/comparison.hpp"
@@ -15,6 +17,9 @@ Judgement judge(const ComparedDifference& difference);
 /// "better", "worse", "equal", "equivalent", "not shown", "too few seeds". verdict_of()
 /// (reports/equivalence.hpp) also names the margin.
 std::string_view name_of(Judgement judgement);
+/// How often the differences in a metric were judged so, by label in the order of first appearance.
+std::vector<std::pair<std::string, std::map<Judgement, int>>> judgements_in(
+    const Comparison& comparison, const std::string& metric);
 /// Every group of a point against its baseline, in plain sentences: in the primary outcome and, in
 /// a sentence and a family of its own, in mid-run consensus distance. "better" and "worse" only if
 /// a p, adjusted by Holm over the report's whole family, is at most 0.05; the rest are estimates.

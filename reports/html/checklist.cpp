@@ -293,21 +293,17 @@ Markup mark_of(Answer answer) {
 }  // namespace
 
 std::string checklist_section(const ReportData& data) {
-  HtmlTable table;
-  table.csv = "checklist";
-  table.head = {"item", "status", "answer"};
-  table.first_number = table.head.size();
+  HtmlTable table{.csv = "checklist", .head = {"item", "status", "answer"}, .first_number = 3};
   for (const ChecklistItem& item :
        {seeds_item(data), variability_item(data), intervals_item(data), settings_item(data),
         selection_item(data), data_item(data), hardware_item(data), compute_item(data),
         code_item(data), software_item(data), commands_item(data), complete_item(data),
         verified_item(data), models_item(data)})
     table.rows.push_back({text(item.question), mark_of(item.answer), text(item.words)});
-  return "<section id=\"checklist\">\n<h2>Checklist</h2>\n" +
-         paragraph(
+  return paragraph(
              "What reproducibility checklists of conferences ask of experiments, answered from "
              "the store.") +
-         "<div class=\"prose\">\n" + table.html() + "</div>\n</section>\n";
+         "<div class=\"prose\">\n" + table.html() + "</div>\n";
 }
 
 }  // namespace acid

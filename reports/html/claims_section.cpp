@@ -23,11 +23,10 @@ std::string claims_section(const ReportData& data) {
     auto& row = table.rows.back();
     if (several) row.insert(row.begin(), text(experiment));
   }
-  return "<section id=\"claims\">\n<h2>Claims</h2>\n" + table.html() +
+  return table.html() +
          note(
              "Claims of one recipe are one family: their p are Holm’s, of exact one-sided tests "
-             "paired by seed. A claim over several settings holds only if it holds at each.") +
-         "</section>\n";
+             "paired by seed. A claim over several settings holds only if it holds at each.");
 }
 
 }  // namespace acid

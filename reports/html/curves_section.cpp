@@ -6,7 +6,6 @@
 #include "reports/html/line_chart.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/style.hpp"
 #include "reports/numbers.hpp"
 
 namespace acid {
@@ -127,8 +126,7 @@ std::string curves_section(const ReportData& data) {
     body += point_curves(data, charts, p);
   }
   if (body.empty()) return "";
-  return "<section id=\"curves\">\n<h2>Curves</h2>\n" +
-         paragraph(
+  return paragraph(
              "Bold: mean over seeds, with its pointwise 95 % t interval shaded, and a dotted edge "
              "where that goes on beyond it; faint: every seed. "
              "Means are taken over all recorded values, on equal cells of the axis; only the faint "
@@ -137,7 +135,7 @@ std::string curves_section(const ReportData& data) {
              "until the cursor is in it: of every run its last value. Consensus distance has a "
              "logarithmic scale and geometric means; a thin dashed line beside it is what theory "
              "says.") +
-         body + "</section>\n";
+         body;
 }
 
 }  // namespace acid

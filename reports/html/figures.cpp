@@ -10,11 +10,8 @@
 #include "engine/base/names.hpp"
 #include "reports/html/crossover.hpp"
 #include "reports/html/curve_charts.hpp"
-#include "reports/html/runtime.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/sweep.hpp"
 #include "reports/html/timeline.hpp"
-#include "reports/html/verdict.hpp"
 #include "reports/text_table.hpp"
 
 namespace acid {

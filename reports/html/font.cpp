@@ -1,6 +1,5 @@
 #include "reports/html/font.hpp"
 
-#include <cstdint>
 #include <string>
 
 #include "engine/base/error.hpp"

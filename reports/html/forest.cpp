@@ -8,7 +8,6 @@
 
 #include "reports/html/markup.hpp"
 #include "reports/html/scale.hpp"
-#include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
 
 namespace acid {

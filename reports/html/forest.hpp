@@ -14,7 +14,7 @@ namespace acid {
 struct ForestRow {
   std::string label;  // plain text
   bool heading = false;
-  int style = 0;  // colour, see style.hpp
+  int style = 0;  // colour, see looks.hpp
   double value = 0;
   std::optional<double> low, high;  // absent: one seed, no interval
   std::string text;                 // the numbers, at the end of the row

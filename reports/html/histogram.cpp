@@ -1,11 +1,10 @@
-#include "reports/html/histogram.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
 #include "reports/html/markup.hpp"
+#include "reports/html/network_charts.hpp"
 #include "reports/html/scale.hpp"
 #include "reports/numbers.hpp"
 

@@ -7,7 +7,6 @@
 #include "engine/base/names.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/numbers.hpp"
 #include "reports/settings.hpp"
 
 namespace acid {
@@ -93,8 +92,7 @@ std::string holdings_section(const ReportData& data) {
   }
   if (figures.empty()) return "";
   return fmt::format(
-      "<section id=\"data\">\n<h2>Who holds what</h2>\n{}<div class=\"smalls\">\n{}</div>\n{}"
-      "</section>\n",
+      "{}<div class=\"smalls\">\n{}</div>\n{}",
       paragraph("The examples that each worker draws its minibatches from, by class."), figures,
       left_out > 0 ? paragraph(fmt::format("{} more: acid figure … --chart holdings --where "
                                            "KEY=VALUE draws one.",

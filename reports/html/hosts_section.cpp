@@ -1,6 +1,4 @@
 // Where the runs were executed, if not on one host.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "reports/hosts.hpp"
@@ -38,11 +36,11 @@ std::string hosts_table(const std::vector<HostWork>& hosts) {
 
 std::string lost_table(const std::vector<LostAttempt>& lost) {
   if (lost.empty()) return "";
-  HtmlTable table;
-  table.csv = "lost-runs";
-  table.caption = "Runs whose process was gone";
-  table.head = {"run", "lost on", "taken over by", "lost at gradient", "went on from gradient"};
-  table.first_number = 3;
+  HtmlTable table{
+      .csv = "lost-runs",
+      .caption = "Runs whose process was gone",
+      .head = {"run", "lost on", "taken over by", "lost at gradient", "went on from gradient"},
+      .first_number = 3};
   for (const LostAttempt& one : lost) {
     const bool waits = one.next.empty();
     table.rows.push_back({code(one.run), text(one.name), text(waits ? "it waits" : one.next),
@@ -56,11 +54,11 @@ std::string lost_table(const std::vector<LostAttempt>& lost) {
 
 std::string hosts_section(const ReportData& data) {
   if (!data.hosts.are_several()) return "";
-  return "<section id=\"hosts\">\n<h2>Hosts</h2>\n" + hosts_table(data.hosts.hosts) +
+  return hosts_table(data.hosts.hosts) +
          note(
              "Gradients per second are those of each run while it was executed there, in the "
              "mean. Runs that a search tried are counted, too.") +
-         lost_table(data.hosts.lost) + "</section>\n";
+         lost_table(data.hosts.lost);
 }
 
 }  // namespace acid

@@ -8,16 +8,8 @@
 
 namespace acid {
 namespace {
-
 constexpr std::string_view kKind = ".kind";
-
-/// "task.model" of "task.model.hidden".
-std::string table_of_key(const std::string& key) {
-  const std::size_t dot = key.rfind('.');
-  return dot == std::string::npos ? "" : key.substr(0, dot);
 }
-
-}  // namespace
 
 std::string brief_title(const ComparedPoint& point) {
   std::map<std::string, std::string> kinds;  // by table; a kind's own settings follow it
@@ -26,14 +18,13 @@ std::string brief_title(const ComparedPoint& point) {
   for (const auto& [key, value] : point.settings)
     if (const auto kind = kinds.find(table_of_key(key));
         kind != kinds.end() && !key.ends_with(kKind) && !value.is_null())
-      kind->second += fmt::format(" {} {}", key.substr(key.rfind('.') + 1), value_text(value));
+      kind->second += fmt::format(" {} {}", last_word(key), value_text(value));
   std::string title;
   for (const auto& [key, value] : point.settings) {
     if (value.is_null()) continue;
     const auto kind = kinds.find(table_of_key(key));
     if (kind != kinds.end() && !key.ends_with(kKind)) continue;
-    const std::string name =
-        kind != kinds.end() ? kind->first.substr(kind->first.rfind('.') + 1) : brief_key(key);
+    const std::string name = kind != kinds.end() ? last_word(kind->first) : brief_key(key);
     title += fmt::format("{}{} = {}", title.empty() ? "" : ", ", name,
                          kind != kinds.end() ? kind->second : value_text(value));
   }

@@ -6,14 +6,12 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <optional>
 
 #include "reports/drawing/looks.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/html/font.hpp"
 #include "reports/html/markup.hpp"
-#include "reports/html/style.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
 
@@ -365,9 +363,8 @@ PageFigure draw(const LineChart& chart) {
   plot.right = kChartWidth - 12 - kChartCharacterWidth * longest;
   PageFigure figure{.caption = escaped(chart.title)};
   if (!fit(chart, plot)) {
-    figure.below =
-        fmt::format("<p class=\"note\">Nothing to draw: no value here is finite{}.</p>\n",
-                    chart.logarithmic ? " and positive" : "");
+    figure.below = note(fmt::format("Nothing to draw: no value here is finite{}.",
+                                    chart.logarithmic ? " and positive" : ""));
     return figure;
   }
   figure.drawing = {chart.id,         "line",      kChartWidth,

@@ -12,7 +12,7 @@ namespace acid {
 /// One algorithm in a chart: its seeds drawn faint, their mean with its t band on top.
 struct ChartSeries {
   std::string label;
-  int style = 0;  // colour and dash, see style.hpp
+  int style = 0;  // colour and dash, see looks.hpp
   std::vector<std::vector<CurvePoint>> seeds;
   Band band;
   std::string final = {};  // value at the end, in words

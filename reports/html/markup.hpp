@@ -45,4 +45,10 @@ std::string paragraph(std::string_view plain);
 /// A paragraph in small print.
 std::string note(std::string_view plain);
 
+/// The page's only style sheet. Its hash is in the page's content security policy.
+std::string_view style_sheet();
+
+/// A short line in a series' colour and dash with its marker, for legends and tables.
+std::string swatch(int style);
+
 }  // namespace acid

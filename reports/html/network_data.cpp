@@ -1,5 +1,3 @@
-#include "reports/html/network_data.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -7,6 +5,7 @@
 #include "engine/base/error.hpp"
 #include "engine/methods/method.hpp"
 #include "engine/topology/topology.hpp"
+#include "reports/html/report_data.hpp"
 
 namespace acid {
 namespace {

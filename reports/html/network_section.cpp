@@ -8,7 +8,6 @@
 #include "engine/methods/method.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/style.hpp"
 #include "reports/numbers.hpp"
 
 namespace acid {
@@ -155,10 +154,7 @@ PageFigure worker_figure(const ReportData& data, std::size_t g, bool idle) {
 }
 
 std::string network_section(const ReportData& data) {
-  const std::string body =
-      drawings(data) + spectral_table(data) + pairings(data) + worker_bars(data);
-  if (body.empty()) return "";
-  return "<section id=\"network\">\n<h2>Network and workers</h2>\n" + body + "</section>\n";
+  return drawings(data) + spectral_table(data) + pairings(data) + worker_bars(data);
 }
 
 }  // namespace acid

@@ -11,8 +11,6 @@
 #include "reports/html/markup.hpp"
 #include "reports/html/scale.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/sweep.hpp"
-#include "reports/html/verdict.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/primary.hpp"

@@ -1,11 +1,8 @@
-#include "reports/html/page.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <set>
-#include <span>
 
 #include "engine/base/error.hpp"
 #include "reports/html.hpp"
@@ -15,50 +12,40 @@
 #include "reports/html/page_data.hpp"
 #include "reports/html/page_script.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/style.hpp"
-#include "reports/html/sweep.hpp"
-#include "reports/html/verdict.hpp"
 #include "reports/tags.hpp"
 
 namespace acid {
 namespace {
 
 struct Section {
-  const char* anchor;
-  const char* name;
-  std::string (*draw)(const ReportData&);
-  const char* packed = nullptr;  // the name of the fold that it is packed in
+  std::string_view anchor, name;
+  std::string (*body)(const ReportData&);
+  unsigned parts;                // bits: kFew, kSweep, kOne
+  std::string_view packed = {};  // in a sweep's page, the name of the fold that it is packed in
 };
+constexpr unsigned bit_of(PagePart part) { return 1U << static_cast<unsigned>(part); }
+constexpr unsigned kFew = bit_of(PagePart::few_settings), kSweep = bit_of(PagePart::sweep),
+                   kOne = bit_of(PagePart::one_setting);
 constexpr std::array kSections{
-    Section{"verdict", "Verdict", verdict_section},
-    Section{"claims", "Claims", claims_section},
-    Section{"search", "Search", search_section},
-    Section{"curves", "Curves", curves_section},
-    Section{"time", "Where the time went", time_section},
-    Section{"predicted", "Predicted and measured", predicted_section},
-    Section{"network", "Network and workers", network_section},
-    Section{"data", "Who holds what", holdings_section},
-    Section{"hosts", "Hosts", hosts_section},
-    Section{"seeds", "Every run", seeds_section},
-    Section{"settings", "Settings", settings_section},
-    Section{"environment", "Environment", environment_section},
-    Section{"checklist", "Checklist", checklist_section},
-    Section{"reproduce", "Reproduce", reproduce_section},
-};
-
-constexpr std::array kSweepSections{
-    Section{"overview", "Overview", overview_section},
-    Section{"claims", "Claims", claims_section},
-    Section{"setting", "One setting", setting_section},
-    Section{"predicted", "Predicted and measured", predicted_section},
-    Section{"numbers", "Every number", numbers_section, "The table of all settings"},
-    Section{"data", "Who holds what", holdings_section},
-    Section{"hosts", "Hosts", hosts_section},
-    Section{"seeds", "Every run", seeds_section, "The table of all runs"},
-    Section{"settings", "Settings", settings_section, "What differs, and what all share"},
-    Section{"environment", "Environment", environment_section},
-    Section{"checklist", "Checklist", checklist_section},
-    Section{"reproduce", "Reproduce", reproduce_section, "Commands, recipe and digests"},
+    Section{"overview", "Overview", overview_section, kSweep},
+    Section{"verdict", "Verdict", verdict_section, kFew | kOne},
+    Section{"claims", "Claims", claims_section, kFew | kSweep},
+    Section{"search", "Search", search_section, kFew},
+    Section{"setting", "One setting", setting_section, kSweep},
+    Section{"curves", "Curves", curves_section, kFew | kOne},
+    Section{"time", "Where the time went", time_section, kFew | kOne},
+    Section{"predicted", "Predicted and measured", predicted_section, kFew | kSweep},
+    Section{"network", "Network and workers", network_section, kFew | kOne},
+    Section{"numbers", "Every number", verdict_table, kSweep, "The table of all settings"},
+    Section{"data", "Who holds what", holdings_section, kFew | kSweep},
+    Section{"hosts", "Hosts", hosts_section, kFew | kSweep},
+    Section{"seeds", "Every run", seeds_section, kFew | kSweep | kOne, "The table of all runs"},
+    Section{"settings", "Settings", settings_section, kFew | kSweep,
+            "What differs, and what all share"},
+    Section{"environment", "Environment", environment_section, kFew | kSweep},
+    Section{"checklist", "Checklist", checklist_section, kFew | kSweep},
+    Section{"reproduce", "Reproduce", reproduce_section, kFew | kSweep,
+            "Commands, recipe and digests"},
 };
 
 /// The one style sheet: the page's own, and what the script's drawings need.
@@ -152,6 +139,22 @@ std::string footer() {
 
 }  // namespace
 
+std::vector<DrawnSection> sections_of(const ReportData& data, PagePart part) {
+  std::vector<DrawnSection> drawn;
+  for (const Section& section : kSections) {
+    if ((section.parts & bit_of(part)) == 0) continue;
+    std::string body = section.body(data);
+    // An overview is there even if it says nothing yet.
+    if (body.empty() && section.body != overview_section) continue;
+    if (part == PagePart::sweep && !section.packed.empty())
+      body = packed_details(section.packed, body);
+    drawn.push_back({section.anchor, section.name,
+                     fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", section.anchor,
+                                 section.name, body)});
+  }
+  return drawn;
+}
+
 std::string content_security_policy(bool live) {
   const std::string_view script = page_script().script;
   return fmt::format(
@@ -161,19 +164,19 @@ std::string content_security_policy(bool live) {
       live ? " connect-src 'self';" : "");
 }
 
-std::string draw_page(const ReportData& data) {
+std::string render_report(const Store& store, const AskedRuns& asked,
+                          const ReportOptions& options) {
+  if (asked.ids.empty()) throw UsageError("there is no run to report on");
+  const ReportData data = read_report(store, asked, options);
   std::string title;
   for (const ExperimentRecord& experiment : data.experiments)
     title +=
         (title.empty() ? "" : ", ") + (experiment.name.empty() ? experiment.id : experiment.name);
   std::string body, links;
-  const auto sections = is_sweep(data) ? std::span<const Section>(kSweepSections) : kSections;
-  for (const Section& section : sections) {
-    std::string text = section.draw(data);
-    if (text.empty()) continue;
-    if (section.packed != nullptr) text = packed_section(text, section.packed);
-    links += fmt::format("<a href=\"#{}\">{}</a>\n", section.anchor, section.name);
-    body += text;
+  for (const auto& [anchor, name, html] :
+       sections_of(data, is_sweep(data) ? PagePart::sweep : PagePart::few_settings)) {
+    links += fmt::format("<a href=\"#{}\">{}</a>\n", anchor, name);
+    body += html;
   }
   return fmt::format(
       "{}<body>\n<header>\n<h1>{}</h1>\n<p class=\"lede\">{}</p>\n{}{}{}"
@@ -185,12 +188,6 @@ std::string draw_page(const ReportData& data) {
                               live_status(data))
                 : "",
       links, body, footer(), scripts(data));
-}
-
-std::string render_report(const Store& store, const AskedRuns& asked,
-                          const ReportOptions& options) {
-  if (asked.ids.empty()) throw UsageError("there is no run to report on");
-  return draw_page(read_report(store, asked, options));
 }
 
 }  // namespace acid

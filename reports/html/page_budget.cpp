@@ -1,6 +1,6 @@
-#include "reports/html/page_budget.hpp"
-
 #include <algorithm>
+
+#include "reports/html/report_data.hpp"
 
 namespace acid {
 namespace {

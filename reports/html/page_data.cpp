@@ -7,7 +7,6 @@
 #include "reports/html/curve_charts.hpp"
 #include "reports/html/encoding.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/sweep.hpp"
 #include "reports/html/timeline.hpp"
 
 namespace acid {

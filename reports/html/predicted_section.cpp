@@ -90,7 +90,7 @@ std::string predicted_section(const ReportData& data) {
     sentence.front() = static_cast<char>(std::toupper(sentence.front()));
     body += note(sentence + ".");
   }
-  return "<section id=\"predicted\">\n<h2>Predicted and measured</h2>\n" + body + "</section>\n";
+  return body;
 }
 
 }  // namespace acid

@@ -101,11 +101,8 @@ std::string file_digests(const ReportData& data) {
   for (const RunDetail& run : data.runs)
     files.insert(run.file_digests.begin(), run.file_digests.end());
   if (files.empty()) return "";
-  HtmlTable table;
-  table.csv = "data-files";
-  table.caption = "Data files";
-  table.head = {"file", "SHA-256"};
-  table.first_number = 2;
+  HtmlTable table{
+      .csv = "data-files", .caption = "Data files", .head = {"file", "SHA-256"}, .first_number = 2};
   for (const auto& [file, digest] : files) table.rows.push_back({text(file), code(digest)});
   return table.html();
 }
@@ -122,10 +119,9 @@ std::string verification_text(const RunDetail& run) {
 }
 
 std::string run_digests(const ReportData& data) {
-  HtmlTable table;
-  table.csv = "digests";
-  table.head = {"run", "verification", "plan", "final mean", "workers"};
-  table.first_number = table.head.size();
+  HtmlTable table{.csv = "digests",
+                  .head = {"run", "verification", "plan", "final mean", "workers"},
+                  .first_number = 5};
   for (const RunDetail& run : data.runs) {
     std::string workers;
     if (run.result)
@@ -154,10 +150,7 @@ std::string value_counts(const std::map<std::string, int>& counts) {
 
 std::string environment_table(const std::map<std::string, std::map<std::string, int>>& values,
                               bool differing, const std::string& csv) {
-  HtmlTable table;
-  table.csv = csv;
-  table.head = {"key", "value"};
-  table.first_number = 2;
+  HtmlTable table{.csv = csv, .head = {"key", "value"}, .first_number = 2};
   for (const auto& [key, counts] : values)
     if ((counts.size() > 1) == differing)
       table.rows.push_back({code(key), text(value_counts(counts))});
@@ -208,19 +201,18 @@ std::vector<std::string> warnings(const ReportData& data) {
 std::string environment_section(const ReportData& data) {
   const auto values = environments(data);
   if (values.empty()) return "";
-  std::string out = "<section id=\"environment\">\n<h2>Environment</h2>\n";
+  std::string out;
   if (const std::string table = environment_table(values, true, "environment-diff"); !table.empty())
     out += paragraph("What differs between attempts:") + table;
   else
     out += paragraph("The same for every attempt of every run.");
   if (const std::string table = environment_table(values, false, "environment"); !table.empty())
     out += details("What all attempts share", table);
-  return out + "</section>\n";
+  return out;
 }
 
 std::string reproduce_section(const ReportData& data) {
-  std::string out = "<section id=\"reproduce\">\n<h2>Reproduce</h2>\n";
-  out += fmt::format("<pre tabindex=\"0\">{}</pre>\n", escaped(commands(data)));
+  std::string out = fmt::format("<pre tabindex=\"0\">{}</pre>\n", escaped(commands(data)));
   if (data.experiments.empty())
     out += paragraph("The recipe these runs were asked for through compiles to other runs now.");
   for (const ExperimentRecord& experiment : data.experiments)
@@ -231,7 +223,7 @@ std::string reproduce_section(const ReportData& data) {
                code(experiment.recipe_digest).html, code(experiment.command_line).html) +
            details(data.experiments.size() == 1 ? "Recipe" : "Recipe of " + experiment.name,
                    fmt::format("<pre tabindex=\"0\">{}</pre>\n", escaped(experiment.recipe_text)));
-  return out + run_digests(data) + file_digests(data) + "</section>\n";
+  return out + run_digests(data) + file_digests(data);
 }
 
 }  // namespace acid

@@ -7,13 +7,9 @@
 
 #include "reports/compare.hpp"
 #include "reports/drawing/looks.hpp"
-#include "reports/equal_places.hpp"
-#include "reports/html/network_data.hpp"
 #include "reports/html/page_script.hpp"
 #include "reports/html/run_curves.hpp"
 #include "reports/parallel_reader.hpp"
-#include "reports/point_readings.hpp"
-#include "reports/tags.hpp"
 #include "settings/drivers.hpp"
 #include "store/measurements.hpp"
 
@@ -287,12 +283,7 @@ ReportData read_report(const Store& store, const AskedRuns& asked, const ReportO
       options.progress);
   std::vector<ComparedRun> compared;
   for (ReadRun& run : runs) compared.push_back(std::move(run.compared));
-  const std::vector<Selection> selections = selections_of(store, summaries);
-  read_in_points(store, compared, compare, selections);
-  data.comparison =
-      compare_runs(compared, compare, selections, comparison_plans_of(store, summaries),
-                   reads_equal_places(store, compare));
-  data.comparison.tagged = tagged_among(store, summaries);
+  data.comparison = compare_read(store, std::move(compared), summaries, compare);
   name_runs(data, store, asked, summaries, options.where);
   judge_page(data, store, asked);
   for (const ComparedGroup& group : data.comparison.groups)

@@ -12,10 +12,25 @@
 #include "reports/hosts.hpp"
 #include "reports/html.hpp"
 #include "reports/html/network_charts.hpp"
-#include "reports/html/page_budget.hpp"
 #include "reports/predicted.hpp"
 
 namespace acid {
+
+/// How finely a page shows its curves, which are computed from every recorded value.
+struct CurveDetail {
+  int cells = 0;            // of a band
+  int seed_points = 0;      // of a seed's line, at most
+  bool seeds_shown = true;  // else they are too many for lines of their own: only bands
+  // In the static drawings, which the script's replace on screen; 0: there are none.
+  int drawn_cells = 0;
+  int drawn_points = 0;
+};
+
+/// The budget of the page's size: all curves of a page together take about 3 MB at most, so that
+/// the page stays below 5 MB. `metrics`: drawn for each run; `axes`: they are drawn against;
+/// `scripted`: the page has a data block, and its drawings are for print.
+CurveDetail curve_detail(std::size_t runs, std::size_t groups, std::size_t metrics,
+                         std::size_t axes, bool scripted);
 
 /// An axis of curves: one of the store's, or epochs, which are gradients in another unit.
 struct CurveAxis {
@@ -74,6 +89,11 @@ struct ReportData {
   HostsAtWork hosts;  // of these runs and of those that their searches tried
   bool live = false;
 };
+
+/// A group's network from its runs' details: counts summed over the finished runs. If no edges were
+/// recorded (synchronous methods), the topology is built again from the settings; edges stay empty
+/// if that is not possible.
+GroupNetwork network_of(const ComparedGroup& group, const std::vector<const RunDetail*>& runs);
 
 /// The place of a position on an axis, for a group with so many gradients per epoch; NaN if epochs
 /// have no meaning.

@@ -1,16 +1,12 @@
-#include "reports/html/runtime.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <optional>
 
 #include "reports/html/markup.hpp"
 #include "reports/html/scale.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/style.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
 #include "settings/drivers.hpp"
@@ -112,9 +108,8 @@ Shapes runtime_axis(Scale x, double bottom, const std::vector<Row>& rows,
 }
 
 std::string runtime_table(const ReportData& data, const std::vector<Runtime>& runtimes) {
-  HtmlTable table;
-  table.csv = "runtime";
-  table.head = {"algorithm", "n", "time per gradient of a worker", "waiting"};
+  HtmlTable table{.csv = "runtime",
+                  .head = {"algorithm", "n", "time per gradient of a worker", "waiting"}};
   for (const Runtime& runtime : runtimes) {
     const Estimate& seconds = runtime.seconds;
     std::string words = format_seconds(seconds.mean);
@@ -202,15 +197,12 @@ PageFigure runtime_figure(const ReportData& data) {
 
 std::string runtime_csv(const ReportData& data) {
   std::string csv = csv_line({"label", "n", "seconds", "ci_low", "ci_high", "waiting"});
-  const auto number = [](const std::optional<double>& value) {
-    return value ? fmt::format("{}", *value) : std::string();
-  };
   for (const Row& row : rows_of(data)) {
     if (!row.runtime) continue;
     const auto& [group, seconds, waiting] = *row.runtime;
-    csv += csv_line({full_label(data, group), std::to_string(seconds.n), number(seconds.mean),
-                     number(seconds.ci_low), number(seconds.ci_high),
-                     waiting ? number(waiting->mean) : ""});
+    const auto& [mean, low, high] = csv_fields(seconds);
+    csv += csv_line({full_label(data, group), std::to_string(seconds.n), mean, low, high,
+                     waiting ? csv_number(waiting->mean) : ""});
   }
   return csv;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/html/markup.hpp"
@@ -9,9 +10,32 @@
 
 namespace acid {
 
-/// The sections of a page, each a pure function of the data. Each begins with its heading; an empty
-/// string means that there is nothing to say.
+/// The part of a report that has sections: a page of few settings, one of many, and what that one
+/// shows of a single setting.
+enum class PagePart { few_settings, sweep, one_setting };
+/// A section with its heading.
+struct DrawnSection {
+  std::string_view anchor, name;
+  std::string html;
+};
+/// Those that have something to say, in their order.
+std::vector<DrawnSection> sections_of(const ReportData& data, PagePart part);
+
+/// Whether there are more than kMostDetailedPoints settings: then a page begins with an overview of
+/// all and keeps the details of each packed until a reader asks for them, with the page's script.
+bool is_sweep(const ReportData& data);
+/// The data of a report of one setting; its differences are still adjusted over all settings.
+ReportData one_setting(const ReportData& data, std::size_t point);
+/// HTML that the script unpacks when its fold, named `summary`, opens.
+std::string packed_details(std::string_view summary, const std::string& html);
+
+/// What is below the headings of sections, each a pure function of the data. An empty string means
+/// that there is nothing to say.
 std::string verdict_section(const ReportData& data);
+/// Verdict, overview, and the script's data for filters and facets.
+std::string overview_section(const ReportData& data);
+/// The place for the details of the setting that a reader chose.
+std::string setting_section(const ReportData& data);
 /// What each algorithm chose before it was compared; empty if nothing was searched.
 std::string search_section(const ReportData& data);
 std::string curves_section(const ReportData& data);
@@ -32,6 +56,32 @@ std::string environment_section(const ReportData& data);
 std::string checklist_section(const ReportData& data);
 std::string reproduce_section(const ReportData& data);
 
+/// The largest number of seeds if it is too small for any test of the primary outcome; else 0.
+int too_few_seeds(const Comparison& comparison);
+/// The tests' results; their numbers are in the pictures and the table. May be empty.
+std::string verdict_in_words(const ReportData& data);
+/// The warnings in a box; may be empty.
+std::string warnings_box(const ReportData& data);
+/// Means of every group and, under <details>, everything known of their spread.
+std::string verdict_table(const ReportData& data);
+/// Differences to the baseline, one figure per outcome, and ratios of consensus distances.
+std::string verdict_forests(const ReportData& data);
+
+/// Differences to the baseline in one outcome, and ratios of consensus distances; empty if there
+/// are none.
+PageFigure difference_forest(const ReportData& data, const std::string& metric);
+PageFigure ratio_forest(const ReportData& data);
+/// The primary outcome of every algorithm at every setting and, beside it, its difference to the
+/// setting's baseline; one row per setting. Values that are far from all others are drawn as arrows
+/// at the edge of the scale.
+PageFigure draw_overview(const ReportData& data);
+/// How long a worker takes for one gradient of its own, and how much of that it waits: seconds ×
+/// workers ÷ gradients of each finished run, mean and 95 % t interval over seeds. A figure with a
+/// bar per group, computing filled and waiting hollow, and its table; empty without finished runs.
+PageFigure runtime_figure(const ReportData& data);
+/// The figure's data as CSV (RFC 4180): label, n, seconds, ci_low, ci_high, waiting share.
+std::string runtime_csv(const ReportData& data);
+
 /// Figures of one group; empty if there is nothing to draw.
 PageFigure staleness_figure(const ReportData& data, std::size_t group);
 PageFigure topology_figure(const ReportData& data, std::size_t group);
@@ -50,6 +100,8 @@ std::string full_label(const ReportData& data, std::size_t group);
 
 /// Where values were read, "at 160 seconds" or "best"; empty for the end.
 std::string place_words(const Comparison& comparison);
+/// What the simultaneous intervals of a family of so many differences are.
+std::string interval_words(int family);
 
 /// A group's name beside curves and their mean: "wild (7 of 10 diverged)" if it is not whole.
 std::string curve_label(const ComparedGroup& group);

@@ -1,7 +1,6 @@
-#include "reports/html/style.hpp"
-
 #include <fmt/format.h>
 
+#include "reports/html/markup.hpp"
 #include "reports/html/svg.hpp"
 
 namespace acid {

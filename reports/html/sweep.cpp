@@ -1,10 +1,7 @@
-#include "reports/html/sweep.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <zlib.h>
 
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -15,7 +12,6 @@
 #include "reports/html/page_data.hpp"
 #include "reports/html/page_script.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/verdict.hpp"
 #include "reports/pivot.hpp"
 #include "reports/settings.hpp"
 #include "reports/verdict.hpp"
@@ -39,11 +35,6 @@ std::string packed_element(std::string_view attributes, std::string_view text) {
                      packed(text));
 }
 
-/// HTML that the script unpacks when its fold opens.
-std::string packed_details(std::string_view summary, const std::string& html) {
-  return details(summary, packed_element(" data-packed=\"html\"", html));
-}
-
 /// One level below the heading of the section around it, and without the ids of page sections.
 std::string as_part(std::string html) {
   for (const auto& [from, to] : {std::pair<std::string_view, std::string_view>{"h3>", "h4>"},
@@ -56,9 +47,8 @@ std::string as_part(std::string html) {
 
 std::string setting_details(const ReportData& setting) {
   std::string html;
-  for (const auto section :
-       {verdict_section, curves_section, time_section, network_section, seeds_section})
-    html += section(setting);
+  for (const DrawnSection& section : sections_of(setting, PagePart::one_setting))
+    html += section.html;
   return as_part(std::move(html));
 }
 
@@ -66,18 +56,10 @@ std::string setting_details(const ReportData& setting) {
 std::string counted_verdicts(const ReportData& data) {
   const Comparison& comparison = data.comparison;
   if (too_few_seeds(comparison) > 0) return verdict_in_words(data);
-  std::vector<std::string> labels;
-  std::map<std::string, std::map<Judgement, int>> counts;
-  for (const ComparedDifference& difference : comparison.differences) {
-    if (difference.metric != comparison.primary) continue;
-    const std::string& label = group_of(comparison, difference.group).label;
-    if (!counts.contains(label)) labels.push_back(label);
-    ++counts[label][judge(difference)];
-  }
   std::string rows;
-  for (const std::string& label : labels) {
+  for (const auto& [label, counts] : judgements_in(comparison, comparison.primary)) {
     std::vector<std::string> parts;
-    for (const auto& [judgement, count] : counts[label])
+    for (const auto& [judgement, count] : counts)
       parts.push_back(
           fmt::format("{} at {}", verdict_name(comparison, comparison.primary, judgement), count));
     rows += fmt::format("<li><strong>{}</strong> against the baseline: {}.</li>\n", escaped(label),
@@ -152,20 +134,16 @@ ReportData one_setting(const ReportData& data, std::size_t point) {
 }
 
 std::string overview_section(const ReportData& data) {
-  return "<section id=\"overview\">\n<h2>Overview</h2>\n" + counted_verdicts(data) +
-         draw_overview(data).html() + warnings_box(data) + "</section>\n";
+  return counted_verdicts(data) + draw_overview(data).html() + warnings_box(data);
 }
 
-std::string packed_section(const std::string& section, std::string_view summary) {
-  const std::size_t begin = section.find("</h2>\n") + 6, end = section.rfind("</section>");
-  if (section.empty()) return section;
-  return section.substr(0, begin) + packed_details(summary, section.substr(begin, end - begin)) +
-         section.substr(end);
+std::string packed_details(std::string_view summary, const std::string& html) {
+  return details(summary, packed_element(" data-packed=\"html\"", html));
 }
 
 std::string setting_section(const ReportData& data) {
   std::string out = fmt::format(
-      "<section id=\"setting\">\n<h2>One setting</h2>\n<noscript>{}</noscript>\n"
+      "<noscript>{}</noscript>\n"
       "<script type=\"application/json\" id=\"acid-settings\">{}</script>\n",
       paragraph("The details of single settings take JavaScript; “acid report” of the runs of one "
                 "setting shows them without."),
@@ -178,7 +156,7 @@ std::string setting_section(const ReportData& data) {
     out += packed_element(fmt::format(" data-setting=\"{}\"", p),
                           details.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
-  return out + "</section>\n";
+  return out;
 }
 
 }  // namespace acid

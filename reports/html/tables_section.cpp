@@ -9,7 +9,6 @@
 #include "reports/grouping.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/style.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
 
@@ -62,10 +61,7 @@ std::string varying_table(const ReportData& data) {
 std::string common_settings(const ReportData& data) {
   const std::vector<FlatSettings> flat = flat_settings(data.comparison);
   if (flat.empty()) return "";
-  HtmlTable table;
-  table.csv = "settings-common";
-  table.head = {"key", "value"};
-  table.first_number = 2;
+  HtmlTable table{.csv = "settings-common", .head = {"key", "value"}, .first_number = 2};
   for (const auto& setting : flat.front()) {
     const bool common = std::all_of(flat.begin(), flat.end(), [&](const FlatSettings& settings) {
       const auto found = settings.find(setting.first);
@@ -127,7 +123,7 @@ std::string seeds_section(const ReportData& data) {
     for (const std::string& metric : metrics) row.push_back(run_metric_cell(shown, metric));
     table.rows.push_back(std::move(row));
   }
-  return "<section id=\"seeds\">\n<h2>Every run</h2>\n" + table.html() + "</section>\n";
+  return table.html();
 }
 
 std::string search_section(const ReportData& data) {
@@ -150,13 +146,11 @@ std::string search_section(const ReportData& data) {
     for (const ComparedNote& note : selection_notes(selection)) body += paragraph(note.text + ".");
     body += table.html();
   }
-  if (body.empty()) return "";
-  return "<section id=\"search\">\n<h2>Search</h2>\n" + body + "</section>\n";
+  return body;
 }
 
 std::string settings_section(const ReportData& data) {
-  return "<section id=\"settings\">\n<h2>Settings</h2>\n" + varying_table(data) +
-         common_settings(data) + "</section>\n";
+  return varying_table(data) + common_settings(data);
 }
 
 }  // namespace acid

@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 
-#include "reports/html/histogram.hpp"
 #include "reports/html/markup.hpp"
-#include "reports/html/runtime.hpp"
+#include "reports/html/network_charts.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/timeline.hpp"
 
@@ -64,9 +63,7 @@ std::string time_section(const ReportData& data) {
                 "Filled: computing; hollow: waiting for others; whisker: 95 % t interval of the "
                 "sum over seeds.") +
             runtime.html();
-  body += timeline_figures(data) + staleness_figures(data);
-  if (body.empty()) return "";
-  return "<section id=\"time\">\n<h2>Where the time went</h2>\n" + body + "</section>\n";
+  return body + timeline_figures(data) + staleness_figures(data);
 }
 
 }  // namespace acid

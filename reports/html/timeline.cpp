@@ -11,7 +11,6 @@
 #include "reports/html/markup.hpp"
 #include "reports/html/scale.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/numbers.hpp"
 #include "settings/drivers.hpp"
 
 namespace acid {

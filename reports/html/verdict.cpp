@@ -1,4 +1,4 @@
-#include "reports/html/verdict.hpp"
+#include "reports/verdict.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/power.hpp"
-#include "reports/verdict.hpp"
 
 namespace acid {
 namespace {
@@ -54,7 +53,7 @@ std::string verdict_in_words(const ReportData& data) {
     return fmt::format(
         "<p class=\"headline\"><strong>No verdict: {} too few.</strong> It takes {} at "
         "least.</p>\n",
-        counted(static_cast<std::size_t>(seeds), "seed") + (seeds == 1 ? " is" : " are"),
+        counted(seeds, "seed") + (seeds == 1 ? " is" : " are"),
         seeds_needed(family_size(comparison)));
   std::string out;
   for (const ComparedPoint& point : comparison.points) {
@@ -73,13 +72,11 @@ std::string warnings_box(const ReportData& data) {
 }
 
 std::string verdict_section(const ReportData& data) {
-  std::string out = "<section id=\"verdict\">\n<h2>Verdict</h2>\n";
-  const std::string words = verdict_in_words(data), forests = verdict_forests(data);
+  const std::string forests = verdict_forests(data);
   const std::string pictures =
       forests.empty() ? "" : "<div class=\"forests\">\n" + forests + "</div>\n";
-  out += words + further_words(data) + pictures;
-  out += verdict_table(data);
-  return out + warnings_box(data) + "</section>\n";
+  return verdict_in_words(data) + further_words(data) + pictures + verdict_table(data) +
+         warnings_box(data);
 }
 
 }  // namespace acid

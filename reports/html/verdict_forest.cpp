@@ -1,13 +1,11 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "reports/compare_formats.hpp"
 #include "reports/html/forest.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/verdict.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/primary.hpp"
@@ -15,12 +13,16 @@
 namespace acid {
 namespace {
 
-std::string forest_numbers(double value, const std::optional<double>& low,
-                           const std::optional<double>& high) {
-  std::string words = format_number(value, 3);
-  if (low && high)
-    words += fmt::format(" [{}, {}]", format_number(*low, 3), format_number(*high, 3));
-  return with_minus(words);
+ForestRow forest_row(const ReportData& data, std::size_t group, double value,
+                     const std::optional<double>& low, const std::optional<double>& high,
+                     bool survivors) {
+  return {.label = data.comparison.groups[group].label,
+          .style = data.styles[group],
+          .value = value,
+          .low = low,
+          .high = high,
+          .text = with_minus(format_interval(value, low, high)),
+          .mark = survivors ? kSurvivors : ""};
 }
 
 /// Rows of every point, under a heading each if there are several.
@@ -32,12 +34,8 @@ std::vector<ForestRow> rows_by_point(const Comparison& comparison, const RowOf& 
     for (const std::size_t g : point.groups)
       if (auto row = row_of(g)) of_point.push_back(std::move(*row));
     if (of_point.empty()) continue;
-    if (comparison.points.size() > 1) {
-      ForestRow heading;
-      heading.label = brief_title(point);
-      heading.heading = true;
-      rows.push_back(std::move(heading));
-    }
+    if (comparison.points.size() > 1)
+      rows.push_back({.label = brief_title(point), .heading = true, .text = {}});
     rows.insert(rows.end(), of_point.begin(), of_point.end());
   }
   return rows;
@@ -74,25 +72,15 @@ PageFigure difference_forest(const ReportData& data, const std::string& name) {
     if (difference == nullptr) return std::nullopt;
     baselines.push_back(difference->baseline);
     const Estimate& e = difference->simultaneous;
-    if (e.n == 0)
-      return ForestRow{group.label,
-                       false,
-                       data.styles[g],
-                       std::nan(""),
-                       {},
-                       {},
-                       fmt::format("{} of {} diverged", group.diverged.size(), group.outcomes())};
+    if (e.n == 0) {
+      ForestRow row = forest_row(data, g, std::nan(""), {}, {}, false);
+      row.text = fmt::format("{} of {} diverged", group.diverged.size(), group.outcomes());
+      return row;
+    }
     differs = differs || difference->value.unequal > 0;
     family = difference->family;
     survivors = survivors || difference->is_of_survivors();
-    return ForestRow{group.label,
-                     false,
-                     data.styles[g],
-                     e.mean,
-                     e.ci_low,
-                     e.ci_high,
-                     forest_numbers(e.mean, e.ci_low, e.ci_high),
-                     difference->is_of_survivors() ? kSurvivors : ""};
+    return forest_row(data, g, e.mean, e.ci_low, e.ci_high, difference->is_of_survivors());
   });
   if (!differs) return {};
   forest.id = fmt::format("forest-{}", name);
@@ -122,14 +110,8 @@ PageFigure ratio_forest(const ReportData& data) {
     if (ratio == nullptr) return std::nullopt;
     references.push_back(ratio->reference);
     survivors = survivors || ratio->diverged > 0;
-    return ForestRow{group.label,
-                     false,
-                     data.styles[g],
-                     ratio->value.mean,
-                     ratio->value.ci_low,
-                     ratio->value.ci_high,
-                     forest_numbers(ratio->value.mean, ratio->value.ci_low, ratio->value.ci_high),
-                     ratio->diverged > 0 ? kSurvivors : ""};
+    const PairedRatio& value = ratio->value;
+    return forest_row(data, g, value.mean, value.ci_low, value.ci_high, ratio->diverged > 0);
   });
   if (forest.rows.empty()) return {};
   forest.id = "forest-consensus-ratio";

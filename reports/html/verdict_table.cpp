@@ -7,12 +7,9 @@
 #include "reports/equivalence.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/style.hpp"
-#include "reports/html/verdict.hpp"
 #include "reports/numbers.hpp"
-#include "reports/point_readings.hpp"
 #include "reports/power.hpp"
-#include "reports/settings.hpp"
+#include "reports/readings.hpp"
 #include "reports/verdict.hpp"
 
 namespace acid {
@@ -23,16 +20,9 @@ bool is_compared(const Comparison& comparison, std::string_view metric) {
          comparison.metrics.end();
 }
 
-/// How many of its runs reached the target, if not all did.
-std::string reached_text(const ComparedGroup& group, const std::string& metric) {
-  const int missed = censored(group, metric);
-  if (missed == 0) return "";
-  const int runs = static_cast<int>(group.outcomes());
-  return fmt::format("reached by {} of {}", runs - missed, runs);
-}
-
 Markup metric_cell(const std::string& metric, const ComparedGroup& group) {
-  const std::string reached = reached_text(group, metric);
+  const std::string reached =
+      censored(group, metric) > 0 ? "reached by " + reached_cell(group, metric) : "";
   const Estimate e = group.estimate_of(metric);
   if (e.n == 0) return reached.empty() ? Markup{"–"} : text(reached);
   const bool total = metric.rfind("gradients", 0) == 0 || metric.rfind("seconds", 0) == 0 ||
@@ -153,10 +143,6 @@ std::string verdict_table(const ReportData& data) {
       table.rows.push_back(std::move(row));
     }
   return table.html() + spread_table(data);
-}
-
-std::string numbers_section(const ReportData& data) {
-  return "<section id=\"numbers\">\n<h2>Every number</h2>\n" + verdict_table(data) + "</section>\n";
 }
 
 }  // namespace acid

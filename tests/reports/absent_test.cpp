@@ -3,7 +3,6 @@
 
 #include "reports/forms.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/verdict.hpp"
 #include "reports/settings.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"
@@ -59,7 +58,7 @@ TEST_CASE("a sweep over stragglers has a column for them, and nowhere a null") {
     INFO(text);
     CHECK_FALSE(has(text, "null"));
   }
-  CHECK_FALSE(has(numbers_section(page_of(comparison)), "null"));
+  CHECK_FALSE(has(verdict_table(page_of(comparison)), "null"));
 }
 
 TEST_CASE("of a search without a graph nothing is said of graphs, in any form") {

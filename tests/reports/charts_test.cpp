@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <cmath>
 #include <limits>
 #include <regex>
 #include <set>
@@ -11,8 +10,6 @@
 #include "reports/html/markup.hpp"
 #include "reports/html/network_charts.hpp"
 #include "reports/html/scale.hpp"
-#include "reports/html/sections.hpp"
-#include "reports/html/style.hpp"
 #include "reports/html/svg.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"

@@ -1,9 +1,6 @@
 // Claims: what holds, what does not, what cannot be told, and how often that is wrong.
 #include "reports/claims.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "engine/base/error.hpp"
 #include "engine/base/rng.hpp"
 #include "tests/catch.hpp"

@@ -1,7 +1,6 @@
 #include "reports/compare.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/base/error.hpp"
 #include "reports/known_metrics.hpp"

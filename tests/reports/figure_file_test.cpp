@@ -1,7 +1,4 @@
 // Charts as files for a paper.
-#include <fmt/format.h>
-
-#include "engine/base/error.hpp"
 #include "reports/figure/figure.hpp"
 #include "reports/html/font.hpp"
 #include "reports/html/forest.hpp"

@@ -2,8 +2,8 @@
 
 #include "engine/base/error.hpp"
 #include "reports/html/forest.hpp"
-#include "reports/html/histogram.hpp"
 #include "reports/html/markup.hpp"
+#include "reports/html/network_charts.hpp"
 #include "reports/html/timeline.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"

@@ -2,14 +2,12 @@
 #include "reports/notes.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <sstream>
 
 #include "reports/forms.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/sweep.hpp"
 #include "reports/latex.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"

@@ -7,8 +7,7 @@
 
 #include "reports/html.hpp"
 #include "reports/html/encoding.hpp"
-#include "reports/html/page.hpp"
-#include "reports/html/page_budget.hpp"
+#include "reports/html/report_data.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/recorded_run.hpp"
 

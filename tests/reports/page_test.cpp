@@ -1,14 +1,11 @@
-#include "reports/html/page.hpp"
-
 #include <regex>
 #include <set>
 
 #include "engine/base/digest.hpp"
 #include "reports/html.hpp"
 #include "reports/html/encoding.hpp"
+#include "reports/html/markup.hpp"
 #include "reports/html/page_script.hpp"
-#include "reports/html/sections.hpp"
-#include "reports/html/style.hpp"
 #include "store/tags.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"

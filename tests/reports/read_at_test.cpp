@@ -3,10 +3,9 @@
 #include <cmath>
 #include <regex>
 
-#include "engine/base/error.hpp"
 #include "reports/compare.hpp"
 #include "reports/compare_notes.hpp"
-#include "reports/point_readings.hpp"
+#include "reports/readings.hpp"
 #include "store/writer.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"

@@ -7,7 +7,6 @@
 
 #include "engine/base/digest.hpp"
 #include "reports/html/timeline.hpp"
-#include "reports/html/verdict.hpp"
 #include "reports/verdict.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"

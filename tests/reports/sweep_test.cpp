@@ -1,10 +1,8 @@
 // A page of many settings: overview first, details packed.
-#include "reports/html/sweep.hpp"
-
 #include <set>
 
-#include "reports/html.hpp"
 #include "reports/html/page_script.hpp"
+#include "reports/html/sections.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"
 
@@ -14,14 +12,6 @@ using synthetic::has;
 using synthetic::page_of;
 
 namespace {
-
-/// Where the texts of a drawing's rows end or begin, and its marks: one class in each row.
-std::vector<double> numbers_after(const std::string& text, const std::string& before) {
-  std::vector<double> found;
-  for (std::size_t at = 0; (at = text.find(before, at)) != std::string::npos; at += before.size())
-    found.push_back(std::stod(text.substr(at + before.size())));
-  return found;
-}
 
 /// Five learning rates, of which the last collapses.
 ReportData swept(int seeds) {
@@ -127,12 +117,9 @@ TEST_CASE("a page of more than four settings holds each one's details packed") {
   CHECK(count_of(html, "data-setting=\"") == 5);
   CHECK(has(html, R"({"keys":["optimizer.learning_rate"],"values":[["0.1"],["0.2"])"));
   CHECK_FALSE(has(html, "<svg"));
-  const std::string packed =
-      packed_section("<section id=\"a\">\n<h2>A</h2>\nbody</section>\n", "more");
-  CHECK(has(packed, "<h2>A</h2>\n<details>\n<summary>more</summary>"));
-  CHECK(has(packed, "</details>\n</section>\n"));
+  const std::string packed = packed_details("more", "body");
+  CHECK(has(packed, "<details>\n<summary>more</summary>"));
   CHECK_FALSE(has(packed, "body"));
-  CHECK(packed_section("", "more").empty());
 }
 
 namespace {

@@ -203,6 +203,13 @@ void execute(Store& store, const RunRecord& run, const Shape& shape) {
 
 }  // namespace
 
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
+    ++count;
+  return count;
+}
+
 ComparedRun run(const std::string& algorithm, std::uint64_t seed,
                 const std::map<std::string, double>& metrics, const nlohmann::json& settings) {
   ComparedRun run;

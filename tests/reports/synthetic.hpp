@@ -24,6 +24,9 @@ inline bool has(const std::string& text, const std::string& part) {
 /// How often a text has that part.
 std::size_t count_of(const std::string& text, const std::string& part);
 
+/// How often the text has that part.
+std::size_t count_of(const std::string& text, const std::string& part);
+
 /// A made-up experiment with curves that look like training: every algorithm at every number of
 /// workers with every seed. Equal shapes give equal stores, except the times of day in them.
 struct Shape {

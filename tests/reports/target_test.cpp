@@ -1,10 +1,9 @@
 // Targets: which runs reached one, when, and the verdict on it.
 #include <algorithm>
-#include <set>
 
 #include "reports/compare.hpp"
 #include "reports/pivot.hpp"
-#include "reports/point_readings.hpp"
+#include "reports/readings.hpp"
 #include "reports/verdict.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"

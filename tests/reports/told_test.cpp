@@ -3,7 +3,6 @@
 
 #include "reports/forms.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/verdict.hpp"
 #include "reports/pivot.hpp"
 #include "reports/reading.hpp"
 #include "reports/verdict.hpp"
@@ -135,7 +134,7 @@ TEST_CASE("seeds that do not differ are not called too few seeds") {
   ReportData page;
   page.comparison = comparison;
   page.styles.assign(comparison.groups.size(), 0);
-  CHECK(has(numbers_section(page), "<small>4 of 8 pairs tie</small>"));
+  CHECK(has(verdict_table(page), "<small>4 of 8 pairs tie</small>"));
 }
 
 TEST_CASE("tables mark nobody as best in a distance that is 0 by construction") {

@@ -1,19 +1,6 @@
 // The keys of a focused chart or timeline.
 
-export type Action =
-  | "left"
-  | "right"
-  | "panLeft"
-  | "panRight"
-  | "up"
-  | "down"
-  | "first"
-  | "last"
-  | "in"
-  | "out"
-  | "reset";
-
-const kActions: Record<string, Action> = {
+const kActions = {
   ArrowLeft: "left",
   ArrowRight: "right",
   ArrowUp: "up",
@@ -26,7 +13,8 @@ const kActions: Record<string, Action> = {
   _: "out",
   "0": "reset",
   Escape: "reset",
-};
+} as const;
+export type Action = (typeof kActions)[keyof typeof kActions] | "panLeft" | "panRight";
 
 /// Null for all other keys, and for the browser's own.
 export function actionOf(
@@ -35,5 +23,5 @@ export function actionOf(
   if (event.ctrlKey || event.metaKey || event.altKey) return null;
   if (event.shiftKey && event.key === "ArrowLeft") return "panLeft";
   if (event.shiftKey && event.key === "ArrowRight") return "panRight";
-  return kActions[event.key] ?? null;
+  return (kActions as Record<string, Action>)[event.key] ?? null;
 }
