@@ -11,6 +11,7 @@
 #include "recipes/reference.hpp"
 #include "tests/catch.hpp"
 #include "tests/recipes/recipe.hpp"
+#include "tests/scratch.hpp"
 
 namespace acid::test {
 namespace {
@@ -152,16 +153,12 @@ TEST_CASE(
 }
 
 TEST_CASE("the gallery shows its recipes as they are, and recipes of studies compile") {
-  const auto content = [](const fs::path& path) {
-    std::ifstream file(path);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
-  const std::string page = content(SOURCE_ROOT "/docs/GALLERY.md");
+  const std::string page = content_of(SOURCE_ROOT "/docs/GALLERY.md");
   int recipes = 0;
   for (const auto& file : fs::directory_iterator(SOURCE_ROOT "/recipes/gallery")) {
     INFO(file.path());
     CHECK_NOTHROW(load_recipe(file.path()));
-    CHECK_THAT(page, ContainsSubstring("\n" + content(file.path()) + "```"));
+    CHECK_THAT(page, ContainsSubstring("\n" + content_of(file.path()) + "```"));
     const std::string picture = "gallery/" + file.path().stem().string() + ".svg";
     CHECK_THAT(page, ContainsSubstring("(" + picture + ")"));
     CHECK(fs::exists(SOURCE_ROOT "/docs/" + picture));
