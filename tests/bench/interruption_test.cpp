@@ -4,19 +4,15 @@
 
 #include <algorithm>
 #include <cctype>
-#include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "cli/processes/child.hpp"
-#include "engine/base/clock.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/waiting.hpp"
 
 namespace acid::test {
 namespace {
@@ -25,34 +21,18 @@ namespace fs = std::filesystem;
 
 // The command lines of all processes whose environment has this variable; zombies have none.
 std::vector<std::string> processes_with(const std::string& variable) {
-  const auto read = [](const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
   std::vector<std::string> found;
   std::error_code gone;
   for (fs::directory_iterator process("/proc", gone), end; !gone && process != end;
        process.increment(gone)) {
     if (std::isdigit(static_cast<unsigned char>(process->path().filename().string()[0])) == 0)
       continue;
-    if (read(process->path() / "environ").find(variable) == std::string::npos) continue;
-    std::string words = read(process->path() / "cmdline");
+    if (content_of(process->path() / "environ").find(variable) == std::string::npos) continue;
+    std::string words = content_of(process->path() / "cmdline");
     std::replace(words.begin(), words.end(), '\0', ' ');
     found.push_back(words);
   }
   return found;
-}
-
-template <class Question>
-bool comes_true(const Question& question) {
-  constexpr double kPatience = 60;
-  const SteadyClock clock;
-  const double deadline = clock.seconds() + kPatience;
-  while (clock.seconds() < deadline) {
-    if (question()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return question();
 }
 
 /// Starts acid-bench, interrupts it when a process with this word in its command line runs, and

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
@@ -138,8 +137,7 @@ std::vector<pid_t> Bench::workers() const {
 std::vector<pid_t> Bench::ranks() const {
   std::vector<pid_t> found;
   for (const pid_t pid : workers()) {
-    std::ifstream file(fmt::format("/proc/{}/environ", pid));
-    const std::string variables(std::istreambuf_iterator<char>(file), {});
+    const std::string variables = content_of(fmt::format("/proc/{}/environ", pid));
     if (variables.find("OMPI_COMM_WORLD_RANK=") != std::string::npos) found.push_back(pid);
   }
   return found;

@@ -158,13 +158,13 @@ TEST_CASE("a crate holds what a search tried, and compares what it chose") {
   for (const RunRecord& one : {run, tried})
     store.end_attempt(begin(store, one.id), ended_as(RunState::finished));
   make(asked, {});
-  std::ifstream comparison(crate + "/comparison.json"), reproduce(crate + "/REPRODUCE.md");
-  CHECK(nlohmann::json::parse(comparison)["groups"][0]["seeds"] == nlohmann::json{1});
+  CHECK(nlohmann::json::parse(content_of(crate + "/comparison.json"))["groups"][0]["seeds"] ==
+        nlohmann::json{1});
   CHECK(fs::exists(crate + "/runs/" + tried.id + "/run.json"));
   CHECK(found_in(crate).empty());
-  const std::string commands((std::istreambuf_iterator<char>(reproduce)), {});
-  CHECK_THAT(commands, ContainsSubstring("acid compare --store acid-store " +
-                                         asked.experiments.front() + "\n"));
+  CHECK_THAT(
+      content_of(crate + "/REPRODUCE.md"),
+      ContainsSubstring("acid compare --store acid-store " + asked.experiments.front() + "\n"));
   asked.ids = {tried.id};
   CHECK_THROWS_WITH(make(asked, {}), ContainsSubstring("tried by a search"));
   make(asked, {.models = true, .tables = false});
