@@ -244,10 +244,8 @@ void Replay::offer_alone(const ReplayStep& step) {
 }
 
 void Replay::arrive(const ReplayStep& step) {
-  const int w = step.worker;
-  const double learning_rate =
-      step.gradient == 0 ? 0 : spec_.learning_rate(position_of_gradient(step.gradient));
-  call(w, step, learning_rate);
+  call(step.worker, step,
+       step.gradient == 0 ? 0 : spec_.learning_rate(position_of_gradient(step.gradient)));
 }
 
 void Replay::call(int caller, const ReplayStep& step, double learning_rate) {
