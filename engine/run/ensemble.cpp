@@ -344,17 +344,6 @@ Evaluation evaluate(Objective& objective, EvaluationSet set, const MeanModel& me
   return average;
 }
 
-template <class T>
-void mean_in_order(std::span<const T* const> vectors, T* out, std::size_t first, std::size_t last,
-                   const Backend& backend) {
-  backend.kernels<T>().mean(vectors.data(), vectors.size(), first, out + first, last - first);
-}
-
-template void mean_in_order(std::span<const float* const>, float*, std::size_t, std::size_t,
-                            const Backend&);
-template void mean_in_order(std::span<const double* const>, double*, std::size_t, std::size_t,
-                            const Backend&);
-
 ParallelFor sequential_for(int lane) {
   return [lane](int count, const std::function<void(int, int)>& body) {
     for (int index = 0; index < count; ++index) body(lane, index);

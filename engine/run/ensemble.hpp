@@ -148,6 +148,8 @@ Evaluation evaluate(Objective& objective, EvaluationSet set, const MeanModel& me
 /// kernels of the backend whose memory they lie in.
 template <class T>
 void mean_in_order(std::span<const T* const> vectors, T* out, std::size_t first, std::size_t last,
-                   const Backend& backend = cpu_backend());
+                   const Backend& backend = cpu_backend()) {
+  backend.kernels<T>().mean(vectors.data(), vectors.size(), first, out + first, last - first);
+}
 
 }  // namespace acid

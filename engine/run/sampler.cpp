@@ -154,21 +154,20 @@ void Sampler::look_for_target(const Values& values) {
 }
 
 void Sampler::evaluate_mean(Values& values, const MeanModel& mean) {
-  const Evaluation test = evaluate(objective_, EvaluationSet::test, mean, parallel_for_);
-  values.add("eval_loss", test.loss);
-  if (!can_be_loss(test.loss))
-    diverge(fmt::format("the mean's loss on the test set is {}", test.loss));
+  const auto evaluate_on = [&](EvaluationSet set, MetricName loss, std::string_view name) {
+    Evaluation found = evaluate(objective_, set, mean, parallel_for_);
+    values.add(loss, found.loss);
+    if (!can_be_loss(found.loss)) diverge(fmt::format("the mean's {} is {}", name, found.loss));
+    return found;
+  };
+  const Evaluation test = evaluate_on(EvaluationSet::test, "eval_loss", "loss on the test set");
   if (objective_.has_accuracy()) values.add("eval_accuracy", test.accuracy);
   for (std::size_t k = 0; k < named_.size(); ++k)
     values.list.push_back({named_[k].first, kWholeRun, test.named[k]});
-  const double training = evaluate(objective_, EvaluationSet::training, mean, parallel_for_).loss;
-  values.add("train_loss_at_mean", training);
-  if (!can_be_loss(training)) diverge(fmt::format("the mean's training loss is {}", training));
+  evaluate_on(EvaluationSet::training, "train_loss_at_mean", "training loss");
   if (!objective_.has_validation()) return;
-  const Evaluation held_out = evaluate(objective_, EvaluationSet::validation, mean, parallel_for_);
-  values.add("validation_loss", held_out.loss);
-  if (!can_be_loss(held_out.loss))
-    diverge(fmt::format("the mean's validation loss is {}", held_out.loss));
+  const Evaluation held_out =
+      evaluate_on(EvaluationSet::validation, "validation_loss", "validation loss");
   if (objective_.has_accuracy()) values.add("validation_accuracy", held_out.accuracy);
   for (std::size_t k = 0; k < named_.size(); ++k)
     values.list.push_back({named_[k].second, kWholeRun, held_out.named[k]});

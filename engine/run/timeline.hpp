@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "engine/recorder/span.hpp"
@@ -18,12 +20,27 @@ class Timeline {
   static constexpr int kGradients = 32, kMostWorkers = 64;
   static constexpr std::size_t kMostSpans = 8 * kGradients;  // per worker
 
-  explicit Timeline(int workers);
+  explicit Timeline(int workers)
+      : workers_(static_cast<std::size_t>(std::min(workers, kMostWorkers))) {}
 
   /// Seconds as in Position::seconds.
-  void add(int worker, SpanKind kind, double begin, double end);
+  void add(int worker, SpanKind kind, double begin, double end) {
+    if (static_cast<std::size_t>(worker) >= workers_.size()) return;
+    Own& own = workers_[static_cast<std::size_t>(worker)];
+    if (own.gradients >= kGradients || own.spans.size() >= kMostSpans) return;
+    own.spans.push_back({kind, begin, end});
+    if (kind == SpanKind::compute) ++own.gradients;
+  }
   /// Removes and returns the spans by worker, cut at `end`, in seconds.
-  std::vector<std::vector<Span>> take(double end = std::numeric_limits<double>::infinity());
+  std::vector<std::vector<Span>> take(double end = std::numeric_limits<double>::infinity()) {
+    std::vector<std::vector<Span>> spans;
+    for (Own& own : workers_) {
+      std::erase_if(own.spans, [&](const Span& span) { return span.begin > end; });
+      for (Span& span : own.spans) span.end = std::min(span.end, end);
+      spans.push_back(std::move(own.spans));
+    }
+    return spans;
+  }
 
  private:
   /// One worker's spans, on cache lines of their own.

@@ -1,7 +1,8 @@
 // A server, and hubs below it (docs/SEMANTICS.md: A server).
 #include <algorithm>
 
-#include "engine/run/server_messages.hpp"
+#include "engine/drivers/shared/rounds.hpp"
+#include "engine/run/servers.hpp"
 #include "tests/drivers/semantics.hpp"
 
 namespace acid::test {

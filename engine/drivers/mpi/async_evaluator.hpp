@@ -34,7 +34,6 @@ class AsyncEvaluator final : public Evaluator {
   void tell(const Gathered& gathered, Outcome& outcome) override;
   void count_edges(const Gathered& gathered, Outcome& outcome) const;
   Position position(const Gathered& gathered) const override;
-  std::int64_t exchanges(const Gathered& gathered) const override { return gathered.exchanges(); }
 
   AsyncCoordinator coordinator_;
   double started_seconds_ = 0;

@@ -55,7 +55,6 @@ class Evaluator {
  protected:
   /// The run's position at a mark.
   virtual Position position(const Gathered& gathered) const = 0;
-  virtual std::int64_t exchanges(const Gathered& gathered) const = 0;
   /// Checks what no message reports. Returns for how many seconds to wait for the next mark.
   virtual double look() { return kLookSeconds; }
   /// The measuring thread's.
@@ -88,7 +87,7 @@ class Evaluator {
   void save_cut(const Gathered& gathered);
   Outcome end(Gathered& gathered);
   Totals totals(const Gathered& gathered) const {
-    return shell_.totals(position(gathered), exchanges(gathered),
+    return shell_.totals(position(gathered), gathered.exchanges(),
                          gathered.sum(&WorkerReport::idle_seconds));
   }
 

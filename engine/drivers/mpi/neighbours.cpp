@@ -7,16 +7,15 @@
 
 namespace acid {
 
-NeighbourExchange::NeighbourExchange(Post& post, const PeerSchedule& peers,
-                                     const PackedMessage& form, const Backend& memory,
+NeighbourExchange::NeighbourExchange(Post& post, const PeerSchedule& peers, const Backend& memory,
                                      std::function<void()> over)
     : post_(post),
       peers_(peers),
       over_(std::move(over)),
-      form_(form),
+      form_(peers.form()),
       memory_(memory),
-      published_(form.floats(), memory),
-      packed_(form.is_packed() ? form.packed_floats() : 0, memory) {}
+      published_(form_.floats(), memory),
+      packed_(form_.is_packed() ? form_.packed_floats() : 0, memory) {}
 
 void NeighbourExchange::publish(std::int64_t round) {
   ACID_ASSERT(!in_flight_, "round {} begins before round {} is over", round, round_);

@@ -17,10 +17,10 @@ namespace acid {
 /// a sender that hears no message meanwhile may be several rounds ahead, as many as rank 0 lets
 /// workers be apart: early messages are kept.
 ///
-/// Cost per round and process: one vector, packed as `form` says, and one message to each receiver,
-/// one hop; room for messages that have arrived and are not heard. A message that the receiver's
-/// own is needed to understand is decoded once that is published, and its rest follows. A sender
-/// that does not hear its receiver must get the gaps from it, and the round waits for that.
+/// Cost per round and process: one vector, packed, and one message to each receiver, one hop; room
+/// for messages that have arrived and are not heard. A message that the receiver's own is needed to
+/// understand is decoded once that is published, and its rest follows. A sender that does not hear
+/// its receiver must get the gaps from it, and the round waits for that.
 ///
 /// Belongs to the communication thread, except the vectors: published() may change between the end
 /// of a round and the next publish(), and received() may be read in that time.
@@ -28,8 +28,8 @@ class NeighbourExchange {
  public:
   /// The own vector lies in `memory`. `over` is called at the end of every round: all vectors have
   /// arrived and the own one has left. `peers` outlives this.
-  NeighbourExchange(Post& post, const PeerSchedule& peers, const PackedMessage& form,
-                    const Backend& memory, std::function<void()> over);
+  NeighbourExchange(Post& post, const PeerSchedule& peers, const Backend& memory,
+                    std::function<void()> over);
 
   std::span<float> published() { return published_.span(); }
   /// Sends published() as that exchange carries it. Numbers ascend.
@@ -51,7 +51,7 @@ class NeighbourExchange {
   Post& post_;
   const PeerSchedule& peers_;
   const std::function<void()> over_;
-  const PackedMessage form_;
+  const PackedMessage& form_;
   const Backend& memory_;
   Arena<float> published_, packed_;
   std::list<Arrival> arrivals_, unused_;  // of this round and later ones; room of earlier ones

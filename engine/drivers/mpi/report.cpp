@@ -216,8 +216,8 @@ void StartReceiver::deliver(const Mail& mail) {
     return fetch(mail, std::get<0>(reader.values<std::uint64_t>()));
   reader(start_);
   start_.report.notes = std::move(notes_);
-  missing_vectors_ = start_.vectors;
-  if (missing_vectors_ == 0) finish();
+  missing_ = start_.vectors + 1;
+  arrived();
 }
 
 void StartReceiver::fetch(const Mail& mail, std::uint64_t index) {
@@ -235,10 +235,7 @@ void StartReceiver::fetch(const Mail& mail, std::uint64_t index) {
 }
 
 void StartReceiver::arrived() {
-  if (--missing_vectors_ == 0) finish();
-}
-
-void StartReceiver::finish() {
+  if (--missing_ > 0) return;
   if (start_.resumed) {
     ArchiveReader numbers(start_.numbers);
     numbers(worker_);

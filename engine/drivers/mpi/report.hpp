@@ -285,14 +285,13 @@ class StartReceiver {
  private:
   void fetch(const Mail& mail, std::uint64_t index);
   void arrived();
-  void finish();
 
   Post& post_;
   Worker& worker_;
   const std::function<void(Start&)> complete_;
   Start start_;
   GradientRecords notes_;  // they come first
-  int missing_vectors_ = 0;
+  int missing_ = 0;        // the start and its vectors
 };
 
 }  // namespace acid

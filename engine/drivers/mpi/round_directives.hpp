@@ -19,22 +19,55 @@ class RoundDirectives {
 
   // The gradient thread calls these.
   /// Waits for begin(). Returns false if the run ends before.
-  bool wait_for_start() EXCLUDES_LOCK(mutex_);
+  bool wait_for_start() EXCLUDES_LOCK(mutex_) {
+    MutexLock lock(mutex_);
+    while (!begun_ && !closed_) changed_.wait(mutex_);
+    return begun_;
+  }
   /// Waits until it is known what comes next before that leg; a cut is told once.
-  Next wait_for(std::int64_t leg) EXCLUDES_LOCK(mutex_);
+  Next wait_for(std::int64_t leg) EXCLUDES_LOCK(mutex_) {
+    MutexLock lock(mutex_);
+    std::optional<Next> what;
+    while (!(what = next(leg))) changed_.wait(mutex_);
+    if (*what == Next::cut) told_cut_ = leg;
+    return *what;
+  }
   /// Waits for that time on the clock, a stop, or the end of the run.
-  void hold_until(double until) EXCLUDES_LOCK(mutex_);
+  void hold_until(double until) EXCLUDES_LOCK(mutex_) {
+    MutexLock lock(mutex_);
+    while (!closed_ && !directive_.stopping && clock_.seconds() < until)
+      changed_.wait_for(mutex_, until - clock_.seconds());
+  }
 
   // The communication thread calls these.
-  void begin() EXCLUDES_LOCK(mutex_);
+  void begin() EXCLUDES_LOCK(mutex_) {
+    MutexLock lock(mutex_);
+    begun_ = true;
+    changed_.notify_all();
+  }
   /// Takes a message of the kind directive.
-  void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
+  void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_) {
+    MailReader reader(mail);
+    MutexLock lock(mutex_);
+    reader(directive_);
+    changed_.notify_all();
+  }
 
   /// The run is over; any thread.
-  void close() EXCLUDES_LOCK(mutex_);
+  void close() EXCLUDES_LOCK(mutex_) {
+    MutexLock lock(mutex_);
+    closed_ = true;
+    changed_.notify_all();
+  }
 
  private:
-  std::optional<Next> next(std::int64_t leg) const REQUIRES_LOCK(mutex_);
+  std::optional<Next> next(std::int64_t leg) const REQUIRES_LOCK(mutex_) {
+    if (closed_) return Next::abandoned;
+    if (directive_.cut == leg && told_cut_ != leg) return Next::cut;
+    if (directive_.end == leg) return directive_.save ? Next::last_cut : Next::end;
+    if (directive_.allowed <= leg) return std::nullopt;
+    return directive_.sample == leg ? Next::sample_and_commit : Next::commit;
+  }
 
   const Clock& clock_;
   Mutex mutex_;

@@ -50,7 +50,7 @@ RoundMessages::RoundMessages(const Run& run, const MpiOptions& options, Post& po
   if (method_.peers == Peers::all && !method_.gathers())
     sum_of({-1, peers.form().floats()});
   else if (!method_.reduces_groups)
-    neighbours_.emplace(post, peers, peers.form(), memory_, [this] { is_over({}); });
+    neighbours_.emplace(post, peers, memory_, [this] { is_over({}); });
 }
 
 RoundMessages::~RoundMessages() = default;

@@ -21,7 +21,6 @@ class RoundEvaluator final : public Evaluator {
 
  private:
   Position position(const Gathered& gathered) const override;
-  std::int64_t exchanges(const Gathered&) const override { return 0; }
   void sampled() override { coordinator_.sampled(shell_.enough(), shell_.sampler.sample_times()); }
   void save(const Gathered& gathered, const Position& here) override;
   void saved() override { coordinator_.saved(); }

@@ -8,7 +8,7 @@
 #include "engine/drivers/mpi/post.hpp"
 #include "engine/drivers/mpi/shared_worker.hpp"
 #include "engine/drivers/shared/rounds.hpp"
-#include "engine/run/server_messages.hpp"
+#include "engine/run/servers.hpp"
 
 namespace acid {
 

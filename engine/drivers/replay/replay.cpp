@@ -3,20 +3,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
+#include <map>
 
 #include "engine/base/archive.hpp"
 #include "engine/base/error.hpp"
-#include "engine/drivers/replay/offers.hpp"
 #include "engine/drivers/replay/order.hpp"
 #include "engine/drivers/shared/player.hpp"
 #include "engine/run/outcome.hpp"
 #include "engine/run/sampler.hpp"
+#include "engine/worker/arena.hpp"
 
 namespace acid {
 namespace {
 
 constexpr std::string_view kLayout = "replay/2";
+
+/// The offers of both partners of an exchange, from the offers until both have applied it.
+struct Offers {
+  Offers(std::size_t size, const Backend& memory) : i(size, memory), j(size, memory) {}
+  Arena<float> i, j;
+  int lower = 0;                 // the worker whose offer is i
+  double time = 0;               // normalised
+  std::atomic<int> to_apply{0};  // workers that have yet to apply it; 0: free
+};
 
 /// One replay. The calling thread follows the script; the vectors and the log of worker i belong to
 /// chain i of the pool, its gradient in flight to chain n + i, so all cores have something to do.
@@ -73,10 +84,10 @@ class Replay {
   const ReplayScript& script_;
   ReplayOrder order_;
   RunShell shell_;
-  std::deque<Offers> offers_;     // as many as were ever in use at once
-  std::vector<Offers*> offered_;  // by worker: the offers of its exchange in flight
-  OffersAlone alone_;
-  std::vector<double> losses_;           // of the gradients in flight
+  std::deque<Offers> offers_;              // as many as were ever in use at once
+  std::vector<Offers*> offered_;           // by worker: the offers of its exchange in flight
+  std::map<std::uint64_t, Offers> alone_;  // made alone (ReplayStep::alone), by the edge's number
+  std::vector<double> losses_;             // of the gradients in flight
   GradientRecords notes_;                // since the last sample; filled in on the workers' chains
   std::vector<bool> noted_;              // workers that have a record in notes_
   std::vector<GradientRecord> unheard_;  // by worker: takes records that no mark contains
@@ -219,11 +230,11 @@ void Replay::offer(const ReplayStep& step) {
 }
 
 void Replay::apply(const ReplayStep& step) {
-  const auto kept = step.alone ? alone_.at(step) : nullptr;
-  Offers* const offers = kept ? kept.get() : offered_[static_cast<std::size_t>(step.worker)];
+  Offers* const offers =
+      step.alone ? &alone_.at(step.exchange) : offered_[static_cast<std::size_t>(step.worker)];
   // The offer of a partner that offered alone is on the partner's chain.
   pool_.submit(step.worker, step.alone ? step.partner : ChainPool::kNoChain,
-               ChainPool::Weight::light, [this, step, offers, kept](int) {
+               ChainPool::Weight::light, [this, step, offers](int) {
                  Worker& worker = ensemble_.worker(step.worker);
                  const bool lower = step.worker == offers->lower;
                  worker.apply(step.time, offers->time, (lower ? offers->i : offers->j).span(),
@@ -234,9 +245,16 @@ void Replay::apply(const ReplayStep& step) {
 }
 
 void Replay::offer_alone(const ReplayStep& step) {
-  const auto kept = alone_.of(step, offer_size(), *spec_.backend);
+  std::erase_if(alone_, [](const auto& each) { return each.second.to_apply.load() == 0; });
+  const auto [made, is_first] = alone_.try_emplace(step.exchange, offer_size(), *spec_.backend);
+  Offers* const offers = &made->second;
+  if (is_first) {
+    offers->lower = std::min(step.worker, step.partner);
+    offers->time = step.time;
+    offers->to_apply.store(2);
+  }
   pool_.submit(
-      step.worker, ChainPool::kNoChain, ChainPool::Weight::light, [this, step, offers = kept](int) {
+      step.worker, ChainPool::kNoChain, ChainPool::Weight::light, [this, step, offers](int) {
         Worker& worker = ensemble_.worker(step.worker);
         worker.offer(step.time, (step.worker == offers->lower ? offers->i : offers->j).span());
         log_.add(step.worker, EventKind::offer, step.time, worker, step.exchange);
@@ -244,10 +262,8 @@ void Replay::offer_alone(const ReplayStep& step) {
 }
 
 void Replay::arrive(const ReplayStep& step) {
-  const int w = step.worker;
-  const double learning_rate =
-      step.gradient == 0 ? 0 : spec_.learning_rate(position_of_gradient(step.gradient));
-  call(w, step, learning_rate);
+  call(step.worker, step,
+       step.gradient == 0 ? 0 : spec_.learning_rate(position_of_gradient(step.gradient)));
 }
 
 void Replay::call(int caller, const ReplayStep& step, double learning_rate) {

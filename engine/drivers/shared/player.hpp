@@ -6,7 +6,7 @@
 #include "engine/drivers/shared/chain_pool.hpp"
 #include "engine/drivers/shared/run_shell.hpp"
 #include "engine/run/commit.hpp"
-#include "engine/run/server_messages.hpp"
+#include "engine/run/servers.hpp"
 
 namespace acid {
 

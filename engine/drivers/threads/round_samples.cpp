@@ -15,13 +15,8 @@ int most_samples(const RunSpec& spec, std::size_t dimension) {
 
 }  // namespace
 
-RoundSamples::RoundSamples(const RunSpec& spec, std::size_t dimension)
-    : spec_(spec), most_(most_samples(spec, dimension)), times_(spec.cadence) {}
-
-void RoundSamples::resume_at(const SampleTimes& times) {
-  MutexLock lock(mutex_);
-  times_ = times;
-}
+RoundSamples::RoundSamples(const RunSpec& spec, std::size_t dimension, const SampleTimes& times)
+    : spec_(spec), most_(most_samples(spec, dimension)), times_(times) {}
 
 // A sample by the clock is where the last worker reaches it, so the next is due only after that.
 bool RoundSamples::take(std::int64_t leg, const Position& here) {

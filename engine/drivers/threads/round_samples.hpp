@@ -30,8 +30,7 @@ class RoundSamples {
   };
 
   /// `dimension`: floats of a model. The first sample is where `times` says; `spec` outlives this.
-  RoundSamples(const RunSpec& spec, std::size_t dimension);
-  void resume_at(const SampleTimes& times) EXCLUDES_LOCK(mutex_);
+  RoundSamples(const RunSpec& spec, std::size_t dimension, const SampleTimes& times);
 
   /// Whether there is a sample before that leg, at `here`. Called once per leg, in order.
   bool take(std::int64_t leg, const Position& here) EXCLUDES_LOCK(mutex_);

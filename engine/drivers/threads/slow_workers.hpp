@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <stop_token>
 #include <vector>
@@ -15,9 +16,25 @@ namespace acid {
 class SlowWorkers {
  public:
   /// After a request to stop no worker sleeps: the run saves itself and ends.
-  SlowWorkers(const ThreadsOptions& options, const std::stop_token& stop);
+  SlowWorkers(const ThreadsOptions& options, const std::stop_token& stop)
+      : factors_(options.slow_factors),
+        all_equal_(std::ranges::all_of(factors_, [](double factor) { return factor == 1; })),
+        stopping_(stop, [this] { wake(); }) {}
   /// Called after a gradient of `worker` that took `seconds`: sleeps if the worker is a slow one.
-  void keep(int worker, double seconds) EXCLUDES_LOCK(mutex_);
+  void keep(int worker, double seconds) EXCLUDES_LOCK(mutex_) {
+    constexpr double kWeight = 0.1;  // of the newest gradient in the average
+    if (all_equal_) return;
+    const double factor = factors_[static_cast<std::size_t>(worker)];
+    double typical = seconds;
+    {
+      MutexLock lock(mutex_);
+      if (factor == 1)
+        typical_seconds_ += (typical_seconds_ == 0 ? 1 : kWeight) * (seconds - typical_seconds_);
+      else if (typical_seconds_ > 0)
+        typical = typical_seconds_;
+    }
+    if (factor != 1) awake_.sleep(factor * typical - seconds);
+  }
   /// Wakes all sleeping threads, for good. Any thread.
   void wake() { awake_.set(); }
 

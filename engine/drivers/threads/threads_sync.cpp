@@ -9,15 +9,13 @@ ThreadsSync::ThreadsSync(const Run& run, const ThreadsOptions& options)
       spec_(run.spec),
       slow_workers_(options, run.stop),
       workers_(run),
+      first_leg_(workers_.resume()),
       shell_(workers_.shell()),
+      board_(spec_, workers_.peers(), workers_.ensemble(),
+             spec_.method.round.said_before(first_leg_)),
+      legs_done_(first_leg_),
       barrier_(run.spec.workers),
-      samples_(run.spec, run.objective.dimension()) {
-  first_leg_ = workers_.resume();
-  legs_done_.store(first_leg_);
-  samples_.resume_at(shell_.sampler.sample_times());
-  board_.emplace(spec_, workers_.peers(), workers_.ensemble(),
-                 spec_.method.round.said_before(first_leg_));
-}
+      samples_(run.spec, run.objective.dimension(), shell_.sampler.sample_times()) {}
 
 void ThreadsSync::save_cut(std::int64_t leg) {
   if (!samples_.wait_until_evaluated() || has_diverged() || end_wanted_.load()) return;
@@ -48,7 +46,7 @@ void ThreadsSync::abort() {
   closing_.set();
   slow_workers_.wake();
   samples_.abandon();  // first: the last at the barrier may wait for it
-  board_->abort();
+  board_.abort();
   barrier_.abort();
 }
 
@@ -182,9 +180,9 @@ void ThreadsSync::evaluate_samples() {
 
 bool ThreadsSync::say(int w, std::int64_t exchange) {
   const double began = workers_.seconds();
-  if (!board_->wait_for_place(w, exchange)) return false;
+  if (!board_.wait_for_place(w, exchange)) return false;
   workers_.waited(w, workers_.end_span(w, SpanKind::wait, began) - began);
-  board_->say(w, exchange);
+  board_.say(w, exchange);
   return true;
 }
 
@@ -194,29 +192,29 @@ bool ThreadsSync::hear(int w, std::int64_t exchange) {
 
 // Each worker adds a part of the vector once all have said their messages.
 bool ThreadsSync::reduce(int w, std::int64_t exchange) {
-  if (!board_->is_empty(exchange)) {
+  if (!board_.is_empty(exchange)) {
     if (!meet(w)) return false;
     const double since = workers_.seconds();
-    board_->add_part(w, exchange);
+    board_.add_part(w, exchange);
     workers_.end_span(w, SpanKind::exchange, since);
     if (!meet(w)) return false;
   }
-  board_->hear_mean(w, exchange, workers_.log());
+  board_.hear_mean(w, exchange, workers_.log());
   return true;
 }
 
 bool ThreadsSync::hear_peers(int w, std::int64_t exchange) {
   const double began = workers_.seconds();
-  if (!board_->wait_for_peers(w, exchange)) return false;
+  if (!board_.wait_for_peers(w, exchange)) return false;
   const double since = workers_.end_span(w, SpanKind::wait, began);
   workers_.waited(w, since - began);
-  board_->hear_peers(w, exchange, workers_.log());
+  board_.hear_peers(w, exchange, workers_.log());
   workers_.end_span(w, SpanKind::exchange, since);
   return true;
 }
 
 void ThreadsSync::step(int w) {
-  if (workers_.step(w, board_->direction(w))) return;
+  if (workers_.step(w, board_.direction(w))) return;
   const std::int64_t leg = workers_.ensemble().worker(w).gradients() - 1;
   std::int64_t first = diverged_leg_.load();
   while (leg < first && !diverged_leg_.compare_exchange_weak(first, leg)) {

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <map>
-#include <optional>
 
 #include "engine/base/cyclic_barrier.hpp"
 #include "engine/base/stop_latch.hpp"
@@ -64,15 +63,15 @@ class ThreadsSync {
   const Run& run_;
   const RunSpec& spec_;
   SlowWorkers slow_workers_;
-  double end_seconds_ = 0;      // of the run: when all last met, before the end is evaluated
-  std::int64_t first_leg_ = 0;  // of this attempt
+  double end_seconds_ = 0;  // of the run: when all last met, before the end is evaluated
   RoundWorkers workers_;
+  const std::int64_t first_leg_;  // of this attempt
   RunShell& shell_;  // of workers_; its sampler is the calling thread's, and the leader's once all
                      // samples are evaluated
-  std::optional<MessageBoard> board_;       // made once the number of earlier messages is known
-  std::atomic<std::int64_t> legs_done_{0};  // committed by all, when they last met
-  std::atomic<bool> ended_{false};          // set while all meet
-  std::atomic<bool> stopped_{false};        // by the person; set while all meet
+  MessageBoard board_;
+  std::atomic<std::int64_t> legs_done_;  // committed by all, when they last met
+  std::atomic<bool> ended_{false};       // set while all meet
+  std::atomic<bool> stopped_{false};     // by the person; set while all meet
   std::atomic<bool> end_wanted_{false};
   std::atomic<std::int64_t> diverged_leg_{RunSpec::kNoEnd};  // the first whose loss is not finite
   StopLatch closing_;
