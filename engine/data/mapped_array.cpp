@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "engine/base/regular_file.hpp"
-#include "engine/data/packing.hpp"
+#include "engine/data/byte_file.hpp"
 
 namespace acid {
 namespace {

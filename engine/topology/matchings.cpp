@@ -81,6 +81,17 @@ Topology make_matchings(int workers, const nlohmann::json& options) {
   return std::move(base).on_schedule("matchings", std::move(schedule));
 }
 
+constexpr Field kRandomMatchingFields[] = {
+    {"base", FieldType::text, "\"complete\"",
+     "the graph whose edges may pair workers: a kind without options"},
+};
+
+Topology make_random_matching(int workers, const nlohmann::json& options) {
+  Topology base = base_graph("random-matching", workers, text(options, "base"));
+  auto schedule = random_matching(base);
+  return std::move(base).on_schedule("random-matching", std::move(schedule));
+}
+
 }  // namespace
 
 /// MATCHA (Wang et al. 2019, 1905.09435) in its plain form: the base graph is cut into matchings,
@@ -89,5 +100,10 @@ Topology make_matchings(int workers, const nlohmann::json& options) {
 const TopologyEntry matchings_topology{
     "matchings", "random ones of the matchings that a base graph is cut into (MATCHA)",
     kMatchingsFields, &make_matchings};
+
+/// One message per worker and exchange, fewer if some workers find no partner.
+const TopologyEntry random_matching_topology{
+    "random-matching", "random pairs of a base graph's neighbours, drawn anew for every exchange",
+    kRandomMatchingFields, &make_random_matching};
 
 }  // namespace acid

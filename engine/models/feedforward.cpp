@@ -1,3 +1,4 @@
+// Networks without shortcuts: convolutions, if any, then fully connected layers.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -6,6 +7,20 @@
 
 namespace acid {
 namespace {
+
+constexpr Field kMlpFields[] = {
+    {.name = "hidden",
+     .type = FieldType::integers,
+     .fallback = "[128]",
+     .help = "units of each hidden layer, first to last",
+     .minimum = 1,
+     .maximum = 65536},
+    {.name = "activation",
+     .type = FieldType::text,
+     .fallback = "\"relu\"",
+     .help = "after each hidden layer",
+     .choices = "relu,tanh,gelu"},
+};
 
 constexpr Field kCnnFields[] = {
     {.name = "channels",
@@ -39,6 +54,28 @@ constexpr Field kCnnFields[] = {
      .choices = "relu,tanh,gelu"},
 };
 
+Network build_linear(const nlohmann::json& /*options*/, const DataShape& shape) {
+  NetworkBuilder net(shape);
+  net.linear("fc", net.features(), shape.classes);
+  return net.finish();
+}
+
+/// The network that ends with the hidden layers of the options, and one to the classes.
+Network with_layers(NetworkBuilder& net, NetworkBuilder::Value value, Activation activation,
+                    const nlohmann::json& options, int classes) {
+  int layer = 1;
+  for (const int units : options.at("hidden").get<std::vector<int>>())
+    value = net.activation(net.linear(fmt::format("fc{}", layer++), value, units), activation);
+  net.linear(fmt::format("fc{}", layer), value, classes);
+  return net.finish();
+}
+
+Network build_mlp(const nlohmann::json& options, const DataShape& shape) {
+  NetworkBuilder net(shape);
+  return with_layers(net, net.features(), parse_activation(text(options, "activation")), options,
+                     shape.classes);
+}
+
 /// Strided convolutions instead of pooling, then fully connected layers. The defaults make 30,794
 /// parameters on 28 × 28 × 1 images of 10 classes.
 Network build_cnn(const nlohmann::json& options, const DataShape& shape) {
@@ -53,14 +90,16 @@ Network build_cnn(const nlohmann::json& options, const DataShape& shape) {
     value = net.convolution(fmt::format("conv{}", layer++), value, channels, kernel, stride, true);
     value = net.activation(value, activation);
   }
-  layer = 1;
-  for (const int units : options.at("hidden").get<std::vector<int>>())
-    value = net.activation(net.linear(fmt::format("fc{}", layer++), value, units), activation);
-  net.linear(fmt::format("fc{}", layer), value, shape.classes);
-  return net.finish();
+  return with_layers(net, value, activation, options, shape.classes);
 }
 
 }  // namespace
+
+ModelEntry linear_model() {
+  return {"linear", "multinomial logistic regression", {}, &build_linear};
+}
+
+ModelEntry mlp_model() { return {"mlp", "fully connected layers", kMlpFields, &build_mlp}; }
 
 ModelEntry cnn_model() {
   return {"cnn", "strided convolutions, then fully connected layers", kCnnFields, &build_cnn};
