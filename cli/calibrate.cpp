@@ -21,7 +21,6 @@
 #include "engine/base/names.hpp"
 #include "engine/base/worker_words.hpp"
 #include "engine/environment/build_info.hpp"
-#include "recipes/machine_file.hpp"
 #include "recipes/machines.hpp"
 #include "store/utc.hpp"
 

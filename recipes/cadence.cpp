@@ -50,17 +50,6 @@ json shares_of(const json& counts, double per_unit, double end, bool whole) {
   return shares;
 }
 
-// The cadence in normalised time.
-std::optional<double> every_time(json& section, const std::string& path, const Pace& pace,
-                                 const Report& report) {
-  if (const auto time = take(section, "every_time")) return time;
-  if (const auto gradients = take(section, "every_gradients")) return *gradients / pace.workers;
-  if (const auto epochs = take(section, "every_epochs"))
-    if (epochs_mean_something(pace, path + ".every_epochs", report))
-      return pace.gradients(*epochs) / pace.workers;
-  return std::nullopt;
-}
-
 void check_fineness(double every, double end, const std::string& path, const char* unit,
                     const Report& report, const char* what = "samples") {
   if (end / every <= kMostSamples) return;
@@ -68,6 +57,23 @@ void check_fineness(double every, double end, const std::string& path, const cha
          {fmt::format("{} = {:.3g} asks for {:.2g} {} of a run of {:.3g} {}", path, every,
                       end / every, what, end, unit),
           fmt::format("ask for at most {:.0e}: {:.3g} or more", kMostSamples, end / kMostSamples)});
+}
+
+// The cadence in normalised time; reports one that is far too fine.
+std::optional<double> every_time(json& section, const std::string& name, const Pace& pace,
+                                 double end, const Report& report, const char* what = "samples") {
+  const auto checked = [&](const char* key, double time) {
+    check_fineness(time, end, fmt::format("{}.{}", name, key), "units of normalised time", report,
+                   what);
+    return time;
+  };
+  if (const auto time = take(section, "every_time")) return checked("every_time", *time);
+  if (const auto gradients = take(section, "every_gradients"))
+    return checked("every_gradients", *gradients / pace.workers);
+  if (const auto epochs = take(section, "every_epochs"))
+    if (epochs_mean_something(pace, name + ".every_epochs", report))
+      return checked("every_epochs", pace.gradients(*epochs) / pace.workers);
+  return std::nullopt;
 }
 
 // The default number of evaluations after the start.
@@ -90,13 +96,6 @@ bool ends_on_time(const RunSettings& settings, const Method& method) {
                        model.cost.exchange_seconds == 0 &&
                        (method.has_meetings() || model.network.is_instant());
   return in_step && settings.budget.gradients % settings.workers == 0;
-}
-
-// The key that gives the cadence.
-std::string key_of(const json& section) {
-  for (const char* key : {"every_gradients", "every_epochs"})
-    if (section.contains(key)) return key;
-  return "every_time";
 }
 
 }  // namespace
@@ -171,13 +170,11 @@ void resolve_evaluation(json& evaluation, const Pace& pace, const EvaluationCost
     return;
   }
   const bool by_time = evaluation.contains("every_time");
-  const std::string key = "evaluation." + key_of(evaluation);
-  const auto given = every_time(evaluation, "evaluation", pace, report);
+  const auto given = every_time(evaluation, "evaluation", pace, end, report);
   const double every =
       given.value_or(end / static_cast<double>(evaluations_of(cost, text(evaluation, "workers"),
                                                               end * pace.workers)));
   evaluation["every_time"] = every;
-  if (given) check_fineness(every, end, key, "units of normalised time", report);
   json& consensus = evaluation["consensus_every_time"];
   if (evaluation.contains("consensus_samples")) return;
   if (!consensus.is_null())
@@ -239,9 +236,7 @@ std::optional<PlannedRun::Samples> planned_samples(const json& evaluation,
 
 void resolve_checkpoint(json& checkpoint, const Pace& pace, double end, const Report& report) {
   const auto seconds = take(checkpoint, "every_seconds");
-  const std::string key = "checkpoint." + key_of(checkpoint);
-  const auto time = every_time(checkpoint, "checkpoint", pace, report);
-  if (time) check_fineness(*time, end, key, "units of normalised time", report, "checkpoints");
+  const auto time = every_time(checkpoint, "checkpoint", pace, end, report, "checkpoints");
   checkpoint["every_seconds"] = seconds ? json(*seconds) : json();
   checkpoint["every_time"] = time ? json(*time) : json();
 }

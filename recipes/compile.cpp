@@ -116,13 +116,13 @@ void Compiler::read_seeds(const Node& root) {
 void Compiler::check_labels(const Node& root) {
   const Node* const list = root.find("algorithms");
   if (list == nullptr || !list->is_list()) return;
-  std::map<std::string, const Node*> called;
+  std::set<std::string> called;
   for (const Node& algorithm : list->children) {
     const Node* const kind = kind_of(algorithm);
     const AlgorithmEntry* const entry = kind != nullptr ? find_algorithm(kind->text()) : nullptr;
     const Node* const label = algorithm.find("label");
     if (label == nullptr || !label->is_text()) {
-      if (entry != nullptr) called.emplace(entry->label, nullptr);
+      if (entry != nullptr) called.emplace(entry->label);
       continue;
     }
     for (const AlgorithmEntry& other : algorithm_catalog())
@@ -134,7 +134,7 @@ void Compiler::check_labels(const Node& root) {
   for (const Node& algorithm : list->children) {
     const Node* const label = algorithm.find("label");
     if (label == nullptr || !label->is_text()) continue;
-    if (!called.emplace(label->text(), label).second)
+    if (!called.insert(label->text()).second)
       out_.error(label->place,
                  fmt::format("another algorithm is called '{}' too", clip(label->text(), 40)),
                  "give each a label of its own");

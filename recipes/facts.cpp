@@ -39,27 +39,12 @@ auto tried(Failed& failed, const nlohmann::json& key, Make make) {
 const Facts::Task& Facts::dataset(const nlohmann::json& options) {
   return once(datasets_, options, [&] {
     const std::string kind = text(options, "kind");
-    if (const AnalyticEntry* analytic = find_analytic(kind)) {
-      const DataInfo info = analytic->inspect(options);
-      return Task{.parameters = info.dimension,
-                  .train_size = info.train_size,
-                  .test_size = info.test_size,
-                  .files = info.files,
-                  .classes = kClassesOfAnalytic,
-                  .doubts = info.doubts,
-                  .splits = info.splits};
-    }
+    if (const AnalyticEntry* analytic = find_analytic(kind))
+      return Task{analytic->inspect(options), kClassesOfAnalytic};
     const DatasetEntry& entry = *find_dataset(kind);
-    const DataInfo info = tried(failed_, options, [&] { return entry.inspect(options); });
-    const DataShape& shape = info.shape;
-    return Task{.train_size = info.train_size,
-                .test_size = info.test_size,
-                .files = info.files,
-                .classes = entry.in_process || shape.tokens ? 0 : shape.classes,
-                .tokens = shape.tokens,
-                .shape = shape,
-                .doubts = info.doubts,
-                .splits = info.splits};
+    Task task{tried(failed_, options, [&] { return entry.inspect(options); })};
+    task.classes = entry.in_process || task.shape.tokens ? 0 : task.shape.classes;
+    return task;
   });
 }
 

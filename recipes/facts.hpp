@@ -19,18 +19,10 @@ namespace acid {
 /// Not thread-safe.
 class Facts {
  public:
-  struct Task {
-    std::int64_t parameters = 0;
-    std::int64_t train_size = 0;  // 0: epochs have no meaning
-    std::int64_t test_size = 0;
-    std::vector<std::string> files;
-    int classes = 0;      // 0: unknown before the run
-    bool tokens = false;  // its examples are sequences
-    DataShape shape = {};
-    std::vector<DataInfo::Doubt> doubts = {};
-    std::vector<std::string> splits = {};  // one sentence each
+  /// Without a train_size epochs have no meaning.
+  struct Task : DataInfo {
+    int classes = 0;  // 0: unknown before the run
   };
-  /// Sizes and files of a data set; `parameters` only for analytic ones.
   const Task& dataset(const nlohmann::json& options);
   struct Model {
     std::int64_t parameters = 0, buffers = 0;

@@ -83,12 +83,7 @@ Plan compile_recipe(const std::string& path, const std::string& text,
             .recipe_path = path,
             .recipe_text = recipe_text,
             .recipe_digest = recipe_digest(recipe_text, overrides),
-            .overrides = overrides,
-            .runs = {},
-            .search = {},
-            .comparison = {},
-            .left_out = {},
-            .warnings = {}};
+            .overrides = overrides};
   if (root) {
     apply_overrides(*root, overrides, diagnostics);
     Compiler(path, over, diagnostics).compile(*root, plan);

@@ -8,7 +8,6 @@
 
 #include "engine/base/names.hpp"
 #include "engine/base/quantiles.hpp"
-#include "recipes/machines.hpp"
 #include "settings/run_settings.hpp"
 
 namespace acid {

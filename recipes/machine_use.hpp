@@ -7,7 +7,7 @@
 #include <string>
 
 #include "recipes/diagnostics.hpp"
-#include "recipes/machine_file.hpp"
+#include "recipes/machines.hpp"
 #include "recipes/node.hpp"
 #include "recipes/plan.hpp"
 

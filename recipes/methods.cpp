@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 
@@ -11,6 +10,7 @@
 #include "engine/methods/common_fields.hpp"
 #include "engine/methods/listed.hpp"
 #include "recipes/parse.hpp"
+#include "recipes/sections.hpp"
 
 namespace acid {
 namespace {
@@ -22,9 +22,8 @@ constexpr Field kFileField{.name = "file",
 
 // Keys of [[algorithms]] and of their settings beside the method's own parameters.
 bool is_algorithm_key(const Listing& listing, std::string_view name) {
-  constexpr std::array<std::string_view, 7> kKeys = {"kind",  "label",   "set",     "search",
-                                                     "codec", "listing", kSaturates};
-  return std::ranges::find(kKeys, name) != kKeys.end() ||
+  return table_of("algorithm").find(name) != nullptr || name == "kind" || name == "listing" ||
+         name == kSaturates ||
          (listing.peers == Peers::neighbours &&
           (name == kWeightsField.name || name == kExchangeField.name));
 }

@@ -170,14 +170,14 @@ struct Plan {
   std::string recipe_digest;           // SHA-256 of text and overrides
   std::vector<std::string> overrides;  // as given: "optimizer.learning_rate=0.1"
   /// By sweep point, algorithm, seed; with a search, the runs that it tries first.
-  std::vector<PlannedRun> runs;
-  std::optional<PlannedSearch> search;
+  std::vector<PlannedRun> runs = {};
+  std::optional<PlannedSearch> search = {};
   /// Its [comparison] as in ExperimentRecord (store/store.hpp); null: none. No run depends on it.
   nlohmann::json comparison = {};
   std::vector<LeftOut> left_out = {};   // by sweep point and algorithm
   std::vector<PlannedCell> cells = {};  // likewise; several may share their runs
   std::vector<std::uint64_t> seeds = {};
-  std::vector<Diagnostic> warnings;
+  std::vector<Diagnostic> warnings = {};
   /// Where the formulas of laws stand, by the claim's name, without a message: what evaluates them
   /// says what is wrong.
   std::map<std::string, Diagnostic> formulas = {};

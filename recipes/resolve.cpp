@@ -32,7 +32,7 @@ void Resolver::look_at_task() {
   plan_.read.splits = facts->splits;
   for (const DataInfo::Doubt& doubt : facts->doubts)
     warn("task.dataset", {doubt.what, doubt.remedy});
-  model_ = Facts::Model{facts->parameters, 0, true, {}, {}};
+  model_ = Facts::Model{facts->dimension, 0, true, {}, {}};
   if (!task["model"].is_null() && !look_at_process(task)) return;
   if (!task["model"].is_null())
     model_ = ask("task.model", "correct the model, or choose one that fits the data set",
@@ -61,7 +61,7 @@ void Resolver::look_at_task() {
 // Checks that the partition fits the data and the workers.
 void Resolver::look_at_partition(const Facts::Task& facts) {
   const json &task = s_["task"], &partition = task["partition"];
-  if (facts.tokens)
+  if (facts.shape.tokens)
     for (const PartitionEntry& entry : partition_catalog())
       if (entry.by_class && entry.name == text(partition, "kind"))
         error("task.partition",
@@ -126,10 +126,10 @@ void Resolver::look_at_augmentation(const Facts::Task& facts) {
           fmt::format("task.label_smoothing is of acid's own loss, and that of '{}' is the file's",
                       text(task["model"], "kind")),
           "remove label_smoothing; the file may smooth its labels itself");
-  if (facts.tokens && task.contains("label_noise"))
+  if (facts.shape.tokens && task.contains("label_noise"))
     error("task.label_noise", "task.label_noise changes classes, and sequences have none",
           "remove label_noise");
-  if (facts.tokens && task.contains("feature_shift"))
+  if (facts.shape.tokens && task.contains("feature_shift"))
     error("task.feature_shift",
           "task.feature_shift adds noise to numbers, and tokens are not numbers",
           "remove feature_shift");
@@ -240,10 +240,7 @@ void Resolver::look_at_algorithm() {
   if (!topology_->schedule() && !topology_->is_complete() && made->uniform_weights)
     ask("algorithm.weights", "write weights = \"metropolis\", or choose a regular graph",
         [&] { return uniform_weights(*topology_); });
-  if (made->peers != Peers::neighbours) return;
-  plan_.graph.largest_group = facts_.largest_group(workers_, s_["topology"]);
-  if (auto wrong = choose_exchange(options, *made, plan_.graph))
-    out_.error(place("algorithm.exchange"), *wrong);
+  if (made->peers == Peers::neighbours) choose_exchange(*made);
 }
 
 // Checks gradient_clock = "none": exchanges only.
@@ -341,13 +338,6 @@ void Resolver::look_at_record() {
           "record.events = false: runs on threads and under MPI are proven from their events",
           "remove the key, or use driver = \"virtual\", which is proven without them");
   if (events.is_null()) events = happens_once;
-}
-
-// Gives runs of a method that reads no graph the same identity on all graphs.
-void Resolver::look_at_sharing(const Method& method) {
-  plan_.graph.swept = {s_["topology"].dump()};
-  if (!reads_graph(*entry_, method)) plan_.settings["topology"] = nullptr;
-  plan_.graph.kind = graph_name(plan_.settings["topology"]);
 }
 
 PlannedRun Resolver::run(std::uint64_t seed) {

@@ -67,9 +67,13 @@ std::optional<Problem> apart_doubt(const RunSettings& settings, const AlgorithmE
 
 }  // namespace
 
-// Two workers of a group send each other one message each, which no all-reduce does faster.
-std::optional<Problem> choose_exchange(json& options, const Method& method,
-                                       PlannedRun::Graph& graph) {
+// Decides how neighbours average, and writes it to the algorithm's options where it is not by
+// messages. Two workers of a group send each other one message each, which no all-reduce does
+// faster.
+void Resolver::choose_exchange(const Method& method) {
+  json& options = s_["algorithm"];
+  PlannedRun::Graph& graph = plan_.graph;
+  graph.largest_group = facts_.largest_group(workers_, s_["topology"]);
   const std::string key(kExchangeField.name);
   const std::string asked = options.value(key, "");
   options.erase(key);
@@ -81,12 +85,12 @@ std::optional<Problem> choose_exchange(json& options, const Method& method,
         "weights";
   }
   if (asked == "all-reduce" && obstacle != nullptr)
-    return Problem{fmt::format("neighbours cannot average by an all-reduce: {}", obstacle), remedy};
+    return error("algorithm." + key,
+                 fmt::format("neighbours cannot average by an all-reduce: {}", obstacle), remedy);
   const bool reduces =
       obstacle == nullptr && (asked.empty() ? graph.largest_group > 2 : asked == "all-reduce");
   if (reduces) options[key] = "all-reduce";
   graph.exchange = reduces ? "all-reduce" : "messages";
-  return std::nullopt;
 }
 
 void Resolver::look_at_topology() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/methods/common_fields.hpp"
+#include "engine/methods/listed.hpp"
 #include "engine/methods/method.hpp"
 #include "recipes/cadence.hpp"
 #include "recipes/facts.hpp"
@@ -18,11 +19,6 @@
 #include "settings/run_settings.hpp"
 
 namespace acid {
-
-/// Decides how neighbours average, and writes it to the algorithm's options where it is not by
-/// messages. Returns what is wrong with what the recipe asks for. `graph`: has its largest group.
-std::optional<Problem> choose_exchange(nlohmann::json& options, const Method& method,
-                                       PlannedRun::Graph& graph);
 
 /// Turns one draft into runs: checks the sections together, one subject after the other, and
 /// reports all mistakes. Used by compile.cpp only.
@@ -80,7 +76,10 @@ class Resolver {
     plan_.samples = planned_samples(s_["evaluation"], settings_, method, evaluation_cost_,
                                     worker_time_ / workers_);
     look_at_exchanges(method);
-    look_at_sharing(method);
+    plan_.graph.swept = {s_["topology"].dump()};
+    // Without a graph it is the same run on all of them.
+    if (!reads_graph(*entry_, method)) plan_.settings["topology"] = nullptr;
+    plan_.graph.kind = graph_name(plan_.settings["topology"]);
     if (const auto doubt = tail_doubt(settings_.execution, worker_time_))
       warn("execution.virtual.compute", *doubt);
     unused_.look_at(tree_, {.settings = settings_,
@@ -138,7 +137,7 @@ class Resolver {
   void look_at_target();
   void look_at_record();
   void look_at_exchanges(const Method& method);
-  void look_at_sharing(const Method& method);
+  void choose_exchange(const Method& method);
   void look_at_buckets(double vector_bytes);
   void look_at_codec(const Method& method);
   void look_at_agreement(const Method& method);

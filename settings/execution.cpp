@@ -176,13 +176,13 @@ constexpr Fields kVirtual = fields<Virtual>(
      section<network_keys::kNetwork>("network", "how long messages take"),
      section<kCost, &Virtual::cost>("cost", "which part of a gradient messages can overlap")});
 
-constexpr Fields kThreads = fields<ThreadsSettings>(
-    {key<&ThreadsSettings::exchange_threads>(
+constexpr Fields kThreads = fields<Execution>(
+    {key<&Execution::exchange_threads>(
          "exchange_threads", "null",
          "threads that carry out exchanges; absent: chosen from cores and workers",
          at_least(1).at_most(1024))
          .unused(&use::without_exchanges),
-     really_slow_workers<ThreadsSettings>()});
+     really_slow_workers<Execution>()});
 
 constexpr Fields kMpi = fields<MpiSettings>(
     {key<&MpiSettings::launcher>(
@@ -289,7 +289,7 @@ constexpr Fields kExecution = fields<Execution>(
      section<kVirtual, &Execution::simulation>("virtual",
                                                "simulated time: what gradients and messages take")
          .unused(&use::simulated_time),
-     section<kThreads, &Execution::threads>("threads", "a thread per worker")
+     section<kThreads>("threads", "a thread per worker")
          .unused(&use::without_driver<DriverKind::threads>),
      section<kMpi, &Execution::mpi>("mpi", "a process per worker")
          .added()

@@ -53,10 +53,6 @@ struct RecordSettings {
   bool events = false;
 };
 
-struct ThreadsSettings {
-  std::optional<int> exchange_threads;  // absent: chosen from cores and workers
-};
-
 struct MpiSettings {
   std::string launcher = "mpirun";  // or "srun", "none": acid itself was started once per worker
   std::vector<std::string> hosts;
@@ -76,11 +72,11 @@ struct ExecutionSettings {
   double max_backlog = 4;
   std::optional<double> max_load;  // of the busiest worker, from plans; absent: any
   int max_restarts = 3;
-  bool predict = false;       // acid run predicts its runs before they begin
-  int predict_runs = 5;       // that are simulated for it; 0: losses are not predicted
-  VirtualOptions simulation;  // but for its threads, which are no setting
-  ThreadsSettings threads;
-  std::optional<MpiSettings> mpi;  // there for that driver, and for no other
+  bool predict = false;                 // acid run predicts its runs before they begin
+  int predict_runs = 5;                 // that are simulated for it; 0: losses are not predicted
+  VirtualOptions simulation;            // but for its threads, which are no setting
+  std::optional<int> exchange_threads;  // absent: chosen from cores and workers
+  std::optional<MpiSettings> mpi;       // there for that driver, and for no other
   /// How many times longer each worker takes over a gradient, as its driver's section says; empty:
   /// all alike.
   std::vector<double> slow_factors;

@@ -90,7 +90,9 @@ constexpr auto& member_of(T& members) {
 
 /// A path of pointers to members: the class that it starts from and the type that it leads to.
 template <auto... path>
-struct Path;
+struct Path {  // an empty one
+  using Class = void;
+};
 template <class T, class V, V T::*first, auto... rest>
 struct Path<first, rest...> {
   using Class = T;
@@ -272,22 +274,13 @@ constexpr FieldTable table_of() {
 template <auto& declared>
 inline constexpr FieldTable kTableOf = table_of<declared>();
 
-template <class Members, auto... path>
-struct Owner {
-  using Type = Members;
-};
-template <class Members, auto first, auto... rest>
-struct Owner<Members, first, rest...> {
-  using Type = ClassOf<first, rest...>;
-};
-
 /// A table in a table, for the member at the path, which may be optional; without a path, for the
 /// same members. `fallback`: the value if a recipe leaves the table out.
 template <auto& declared, auto... path>
 constexpr auto section(std::string_view name, std::string_view help,
                        std::string_view fallback = {}) {
   using Members = typename std::remove_cvref_t<decltype(declared)>::Members;
-  using T = typename Owner<Members, path...>::Type;
+  using T = std::conditional_t<sizeof...(path) == 0, Members, ClassOf<path...>>;
   return key_of<T>(name, FieldType::section, fallback, help, {},
                    [](T& members, const nlohmann::json& value, const Field&) {
                      auto& member = member_of<path...>(members);

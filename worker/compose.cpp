@@ -139,9 +139,9 @@ std::unique_ptr<ComposedRun> compose(RunSettings settings, int cores, std::optio
   run->spec = spec_from(asked, *run->topology);
   run->options.virtual_time = execution.simulation;
   // Where cores are idle, half as many exchanges as workers can be in flight at once.
-  run->options.threads = {execution.slow_factors,
-                          execution.threads.exchange_threads.value_or(
-                              std::clamp(cores - asked.workers, 0, asked.workers / 2))};
+  run->options.threads = {
+      execution.slow_factors,
+      execution.exchange_threads.value_or(std::clamp(cores - asked.workers, 0, asked.workers / 2))};
   if (execution.cuda) compose_cuda(*run, rank);
   ScratchCopies copies = ScratchCopies::of_this_process();
   compose_objective(*run, copies.local(asked.task.dataset), cores, rank);

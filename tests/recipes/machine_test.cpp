@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "engine/base/quantiles.hpp"
-#include "recipes/machine_file.hpp"
 #include "recipes/machine_use.hpp"
 #include "recipes/machines.hpp"
 #include "tests/catch.hpp"

@@ -113,7 +113,7 @@ TEST_CASE("the table of the mpi driver is there for that driver alone") {
   const RunSettings threads = settings_from(resolved("[execution]\ndriver = \"threads\"\n"));
   CHECK(threads.execution.driver == DriverKind::threads);
   CHECK(threads.record.events);
-  CHECK_FALSE(threads.execution.threads.exchange_threads);
+  CHECK_FALSE(threads.execution.exchange_threads);
   CHECK_FALSE(threads.execution.mpi);
 }
 
