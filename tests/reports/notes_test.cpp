@@ -383,10 +383,8 @@ TEST_CASE("notes of a kind on many settings are one in tables, and each stands i
     INFO(printed);
     CHECK(has(unwrapped(without_comments(printed)), sum));
   }
-  ReportData data;
-  data.comparison = comparison;
+  ReportData data = synthetic::page_of(comparison);
   const auto groups = comparison.groups.size();
-  data.styles.assign(groups, 0);
   data.curves.resize(groups);
   data.gradients_per_epoch.resize(groups);
   data.networks.resize(groups);

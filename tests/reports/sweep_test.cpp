@@ -57,9 +57,7 @@ TEST_CASE("an overview has no mean where a run missed the target") {
           "ad-psgd", seed, missed ? std::map<std::string, double>{{"eval_loss", 9}} : reached,
           settings));
     }
-  ReportData data;
-  data.comparison = compare_runs(runs);
-  data.styles.resize(data.comparison.groups.size());
+  ReportData data = synthetic::page_of(compare_runs(runs));
   data.comparison.primary = "gradients_to_target";
   const PageFigure figure = draw_overview(data);
   CHECK(has(figure.csv, "\n0.1,ar-sgd,8,104.5,"));
@@ -79,10 +77,7 @@ TEST_CASE("verdicts over many settings are counted") {
         runs.push_back(
             synthetic::run("ad-psgd", seed, {{"eval_loss", rate < 0.45 ? 2 : 1 - luck}}, settings));
       }
-    ReportData data;
-    data.comparison = compare_runs(runs);
-    data.styles.resize(data.comparison.groups.size());
-    return overview_section(data);
+    return overview_section(synthetic::page_of(compare_runs(runs)));
   };
   CHECK(has(page_of(10), "<strong>ad-psgd</strong> against the baseline: "));
   CHECK(has(page_of(10), "worse at 4"));

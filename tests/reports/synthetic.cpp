@@ -246,11 +246,15 @@ std::string sentences_of(const Comparison& comparison) {
   return words;
 }
 
-std::string verdict_page_of(const Comparison& comparison) {
+ReportData page_of(const Comparison& comparison) {
   ReportData data;
   data.comparison = comparison;
   data.styles.assign(comparison.groups.size(), 0);
-  return verdict_section(data);
+  return data;
+}
+
+std::string verdict_page_of(const Comparison& comparison) {
+  return verdict_section(page_of(comparison));
 }
 
 std::vector<std::string> fill(Store& store, const Shape& shape) {

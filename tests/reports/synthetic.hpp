@@ -10,6 +10,10 @@
 #include "store/store.hpp"
 #include "tests/scratch.hpp"
 
+namespace acid {
+struct ReportData;
+}
+
 namespace acid::synthetic {
 
 using Folder = test::ScratchFolder;
@@ -50,6 +54,8 @@ int widest_line(const std::string& text);
 bool noted(const Comparison& comparison, const std::string& part);
 /// The verdict's sentences, a line each.
 std::string sentences_of(const Comparison& comparison);
+/// What a page shows of a comparison alone, in ink.
+ReportData page_of(const Comparison& comparison);
 std::string verdict_page_of(const Comparison& comparison);
 
 /// Run ids in the recipe's order.
