@@ -58,7 +58,7 @@ TEST_CASE("a sweep over stragglers has a column for them, and nowhere a null") {
     INFO(text);
     CHECK_FALSE(has(text, "null"));
   }
-  CHECK_FALSE(has(verdict_table(page_of(comparison)), "null"));
+  CHECK_FALSE(has(verdict_table(synthetic::page_of(comparison)), "null"));
 }
 
 TEST_CASE("of a search without a graph nothing is said of graphs, in any form") {
@@ -84,9 +84,9 @@ TEST_CASE("of a search without a graph nothing is said of graphs, in any form") 
   }
   CHECK(has(to_latex(comparison), "% ar-sgd: learning_rate = 0.1, of 3 values"));
   CHECK(has(to_markdown(comparison), "- ar-sgd: learning_rate = 0.1, of 3 values"));
-  const std::string page = search_section(page_of(comparison));
+  const std::string page = search_section(synthetic::page_of(comparison));
   CHECK_FALSE(has(page, "null"));
   CHECK(has(page, "<td>–</td>"));
-  CHECK(has(checklist_section(page_of(comparison)),
+  CHECK(has(checklist_section(synthetic::page_of(comparison)),
             "optimizer.learning_rate by validation_loss over 2 seeds"));
 }

@@ -257,6 +257,10 @@ ReportData page_of(const Comparison& comparison) {
   return data;
 }
 
+std::string verdict_page_of(const Comparison& comparison) {
+  return verdict_section(page_of(comparison));
+}
+
 std::vector<std::string> fill(Store& store, const Shape& shape) {
   ExperimentRecord experiment;
   experiment.name = shape.name;

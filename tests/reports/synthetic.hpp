@@ -55,8 +55,9 @@ int widest_line(const std::string& text);
 bool noted(const Comparison& comparison, const std::string& part);
 /// The verdict's sentences, a line each.
 std::string sentences_of(const Comparison& comparison);
-/// What a page without curves is drawn from.
+/// What a page shows of a comparison alone, in ink.
 ReportData page_of(const Comparison& comparison);
+std::string verdict_page_of(const Comparison& comparison);
 
 /// Run ids in the recipe's order.
 std::vector<std::string> fill(Store& store, const Shape& shape);

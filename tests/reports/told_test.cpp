@@ -130,11 +130,8 @@ TEST_CASE("seeds that do not differ are not called too few seeds") {
   CHECK(has(all_words_of(comparison),
             "; 4 of 8 pairs tie, and the smallest p that the other 4 could give is 0.12"));
   CHECK(has(all_words_of(comparison), "Too many seeds tie to show one."));
-  CHECK_FALSE(has(verdict_section(page_of(comparison)), "No verdict"));
-  ReportData page;
-  page.comparison = comparison;
-  page.styles.assign(comparison.groups.size(), 0);
-  CHECK(has(verdict_table(page), "<small>4 of 8 pairs tie</small>"));
+  CHECK_FALSE(has(verdict_page_of(comparison), "No verdict"));
+  CHECK(has(verdict_table(synthetic::page_of(comparison)), "<small>4 of 8 pairs tie</small>"));
 }
 
 TEST_CASE("tables mark nobody as best in a distance that is 0 by construction") {
