@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/digest.hpp"
+#include "engine/base/regular_file.hpp"
+#include "engine/data/mapped_array.hpp"
 #include "engine/data/splits.hpp"
 #include "engine/data/survey.hpp"
 
@@ -17,6 +21,22 @@ constexpr std::int64_t kMostExamples = std::numeric_limits<std::int32_t>::max();
 
 std::string shape_text(const MappedArray& array) {
   return fmt::format("({})", fmt::join(array.shape(), ", "));
+}
+
+/// A data set of four arrays: inputs are vectors (examples × features), grey images (examples ×
+/// height × width) or images with channels; labels are integers from 0, one for each example.
+struct LabelledArrays {
+  std::vector<std::string> files;
+  MappedArray train_inputs, train_labels, test_inputs, test_labels;
+};
+
+template <std::size_t Count>
+constexpr std::array<Field, Count + kArrayFields.size()> with_array_fields(
+    const std::array<Field, Count>& own) {
+  std::array<Field, Count + kArrayFields.size()> all{};
+  for (std::size_t k = 0; k < all.size(); ++k)
+    all[k] = k < Count ? own[k] : kArrayFields[k - Count];
+  return all;
 }
 
 DataShape shape_of(const MappedArray& inputs, bool channels_last) {
@@ -191,6 +211,109 @@ Checked check(const nlohmann::json& options, const LabelledArrays& arrays) {
   return checked;
 }
 
+// What does not fit is told with the file, the example and what to do.
+Dataset load_arrays(const nlohmann::json& options, const LabelledArrays& arrays) {
+  Checked checked = check(options, arrays);
+  expect_finite(arrays.train_inputs);
+  expect_finite(arrays.test_inputs);
+  const bool channels_last = text(options, "layout") == "channels-last";
+  const std::vector<ChannelStatistics> statistics = statistics_of(options, checked.shape.channels);
+  Dataset data;
+  data.shape = checked.shape;
+  data.train = std::make_shared<ArrayExamples>(arrays.train_inputs, std::move(checked.train),
+                                               data.shape, channels_last, statistics);
+  data.test = std::make_shared<ArrayExamples>(arrays.test_inputs, std::move(checked.test),
+                                              data.shape, channels_last, statistics);
+  return data;
+}
+
+template <LabelledArrays (*arrays_of)(const nlohmann::json& options)>
+Dataset load_files(const nlohmann::json& options) {
+  const LabelledArrays arrays = arrays_of(options);
+  Dataset data = load_arrays(options, arrays);
+  for (const std::string& file : arrays.files) data.files.push_back({file, sha256_file(file)});
+  return data;
+}
+
+template <LabelledArrays (*arrays_of)(const nlohmann::json& options)>
+DataInfo inspect_files(const nlohmann::json& options) {
+  const LabelledArrays arrays = arrays_of(options);
+  const Dataset data = load_arrays(options, arrays);
+  DataInfo info{data.shape, data.train->size(), data.test->size(), arrays.files};
+  info.are_bytes = unit_of(arrays.train_inputs) > 1;
+  doubt_layout(info, options, arrays.train_inputs);
+  survey(info,
+         {*data.train, type_of(options, arrays.train_inputs), arrays.train_inputs.name(),
+          arrays.train_labels.name()},
+         {*data.test, type_of(options, arrays.test_inputs), arrays.test_inputs.name(),
+          arrays.test_labels.name()});
+  return info;
+}
+
+// In the order of LabelledArrays.
+constexpr std::array<std::string_view, 4> kNpyKeys{"train_inputs", "train_labels", "test_inputs",
+                                                   "test_labels"};
+
+constexpr auto kNpyFields = with_array_fields(std::to_array<Field>({
+    {"root", FieldType::file, "null",
+     "folder with train_inputs.npy, train_labels.npy, test_inputs.npy and test_labels.npy"},
+    {kNpyKeys[0], FieldType::file, "null", "another file instead"},
+    {kNpyKeys[1], FieldType::file, "null", "another file instead"},
+    {kNpyKeys[2], FieldType::file, "null", "another file instead"},
+    {kNpyKeys[3], FieldType::file, "null", "another file instead"},
+}));
+
+std::vector<std::string> npy_files(const nlohmann::json& options) {
+  std::vector<std::string> files;
+  std::string missing;
+  for (const std::string_view key : kNpyKeys) {
+    const nlohmann::json &own = options.at(std::string(key)), &root = options.at("root");
+    const std::string name = fmt::format("{}.npy", key);
+    if (own.is_string())
+      files.push_back(own);
+    else if (root.is_null())
+      throw UsageError(
+          fmt::format("nothing says where {} is: set task.dataset.root to the folder that has it, "
+                      "or task.dataset.{} to the file",
+                      name, key));
+    else
+      files.push_back((std::filesystem::path(root.get<std::string>()) / name).string());
+    if (type_of_file(files.back()) == std::filesystem::file_type::not_found)
+      missing += "\n  " + files.back();
+  }
+  if (!missing.empty())
+    throw UsageError(
+        fmt::format("these files are missing:{}\nsave them with numpy.save, or set "
+                    "task.dataset.root to the folder that has them",
+                    missing));
+  return files;
+}
+
+LabelledArrays open_npy(const nlohmann::json& options) {
+  const std::vector<std::string> files = npy_files(options);
+  return {files, MappedArray::npy(files[0]), MappedArray::npy(files[1]), MappedArray::npy(files[2]),
+          MappedArray::npy(files[3])};
+}
+
+constexpr auto kSafetensorsFields = with_array_fields(std::to_array<Field>({
+    {"path", FieldType::file, "", "safetensors file with the tensors"},
+    {"test_path", FieldType::file, "null", "file with the test tensors; default: the same file"},
+    {"train_inputs", FieldType::text, "\"train_inputs\"", "name of a tensor: the training inputs"},
+    {"train_labels", FieldType::text, "\"train_labels\"", "name of a tensor: the training labels"},
+    {"test_inputs", FieldType::text, "\"test_inputs\"", "name of a tensor: the test inputs"},
+    {"test_labels", FieldType::text, "\"test_labels\"", "name of a tensor: the test labels"},
+}));
+
+LabelledArrays open_safetensors(const nlohmann::json& options) {
+  std::vector<std::string> files{text(options, "path")};
+  if (options.at("test_path").is_string()) files.push_back(text(options, "test_path"));
+  const auto find = [&](const std::string& file, const char* key) {
+    return MappedArray::safetensors(file, text(options, key));
+  };
+  return {files, find(files.front(), "train_inputs"), find(files.front(), "train_labels"),
+          find(files.back(), "test_inputs"), find(files.back(), "test_labels")};
+}
+
 }  // namespace
 
 std::vector<ChannelStatistics> statistics_of(const nlohmann::json& options, int channels) {
@@ -210,37 +333,19 @@ std::vector<ChannelStatistics> statistics_of(const nlohmann::json& options, int 
   return statistics;
 }
 
-Dataset load_arrays(const nlohmann::json& options, const LabelledArrays& arrays) {
-  Checked checked = check(options, arrays);
-  expect_finite(arrays.train_inputs);
-  expect_finite(arrays.test_inputs);
-  const bool channels_last = text(options, "layout") == "channels-last";
-  const std::vector<ChannelStatistics> statistics = statistics_of(options, checked.shape.channels);
-  Dataset data;
-  data.shape = checked.shape;
-  data.train = std::make_shared<ArrayExamples>(arrays.train_inputs, std::move(checked.train),
-                                               data.shape, channels_last, statistics);
-  data.test = std::make_shared<ArrayExamples>(arrays.test_inputs, std::move(checked.test),
-                                              data.shape, channels_last, statistics);
-  return data;
-}
-
 const char* words_of_statistics(const nlohmann::json& options) {
   const bool given = !options.at("mean").is_null() || !options.at("deviation").is_null();
   return given ? ", then normalised" : "";
 }
 
-DataInfo inspect_arrays(const nlohmann::json& options, const LabelledArrays& arrays) {
-  const Dataset data = load_arrays(options, arrays);
-  DataInfo info{data.shape, data.train->size(), data.test->size(), {}};
-  info.are_bytes = unit_of(arrays.train_inputs) > 1;
-  doubt_layout(info, options, arrays.train_inputs);
-  survey(info,
-         {*data.train, type_of(options, arrays.train_inputs), arrays.train_inputs.name(),
-          arrays.train_labels.name()},
-         {*data.test, type_of(options, arrays.test_inputs), arrays.test_inputs.name(),
-          arrays.test_labels.name()});
-  return info;
+DatasetEntry dataset_npy() {
+  return {"npy", "images or vectors of your own, arrays saved by NumPy", kNpyFields,
+          inspect_files<open_npy>, load_files<open_npy>};
+}
+
+DatasetEntry dataset_safetensors() {
+  return {"safetensors", "images or vectors of your own, tensors of one safetensors file or two",
+          kSafetensorsFields, inspect_files<open_safetensors>, load_files<open_safetensors>};
 }
 
 }  // namespace acid

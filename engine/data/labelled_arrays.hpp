@@ -4,18 +4,11 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "engine/data/dataset.hpp"
-#include "engine/data/mapped_array.hpp"
 
 namespace acid {
 
 /// Of an example of the user's files, at most.
 inline constexpr std::int64_t kMostFeatures = 1 << 28;
-
-/// A data set of four arrays: inputs are vectors (examples × features), grey images (examples ×
-/// height × width) or images with channels; labels are integers from 0, one for each example.
-struct LabelledArrays {
-  MappedArray train_inputs, train_labels, test_inputs, test_labels;
-};
 
 /// The keys of every format of arrays, beside those that name the files.
 constexpr std::array<Field, 4> kArrayFields{{
@@ -43,25 +36,11 @@ constexpr std::array<Field, 4> kArrayFields{{
      .maximum = 1e6},
 }};
 
-template <std::size_t Count>
-constexpr std::array<Field, Count + kArrayFields.size()> with_array_fields(
-    const std::array<Field, Count>& own) {
-  std::array<Field, Count + kArrayFields.size()> all{};
-  for (std::size_t k = 0; k < all.size(); ++k)
-    all[k] = k < Count ? own[k] : kArrayFields[k - Count];
-  return all;
-}
-
 /// `mean` and `deviation` of a recipe as one pair for each channel; UsageError when their number
 /// differs from the channels'.
 std::vector<ChannelStatistics> statistics_of(const nlohmann::json& options, int channels);
 
 /// ", then normalised" when `mean` or `deviation` is given.
 const char* words_of_statistics(const nlohmann::json& options);
-
-/// Both throw Error naming the file, the example and what to do when shapes or labels do not fit,
-/// or inputs are not finite. The caller adds the files.
-DataInfo inspect_arrays(const nlohmann::json& options, const LabelledArrays& arrays);
-Dataset load_arrays(const nlohmann::json& options, const LabelledArrays& arrays);
 
 }  // namespace acid

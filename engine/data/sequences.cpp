@@ -238,10 +238,10 @@ TokenFile tokens_of(const nlohmann::json& options) {
           quote};
 }
 
-template <TokenFile (*open)(const nlohmann::json& options)>
+template <TokenFile (*file_of)(const nlohmann::json& options)>
 DataInfo inspect_sequences(const nlohmann::json& options) {
   constexpr std::size_t kQuoted = 32;
-  const TokenFile file = open(options);
+  const TokenFile file = file_of(options);
   DataInfo info = sizes_of_sequences(options, file);
   const Dataset data = make_sequences(info, file);
   const auto sample = [&](const Split& split) {
@@ -257,9 +257,9 @@ DataInfo inspect_sequences(const nlohmann::json& options) {
   return info;
 }
 
-template <TokenFile (*open)(const nlohmann::json& options)>
+template <TokenFile (*file_of)(const nlohmann::json& options)>
 Dataset load_sequences(const nlohmann::json& options) {
-  const TokenFile file = open(options);
+  const TokenFile file = file_of(options);
   Dataset data = make_sequences(sizes_of_sequences(options, file), file);
   data.files = {{file.path, sha256_file(file.path)}};
   return data;

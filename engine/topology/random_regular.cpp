@@ -15,14 +15,14 @@ constexpr Field kRandomRegularFields[] = {
     {"seed", FieldType::integer, "0", "which random graph; independent of the run's seed", 0},
 };
 
-using Pairs = std::unordered_set<std::uint64_t>;
+using PairKeys = std::unordered_set<std::uint64_t>;
 
 std::uint64_t pair_key(int i, int j) {
   const auto [low, high] = std::minmax(i, j);
   return static_cast<std::uint64_t>(low) << 32 | static_cast<std::uint64_t>(high);
 }
 
-bool any_suitable(const std::vector<int>& points, const Pairs& used) {
+bool any_suitable(const std::vector<int>& points, const PairKeys& used) {
   for (std::size_t a = 0; a < points.size(); ++a) {
     for (std::size_t b = 0; b < a; ++b) {
       if (points[a] != points[b] && !used.contains(pair_key(points[a], points[b]))) return true;
@@ -39,7 +39,7 @@ std::optional<std::vector<Edge>> try_pairing(int workers, int degree, Stream& st
   for (int i = 0; i < workers; ++i)
     points.insert(points.end(), static_cast<std::size_t>(degree), i);
   std::vector<Edge> edges;
-  Pairs used;
+  PairKeys used;
   int refusals = 0;
   while (!points.empty()) {
     // Moves the two drawn points to the end of the list.
@@ -61,7 +61,7 @@ std::optional<std::vector<Edge>> try_pairing(int workers, int degree, Stream& st
 }
 
 std::vector<Edge> complement(int workers, const std::vector<Edge>& edges) {
-  Pairs used;
+  PairKeys used;
   for (const Edge& edge : edges) used.insert(pair_key(edge.i, edge.j));
   std::vector<Edge> others;
   for (int i = 0; i < workers; ++i) {
