@@ -64,8 +64,16 @@ struct Checkpointing {
 
 /// Throws UsageError if the checkpoint's state is not of this layout: another driver wrote it, or
 /// an acid that kept another state. `remedy`: what to do then.
-void check_layout(const CheckpointFile& file, std::string_view layout,
-                  std::string_view remedy = "'acid run RECIPE --force' starts again");
+inline void check_layout(const CheckpointFile& file, std::string_view layout,
+                         std::string_view remedy = "'acid run RECIPE --force' starts again") {
+  const auto found = file.metadata().find(kLayoutKey);
+  const std::string has = found == file.metadata().end() ? "none" : found->second;
+  if (has != layout)
+    throw UsageError(
+        fmt::format("the checkpoint {} holds the state '{}', not '{}': it was written by another "
+                    "version of acid; {}",
+                    file.path(), has, layout, remedy));
+}
 
 /// Fills `state` from a checkpoint. Throws Error if the checkpoint does not hold exactly that.
 template <class State>

@@ -17,13 +17,16 @@ struct ProcessPlace {
   std::string host;
   std::int64_t pid = 0;
   /// "worker 3 (process 4711 on node7)".
-  std::string name() const;
+  std::string name() const { return fmt::format("worker {} (process {} on {})", rank, pid, host); }
 };
 
 /// A process of the run can no longer be reached. The message has its name and the evidence.
 class LostProcess : public Error {
  public:
-  LostProcess(const ProcessPlace& place, const std::string& how, bool silent = false);
+  LostProcess(const ProcessPlace& place, const std::string& how, bool silent = false)
+      : Error(fmt::format("{} was lost: {}", place.name(), how), Exit::lost),
+        rank_(place.rank),
+        silent_(silent) {}
   int rank() const { return rank_; }
   /// Its connection was open, but nothing was heard.
   bool silent() const { return silent_; }

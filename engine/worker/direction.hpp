@@ -40,12 +40,4 @@ void orthogonalise(const kernels::Table<T>& kernels, std::size_t rows, std::size
 double euclidean_norm(std::span<const float> values);
 double euclidean_norm(std::span<const double> values);
 
-extern template void orthogonalise(const kernels::Table<float>&, std::size_t, std::size_t, float*);
-extern template void orthogonalise(const kernels::Table<double>&, std::size_t, std::size_t,
-                                   double*);
-extern template const float* direction_of(const WorkerView<float>&, const float*);
-extern template const double* direction_of(const WorkerView<double>&, const double*);
-extern template void shrink_model(const WorkerView<float>&, double);
-extern template void shrink_model(const WorkerView<double>&, double);
-
 }  // namespace acid
