@@ -13,6 +13,14 @@ using synthetic::page_of;
 
 namespace {
 
+/// Where the texts of a drawing's rows end or begin, and its marks: one class in each row.
+std::vector<double> numbers_after(const std::string& text, const std::string& before) {
+  std::vector<double> found;
+  for (std::size_t at = 0; (at = text.find(before, at)) != std::string::npos; at += before.size())
+    found.push_back(std::stod(text.substr(at + before.size())));
+  return found;
+}
+
 /// Five learning rates, of which the last collapses.
 ReportData swept(int seeds) {
   const synthetic::Filled made(

@@ -225,12 +225,6 @@ ComparedRun run(const std::string& algorithm, std::uint64_t seed,
   return run;
 }
 
-std::size_t count_of(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++count;
-  return count;
-}
-
 int widest_line(const std::string& text) {
   std::istringstream lines(text);
   int widest = 0;

@@ -21,10 +21,8 @@ using Folder = test::ScratchFolder;
 inline bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
-/// How often a text has that part.
-std::size_t count_of(const std::string& text, const std::string& part);
 
-/// How often the text has that part.
+/// How often a text has that part.
 std::size_t count_of(const std::string& text, const std::string& part);
 
 /// A made-up experiment with curves that look like training: every algorithm at every number of

@@ -15,6 +15,7 @@ using synthetic::has;
 using synthetic::page_of;
 using synthetic::run;
 using synthetic::sentences_of;
+using synthetic::verdict_page_of;
 
 namespace {
 
@@ -171,7 +172,7 @@ TEST_CASE("a worse algorithm within the margin is called both, each with its own
   CHECK(has(words, "Worse than ar-sgd in evaluation loss: ad-psgd (yet equivalent within 0.02)."));
   CHECK(has(words, "ad-psgd had lower evaluation accuracy than ar-sgd (worse)"));
   CHECK(has(words, "Even so they were equivalent within 0.01"));
-  const std::string page = verdict_section(page_of(comparison));
+  const std::string page = verdict_page_of(comparison);
   CHECK(has(page, "; equivalent within 0.02, p = "));
   CHECK(has(page, "equivalent within 0.01"));
   const std::string markdown = printed(comparison, "markdown");
@@ -228,5 +229,5 @@ TEST_CASE("what is compared was chosen again: every form says so") {
   const Comparison comparison = compare_runs(runs, {}, {}, {plan});
   const char* const words = "changed when some had ended: before, primary outcome eval_accuracy";
   CHECK(has(all_words_of(comparison), words));
-  CHECK(has(verdict_section(page_of(comparison)), words));
+  CHECK(has(verdict_page_of(comparison), words));
 }
