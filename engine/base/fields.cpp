@@ -16,9 +16,7 @@ const nlohmann::json& value_of(const nlohmann::json& options, std::string_view n
 
 }  // namespace
 
-const Field* FieldTable::find(std::string_view name) const {
-  return find_named(fields, name);
-}
+const Field* FieldTable::find(std::string_view name) const { return find_named(fields, name); }
 
 std::vector<std::string> split_choices(std::string_view choices) {
   std::vector<std::string> names(1);

@@ -20,9 +20,7 @@ std::span<const ModelEntry> model_catalog() {
   return catalog;
 }
 
-const ModelEntry* find_model(std::string_view name) {
-  return find_named(model_catalog(), name);
-}
+const ModelEntry* find_model(std::string_view name) { return find_named(model_catalog(), name); }
 
 Layout ModelEntry::layout(const nlohmann::json& options, const DataShape& shape) const {
   if (describe == nullptr && tokens != shape.tokens)
