@@ -49,7 +49,7 @@ bool send_whole(int socket, const T& value) {
 }
 
 /// Collects a message of known size that arrives in pieces, and reads no byte beyond it.
-class Incoming {
+class PieceReader {
  public:
   enum class Result { partial, whole, closed };  // closed: see errno; 0: by the other side
   template <class T>

@@ -90,7 +90,7 @@ class Call {
   const std::vector<std::string> addresses_;
   Hello hello_;
   Descriptor socket_;
-  Incoming incoming_;
+  PieceReader incoming_;
   Stage stage_ = Stage::pause;
   std::size_t attempts_ = 0;
   double until_ = 0;
@@ -134,8 +134,8 @@ void Call::say_hello(double now) {
 void Call::hear_answer(double now) {
   Answer answer;
   const auto result = incoming_.read(socket_.get(), answer);
-  if (result == Incoming::Result::partial) return;
-  if (result == Incoming::Result::closed) return give_up(reason_text(), now);
+  if (result == PieceReader::Result::partial) return;
+  if (result == PieceReader::Result::closed) return give_up(reason_text(), now);
   if (answer.proof != prove(secret_, "called", hello_, answer.nonce))
     return give_up("another run listens there", now);
   if (!send_whole(socket_.get(), prove(secret_, "caller", hello_, answer.nonce)))
@@ -167,7 +167,7 @@ std::string Call::story() const {
 struct Visit {
   double until = 0;  // then it is rejected, and may call again
   Descriptor socket;
-  Incoming incoming;
+  PieceReader incoming;
   std::optional<Hello> hello;
   Answer answer;
 };
@@ -258,7 +258,7 @@ void Meeting::accept_visits() {
 bool Meeting::hear_hello(Visit& visit) {
   Hello hello;
   const auto result = visit.incoming.read(visit.socket.get(), hello);
-  if (result != Incoming::Result::whole) return result == Incoming::Result::partial;
+  if (result != PieceReader::Result::whole) return result == PieceReader::Result::partial;
   const bool expected = hello.magic == kMagic && hello.to == self_ && hello.from > self_ &&
                         hello.from < static_cast<int>(cards_.size());
   if (!expected) return false;
@@ -272,7 +272,7 @@ bool Meeting::advance(Visit& visit) {
   if (!visit.hello) return hear_hello(visit);
   Proof proof;
   const auto result = visit.incoming.read(visit.socket.get(), proof);
-  if (result != Incoming::Result::whole) return result == Incoming::Result::partial;
+  if (result != PieceReader::Result::whole) return result == PieceReader::Result::partial;
   if (proof == prove(secret_, "caller", *visit.hello, visit.answer.nonce))
     establish(visit.hello->from, std::move(visit.socket));
   return false;

@@ -65,7 +65,7 @@ Walk walk_listing(const nlohmann::json& listing, const nlohmann::json& options,
           optimizer};
 }
 
-double differ_by(Walk a, Walk b, int legs) {
+double differ_by(Walk&& a, Walk&& b, int legs) {
   static const Bowls bowls;
   double largest = 0;
   for (int leg = 0; leg < legs; ++leg) {

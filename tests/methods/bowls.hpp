@@ -32,6 +32,6 @@ Walk walk_listing(const nlohmann::json& listing,
                   OptimizerSettings optimizer = {});
 
 /// The largest difference between any elements of the workers' models after any of so many legs.
-double differ_by(Walk a, Walk b, int legs = 40);
+double differ_by(Walk&& a, Walk&& b, int legs = 40);
 
 }  // namespace acid::test

@@ -17,7 +17,7 @@ double bias(Walk it, int legs = 20'000) {
   return it.distance(bowls.optimum());
 }
 
-double difference(Walk a, Walk b) { return differ_by(std::move(a), std::move(b), 60); }
+double difference(Walk&& a, Walk&& b) { return differ_by(std::move(a), std::move(b), 60); }
 
 OptimizerSettings momentum(double beta) {
   OptimizerSettings optimizer;
