@@ -105,7 +105,7 @@ class TargetFolder {
   }
 
  private:
-  // No other process has the folder: one that was killed may have left its own.
+  // Under a name that no folder has: a merge that was killed may have left one.
   void make() {
     create_folders(name_.parent_path());
     std::error_code failed;
@@ -141,14 +141,18 @@ Exit merge(const Session& session, const MergeOptions& options) {
   {
     Store target(place.folder(), Store::Access::write);
     ReadingProgress progress("merged");
-    report = merge_stores(target, options.stores, [&](std::size_t done, std::size_t runs) {
-      progress.show(done, runs);
+    const auto end_if_interrupted = [&] {
       if (place.is_interrupted())
         throw Error(fmt::format("interrupted: nothing was merged, and there is no store {}",
                                 session.store_folder),
                     Exit::interrupted);
+    };
+    report = merge_stores(target, options.stores, [&](std::size_t done, std::size_t runs) {
+      progress.show(done, runs);
+      end_if_interrupted();
     });
     contents = contents_digest(target);
+    end_if_interrupted();
   }
   place.name();
   for (const ExecutedTwice& one : report.twice)

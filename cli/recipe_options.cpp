@@ -23,16 +23,16 @@ void add_jobs_option(CLI::App& command, std::size_t& jobs, const std::string& he
   add_value(command, "--jobs", jobs, "N", help)->check(CLI::Range(1, 1024).description(""));
 }
 
-void add_execution_options(CLI::App& command, ExecutorOptions& options) {
-  add_jobs_option(command, options.jobs,
+void ExecutorOptions::add_to(CLI::App& command) {
+  add_jobs_option(command, jobs,
                   "Runs at a time. Default 1: the virtual driver uses every core by itself, and "
                   "runs side by side disturb each other's wall clock");
-  command.add_flag("--allow-changed", options.allow_changed,
+  command.add_flag("--allow-changed", allow_changed,
                    "Continue runs although acid or their data files have changed since; the "
                    "difference is recorded");
-  auto* going = command.add_flag("--keep-going", options.keep_going,
-                                 "Go on with the other runs when one fails (default)");
-  command.add_flag("--fail-fast", options.fail_fast, "Stop when a run fails")->excludes(going);
+  CLI::Option* going = command.add_flag_function(
+      "--keep-going", [](std::int64_t) {}, "Go on with the other runs when one fails (default)");
+  command.add_flag("--fail-fast", fail_fast, "Stop when a run fails")->excludes(going);
 }
 
 void RecipeOptions::add_to(CLI::App& command, bool with_driver) {

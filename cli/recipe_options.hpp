@@ -12,8 +12,6 @@ class App;
 
 namespace acid {
 
-struct ExecutorOptions;
-
 /// The recipe on a command line and its overrides.
 struct RecipeOptions {
   std::string path;
@@ -34,8 +32,6 @@ struct RecipeOptions {
 void add_overrides_option(CLI::App& command, std::vector<std::string>& overrides);
 /// --jobs, with this help.
 void add_jobs_option(CLI::App& command, std::size_t& jobs, const std::string& help);
-/// --jobs, --allow-changed, --keep-going and --fail-fast: how runs are executed.
-void add_execution_options(CLI::App& command, ExecutorOptions& options);
 
 /// Prints on standard error the recipe's doubtful spots and its runs' warnings, each once.
 void say_doubts(const Plan& plan);

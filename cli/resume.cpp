@@ -101,7 +101,7 @@ void add_resume_command(CLI::App& app, Session& session) {
   add_runs_argument(
       command, "RUNS", options.names,
       " (default: every interrupted run). Failed and planned runs are resumed when named");
-  add_execution_options(command, options.executor);
+  options.executor.add_to(command);
   add_store_option(command, session);
 }
 

@@ -227,12 +227,15 @@ Exit execute_apart(const Plan& plan, const Session& session, const RunOptions& o
       return Exit::ok;
     }
     executor.share = {};
+    wait_while_parts_merge(session.store_folder);
     return execute_plan(plan, session, options, executor, needs);
   }
   executor.share.others = false;
   const std::vector<std::string> ids = ids_of(plan.runs);
-  const auto finished = [&] { return finished_in(session.store_folder, ids); };
-  wait_while_parts_merge(session.store_folder);
+  const auto finished = [&] {
+    wait_while_parts_merge(session.store_folder);
+    return finished_in(session.store_folder, ids);
+  };
   if (finished().size() == ids.size()) {
     say(fmt::format("{} {} ended in {}", counted(ids.size(), "run"),
                     ids.size() == 1 ? "has" : "have", session.store_folder));
@@ -277,7 +280,7 @@ void add_run_command(CLI::App& app, Session& session) {
   auto [command, options] = add_command<RunOptions>(
       app, session, "run", "Run what a recipe asks for and print the comparison", run);
   options.recipe.add_to(command);
-  add_execution_options(command, options.executor);
+  options.executor.add_to(command);
   options.share.add_to(command);
   command
       .add_flag("--force", options.force,

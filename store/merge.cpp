@@ -151,17 +151,19 @@ void seal_again(const Connection& to, const std::set<std::string>& sound) {
 /// One merge of several stores into one.
 class Merge {
  public:
-  Merge(Store& target, const std::vector<std::string>& folders) : target_(target) {
+  Merge(Store& target, const std::vector<std::string>& folders, const MergeDone& done)
+      : target_(target), done_(done) {
     for (const std::string& folder : folders) {
       stores_.emplace_back(folder, Store::Access::read);
       std::error_code ignored;
       if (fs::equivalent(folder, target.folder(), ignored))
         throw UsageError(fmt::format("{} is the store into which others are to be merged", folder));
+      done_(0, 0);
       refuse_if_damaged(stores_.back().impl().connection(), "quick_check");
     }
   }
 
-  MergeReport run(const MergeDone& done) {
+  MergeReport run() {
     const Connection& to = target_.impl().connection();
     try {
       Transaction transaction(to, Transaction::Kind::write);
@@ -174,7 +176,7 @@ class Merge {
       for (const Store& store : stores_) {
         const Transaction one_view(store.impl().connection(), Transaction::Kind::read);
         refuse_while_written(store);  // a process that begins later is not in this view
-        merge_one(store, sound, done);
+        merge_one(store, sound);
         lists = hold(store, lists_are_sealed(store.impl().connection()), kBrokenLists) && lists;
         tags = hold(store, tags_are_sealed(store.impl().connection()), kBrokenTags) && tags;
       }
@@ -197,14 +199,14 @@ class Merge {
     if (!holds) report_.broken.push_back(fmt::format("{}: {}", store.folder(), broken));
     return holds;
   }
-  void merge_one(const Store& store, std::set<std::string>& sound, const MergeDone& done) {
+  void merge_one(const Store& store, std::set<std::string>& sound) {
     const Connection& to = target_.impl().connection();
     MergeSides sides{store.impl().connection(), to,      store.folder(), target_.folder(),
                      offsets_above(to),         report_, written_,       unnamed_};
     for (const std::int64_t run :
          numbers(sides.from, "SELECT number FROM runs ORDER BY created, id")) {
       merge_run(sides, run);
-      done(++done_, runs_);
+      done_(++looked_at_, runs_);
     }
     merge_experiments(sides, sound);
     merge_tags(sides);
@@ -217,17 +219,18 @@ class Merge {
   }
 
   Store& target_;
+  const MergeDone& done_;
   std::vector<Store> stores_;
   MergeReport report_;
   std::vector<std::string> written_, unnamed_;
-  std::size_t runs_ = 0, done_ = 0;
+  std::size_t runs_ = 0, looked_at_ = 0;
 };
 
 }  // namespace
 
 MergeReport merge_stores(Store& target, const std::vector<std::string>& folders,
                          const MergeDone& done) {
-  return Merge(target, folders).run(done);
+  return Merge(target, folders, done).run();
 }
 
 }  // namespace acid

@@ -34,7 +34,8 @@ struct MergeReport {
 /// does not depend on the order of merging (contents_digest(); the rules are in store/SCHEMA.md).
 /// UsageError when a folder is the target's own. StoreError, with nothing changed, when a store
 /// cannot be read, a living process executes a run of one, or a file is missing or damaged. `done`:
-/// how many runs of how many have been looked at. Thread: that of the target.
+/// how many runs of how many have been looked at; 0 of 0 before a store is checked. An exception of
+/// it changes nothing. Thread: that of the target.
 using MergeDone = std::function<void(std::size_t done, std::size_t runs)>;
 MergeReport merge_stores(Store& target, const std::vector<std::string>& folders,
                          const MergeDone& done);

@@ -150,20 +150,21 @@ class Executor {
     supervisor_.stop_and_wait(kSecondsToSave);
   }
 
+  RunSummary summary(const std::string& id) const { return run_summaries(store_, {id}).front(); }
+
   // When a launcher was killed, its processes take a moment to end.
   RunDetail detail_after(const std::string& id) const {
     constexpr int kLooks = 10;
     const bool waits = started_.at(id).launched;
-    for (int k = 0;
-         waits && k < kLooks && patient_detail(store_, id).summary.state == RunState::running; ++k)
+    for (int k = 0; waits && k < kLooks && summary(id).state == RunState::running; ++k)
       std::this_thread::sleep_for(std::chrono::milliseconds(kPollMilliseconds));
-    return patient_detail(store_, id);
+    return run_detail(store_, id);
   }
 
   void start_next() {
     const std::string id = waiting_.front();
     waiting_.pop_front();
-    const RunDetail detail = patient_detail(store_, id);
+    const RunDetail detail = run_detail(store_, id);
     const RunSummary& run = detail.summary;
     if (run.state == RunState::running) return hold(run);
     std::vector<std::string> arguments{options_.worker, "--store", options_.store_folder, "--run",
@@ -202,19 +203,20 @@ class Executor {
   void hold(const RunSummary& run) {
     const auto& lost = started_[run.id].lost;
     progress_.say_above(
-        held_words(patient_detail(store_, run.id), lost ? lost->death.how : std::string()));
+        held_words(run_detail(store_, run.id), lost ? lost->death.how : std::string()));
     held_.push_back(run.id);
   }
 
   void look_at_held() {
     if (held_.empty() || clock_.seconds() < next_look_) return;
     next_look_ = clock_.seconds() + kSecondsBetweenLooksAtHeld;
-    for (const RunSummary& run : summaries_unless_locked(store_, held_)) {
-      if (run.state == RunState::running) continue;
-      std::erase(held_, run.id);
+    std::erase_if(held_, [&](const std::string& id) {
+      const RunSummary run = summary(id);
+      if (run.state == RunState::running) return false;
       const bool left = run.state == RunState::interrupted || run.state == RunState::planned;
       left ? take_over(run) : finish(run);
-    }
+      return true;
+    });
   }
 
   // The lease has ended, so the loss of our own process now counts like any other death.
@@ -279,7 +281,7 @@ class Executor {
     mark_interrupted(run, death);
     if (supervisor_.stopping() && (started.overdue || asks_to_stop(death.signal)))
       return progress_.run_ended(run);
-    const RunDetail detail = patient_detail(store_, run.id);
+    const RunDetail detail = run_detail(store_, run.id);
     // The process may have recorded its end before it died; an end from before it began does not
     // count.
     const bool ended =
@@ -343,7 +345,7 @@ class Executor {
     not_anew_.erase(run.id);
     if (run.state == RunState::finished) {
       ++finished_;
-      if (started_[run.id].launched) say_words(run, loss_words(patient_detail(store_, run.id)));
+      if (started_[run.id].launched) say_words(run, loss_words(run_detail(store_, run.id)));
       return;
     }
     progress_.say_above(fmt::format("{} {}: {}", name_of(run), state_name(run.state), run.message));

@@ -7,16 +7,24 @@
 #include "engine/base/error.hpp"
 #include "store/queries.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace acid {
 
+/// How runs are executed.
 struct ExecutorOptions {
   std::string worker;  // path of acid-worker
   std::string store_folder;
-  std::size_t jobs = 1;                        // runs at a time
-  bool fresh = false;                          // from the beginning, even if there are checkpoints
-  bool allow_changed = false;                  // continue although acid or the data have changed
-  bool fail_fast = false, keep_going = false;  // at most one; neither: goes on
-  Share share;  // for who chooses the runs; execute() takes them as they are
+  std::size_t jobs = 1;        // runs at a time
+  bool fresh = false;          // from the beginning, even if there are checkpoints
+  bool allow_changed = false;  // continue although acid or the data have changed
+  bool fail_fast = false;      // begin no other run when one fails
+  Share share;                 // for who chooses the runs; execute() takes them as they are
+
+  /// --jobs, --allow-changed, --keep-going and --fail-fast.
+  void add_to(CLI::App& command);
 };
 
 struct Executed {

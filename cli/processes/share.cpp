@@ -46,10 +46,20 @@ std::optional<Share> read_share(const std::string& text) {
   return share;
 }
 
+bool gave_a_sign(fs::file_time_type touched) {
+  return touched + kLongestSilence > fs::file_time_type::clock::now();
+}
+
 bool is_merging(const std::string& file) {
   std::error_code failed;
   const auto touched = fs::last_write_time(file, failed);
-  return !failed && touched + kLongestSilence > fs::file_time_type::clock::now();
+  return !failed && gave_a_sign(touched);
+}
+
+bool was_left(const std::string& file) {
+  std::error_code failed;
+  const auto touched = fs::last_write_time(file, failed);
+  return !failed && !gave_a_sign(touched);
 }
 
 // Processes of one host may share the store, where file locks stay within it.
@@ -155,15 +165,15 @@ void PartStore::merge() const {
   fs::remove_all(merged, ignored);
 }
 
-// What a killed process left is renamed, which one of several can do, before it is removed: where a
-// faster one had made a new file since, that has now been renamed, and gets its name again.
+// What a killed process left is renamed first, which only one of several can do. If that was the
+// new file of a faster one, it gets its name back.
 bool PartStore::takes_merging() const {
   std::error_code ignored;
-  if (!is_merging(merging())) {
+  if (was_left(merging())) {
     const std::string left =
         fmt::format("{}-{}-{}", merging(), Lease::of_this_process().host, getpid());
     fs::rename(merging(), left, ignored);
-    if (is_merging(left)) fs::rename(left, merging(), ignored);
+    if (is_merging(left)) fs::create_hard_link(left, merging(), ignored);
     fs::remove(left, ignored);
   }
   const int descriptor = open(merging().c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);

@@ -49,9 +49,9 @@ class PartStore {
   PartStore(const std::string& store_folder, const std::string& experiment, const Share& share);
 
   const std::string& folder() const { return folder_; }
-  /// This part has come to its end. If all have, merges them into the store and removes them, or
-  /// waits while another task does, or merges those of another recipe. Says what it did, or for
-  /// what it waits. StoreError when they cannot be merged: then they stay.
+  /// This part has come to its end. If all have, merges them into the store and removes them; waits
+  /// first while another task merges these parts or another recipe's. Says what it did, or for what
+  /// it waits. StoreError when they cannot be merged: then they stay.
   void end();
 
  private:

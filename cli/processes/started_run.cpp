@@ -8,7 +8,6 @@
 #include "cli/processes/launcher.hpp"
 #include "engine/base/worker_words.hpp"
 #include "engine/environment/environment.hpp"
-#include "store/sqlite.hpp"
 
 namespace acid {
 namespace {
@@ -80,27 +79,6 @@ Death StartedRun::death_of(const Supervisor::Ending& ending, const RunDetail& ru
     death.how = complaint.value_or(last.message.empty() ? death.how : last.message);
   }
   return death;
-}
-
-RunDetail patient_detail(const Store& store, const std::string& id) {
-  constexpr int kMost = 5;  // each waits for a minute
-  for (int k = 1;; ++k) {
-    try {
-      return run_detail(store, id);
-    } catch (const sqlite::SqliteError& error) {
-      if (!error.locked() || k == kMost) throw;
-    }
-  }
-}
-
-std::vector<RunSummary> summaries_unless_locked(const Store& store,
-                                                const std::vector<std::string>& ids) {
-  try {
-    return run_summaries(store, ids);
-  } catch (const sqlite::SqliteError& error) {
-    if (!error.locked()) throw;
-    return {};
-  }
 }
 
 void record_failed_start(const std::string& store_folder, const RunDetail& run,

@@ -53,12 +53,6 @@ struct StartedRun {
   std::string said;             // the beginning of its output, which was passed on
 };
 
-/// run_detail() and run_summaries() where another process may hold the store locked for longer than
-/// one reading waits: the first waits for five minutes, the second then finds nothing.
-RunDetail patient_detail(const Store& store, const std::string& id);
-std::vector<RunSummary> summaries_unless_locked(const Store& store,
-                                                const std::vector<std::string>& ids);
-
 /// Records that a process for the run was started and ended before it began an attempt; `why`: its
 /// own words. A run that was never executed gets a failed attempt; an interrupted run keeps what it
 /// has, and its message says why it did not go on. A run with a result stays as it is. Where the

@@ -109,7 +109,7 @@ void print_raw(std::string_view text) {
 }
 
 void print_json(nlohmann::json document, int indent) {
-  document["schema_version"] = kJsonSchemaVersion;
+  document.emplace("schema_version", kJsonSchemaVersion);
   // Text from outside (a worker's output) may not be UTF-8; a document always is.
   print_data(document.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }

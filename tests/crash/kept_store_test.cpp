@@ -61,6 +61,7 @@ class KeptStores : public Folder {
   void interrupt_often() {
     const std::vector<std::string> command{"merge", "mine", "other", "--store", "new"};
     const double seconds = done(command).seconds;
+    int interrupted = 0;
     for (int round = 0; round < 4 * rounds_; ++round) {
       fs::remove_all(path("new"));
       Running running(*this, command);
@@ -70,8 +71,13 @@ class KeptStores : public Folder {
       INFO("round " << round << ", code " << result.code << ": " << result.err);
       for (const auto& entry : fs::directory_iterator(path()))
         CHECK(entry.path().filename().string().find(".merging-") == std::string::npos);
-      if (result.code == 130) CHECK_FALSE(fs::exists(path("new")));
+      if (result.code == 0)
+        CHECK(faults(path("new")) == "");
+      else
+        CHECK_FALSE(fs::exists(path("new")));
+      if (result.code == 130) ++interrupted;
     }
+    CHECK(interrupted > 0);
     fs::remove_all(path("new"));
     done(command);
   }

@@ -134,6 +134,24 @@ TEST_CASE("parts with stores of their own end in one store, also what an earlier
   CHECK(fs::is_empty(parts));
 }
 
+TEST_CASE("parts that are executed side by side are merged once") {
+  const std::string recipe = "seeds = [1, 2]\n" + short_recipe();
+  const Bench bench(recipe);
+  Running one = bench.start({"--share", "1/2", "--own-stores"});
+  Running other = bench.start({"--share", "2/2", "--own-stores"});
+  int merged = 0;
+  for (Running* part : {&one, &other}) {
+    const Result result = wait_at_most(bench, *part, kPatienceSeconds);
+    INFO(result.err);
+    CHECK(result.code == 0);
+    if (result.err.find("all 2 parts have ended and are merged") != std::string::npos) ++merged;
+  }
+  CHECK(merged == 1);
+  CHECK(fs::is_empty(bench.path("acid-store/parts")));
+  bench.check_sound();
+  CHECK(difference(uninterrupted(recipe), bench.kept()) == "");
+}
+
 TEST_CASE("a part that was killed while it merged is replaced by the next") {
   const Bench bench("seeds = [1, 2]\n" + short_recipe());
   const auto part = [&](const std::string& share) {
