@@ -129,7 +129,7 @@ class ProcessObjective final : public Objective {
   void probe(ProcessTask& task) {
     Arena<float> first(dimension(), memory_), second(dimension(), memory_);
     std::vector<float> buffers[2];
-    const ModelProcess& process = lanes_[0].process;
+    ModelProcess& process = lanes_[0].process;
     double losses[2] = {};
     for (int k = 0; k < 2; ++k) {
       buffers[k].assign(start_buffers_.span().begin(), start_buffers_.span().end());

@@ -329,7 +329,9 @@ void ModelProcess::fail_dead() {
               has_answered_ || was_killed(status) ? Exit::lost : Exit::run_failed);
 }
 
-void ModelProcess::fail_answer(const std::string& how) const {
+// What comes after such an answer may belong to any request.
+void ModelProcess::fail_answer(const std::string& how) {
+  end(0);
   throw Error(
       fmt::format("the process of {} gave no answer that docs/GRADIENT_PROCESS.md speaks "
                   "of: {}; nothing but the program that acid starts may write to its socket",

@@ -69,10 +69,10 @@ class ModelProcess {
   /// Whether receive() would not wait.
   bool has_message() const;
 
-  /// Reads from an answer what docs/GRADIENT_PROCESS.md promises; throws Error when it is not
-  /// there.
+  /// Reads from an answer what docs/GRADIENT_PROCESS.md promises; when it is not there, ends the
+  /// process and throws Error.
   template <class Read>
-  auto understand(Read read) const {
+  auto understand(Read read) {
     try {
       return read();
     } catch (const nlohmann::json::exception& error) {
@@ -92,7 +92,7 @@ class ModelProcess {
   void wait_for(short events);
   [[noreturn]] void fail_late();
   [[noreturn]] void fail_dead();
-  [[noreturn]] void fail_answer(const std::string& how) const;
+  [[noreturn]] void fail_answer(const std::string& how);
   std::string was_at() const;
   std::optional<int> status_within(double seconds);
   int end(double patience_seconds);

@@ -806,6 +806,11 @@ def check_answers(lab):
         expect(seconds < max(10, 4 * plain), f"{line}: {seconds} s, an ordinary mistake {plain} s")
         expect_in(said, lab.messages)
         expect(len(lab.messages) < 10_000, f"{line}: {len(lab.messages)} characters")
+    # A plan tries fewer examples first.
+    line, said, code = ANSWERS[2]
+    lab.write("answers.py", GOOD.replace(RETURNS, f"    {line}\n{RETURNS}") + WRITES)
+    lab.acid("plan", recipe, "--set", "task.batch_size=16", code=code)
+    expect_in(said, lab.messages)
 
 
 # Errors that only zeros may cause, and errors that every batch causes.
