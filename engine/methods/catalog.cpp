@@ -77,7 +77,8 @@ bool is_about(double given, double value) {  // to six digits
   return std::abs(given - value) <= 1e-6 * std::abs(value);
 }
 
-constexpr std::int64_t kLookedAt = 1 << 14;  // exchanges, if their messages differ
+// Exchanges looked at, at most, before their messages are taken to repeat.
+constexpr std::int64_t kLookedAt = 1 << 14;
 
 // The shortest period of the sequence; its length when it has none.
 std::size_t period_of(const std::vector<double>& sequence) {
@@ -282,8 +283,9 @@ double bytes_sent(const Method& method, const Topology& topology, double gradien
   const double to_all =
       method.gathers() ? static_cast<double>(n) * (n - 1) : all_reduce_vectors(all_reduce, n);
   const auto exchanges = static_cast<std::int64_t>(exchanges_in(method, std::ceil(each)));
-  const std::int64_t period = std::min({std::max<std::int64_t>(1, exchanges),
-                                        exchange_period(method, topology, dimension), kLookedAt});
+  const std::int64_t period =
+      std::min({std::max<std::int64_t>(1, exchanges), exchange_period(method, topology, dimension),
+                std::max(kLookedAt, static_cast<std::int64_t>(copies.size()))});
   std::vector<double> bytes;
   for (std::int64_t e = 0; e < period; ++e)
     bytes.push_back(

@@ -31,13 +31,13 @@ std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method&
 /// Whether the method's messages are models; then what a codec leaves out is a part of the model,
 /// not a small change.
 bool says_models(const AlgorithmEntry& entry);
-/// Whether x becomes the mean of such messages. It includes the worker's own, as it was sent.
+/// Whether x becomes the mean of such messages, the worker's own among them as it was sent.
 bool takes_mean_as_model(const AlgorithmEntry& entry);
-/// Whether workers average a vector or number beside x. Its sum over the workers then has a
+/// Whether workers average a vector or number beside x, so that its sum over the workers has a
 /// meaning.
 bool averages_kept(const AlgorithmEntry& entry);
-/// Whether workers say later what a codec left out or changed: hearing changes a vector that they
-/// say by their own message, as it was sent.
+/// Whether workers say later what a codec left out or changed: `hear` changes, by the worker's own
+/// message as it was sent, a vector that `send` says.
 bool corrects_codec(const AlgorithmEntry& entry);
 
 /// Whether workers that start apart stay as far apart: they exchange gradients, or changes of their

@@ -82,7 +82,11 @@ TEST_CASE("acid-bench list names every command of the help, and one that is unkn
   CHECK(shell("gradient; test $? -eq 2").ran);
   CHECK(shell("; test $? -eq 2").ran);
   CHECK(shell("bandwidth --rounds 0; test $? -eq 2").ran);
-  CHECK(shell("bandwidth --parameters 100 --json /nowhere/at/all; test $? -eq 1").ran);
+  const Captured refused =
+      shell("bandwidth --parameters 100 --json /nowhere/at/all 2>&1; test $? -eq 1");
+  CHECK(refused.ran);
+  CHECK(refused.output.find("name another file after --json") != std::string::npos);
+  CHECK(refused.output.find("ratio") == std::string::npos);  // nothing was measured
   CHECK(shell("store --points 1 --events 1 --seconds 1; test $? -eq 2").ran);
 }
 

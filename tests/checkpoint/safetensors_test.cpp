@@ -51,6 +51,18 @@ TEST_CASE("a failed write leaves no file and names the reason") {
   CHECK(fs::is_empty(folder.path()));
 }
 
+TEST_CASE("a damaged safetensors file is refused, wherever it is cut") {
+  const ScratchFolder folder;
+  const std::string path = folder.path("model.safetensors"), cut = folder.path("cut");
+  write_safetensors(path, {{kSegments, kValues}}, {});
+  const std::string content = acid::test::content_of(path);
+  for (std::size_t size = 0; size < content.size(); ++size) {
+    put(cut, content.substr(0, size));
+    INFO("cut to " << size << " bytes");
+    CHECK_THROWS_WITH(read_safetensors(cut), ContainsSubstring(cut));
+  }
+}
+
 TEST_CASE("a folder and a missing file are no safetensors files") {
   const ScratchFolder folder;
   CHECK_THROWS_AS(read_safetensors(folder.path()), Error);

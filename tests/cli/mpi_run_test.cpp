@@ -146,6 +146,18 @@ TEST_CASE("what cannot be started is refused before the first process, with noth
   CHECK_FALSE(bench.has("acid-store"));
 }
 
+TEST_CASE("CORRECTNESS 43: processes whose parameters blow up have diverged") {
+  if (!there_is_mpi()) return;
+  const MpiBench bench;
+  const Result result =
+      bench.call({"run", "r.toml", "--set", "algorithms=[{kind=\"d-psgd\"}]", "--set",
+                  "optimizer.learning_rate=2.05", "--set", "workers.count=4", "--set",
+                  "task.dataset.noise=0", "--set", "budget.gradients=2000"});
+  CHECK(result.code == 1);
+  INFO(result.out << result.err);
+  CHECK(bench.first()["state"] == "diverged");
+}
+
 TEST_CASE("runs with a process per worker finish and are proven") {
   if (!there_is_mpi()) return;
   const MpiBench bench;

@@ -33,6 +33,7 @@ TEST_CASE("a load above 1 slows the whole run down by it, and keeps few exchange
     CHECK(shorter.exchanges_waiting < 8 * 6);
     CHECK(longer.exchanges_waiting < 8 * 6);
     CHECK(longer.holds > 0);
+    CHECK(longer.worker_idle_seconds[4] > 0);
   }
 }
 

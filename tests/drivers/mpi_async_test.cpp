@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -12,10 +13,12 @@
 #include "engine/topology/edge_schedule.hpp"
 #include "tests/catch.hpp"
 #include "tests/drivers/mpi_fixture.hpp"
+#include "tests/waiting.hpp"
 
 using namespace acid;
 using test::check_replays;
 using test::CheckpointFolder;
+using test::comes_true;
 using test::MemoryRecorder;
 using test::Processes;
 using test::Replayable;
@@ -267,6 +270,13 @@ TEST_CASE("mpi: no vector travels for a sample of the start, which rank 0 knows"
     run.spec.cadence.consensus_every = run.spec.cadence.evaluate_every = every;
     Processes processes{run.spec, run.task};
     processes.windows = false;
+    // Both workers compute before the sample in the middle.
+    std::array<std::atomic<std::int64_t>, 2> begun{};
+    processes.before_gradient = [&begun](int worker, std::int64_t step) {
+      const auto self = static_cast<std::size_t>(worker);
+      ++begun[self];
+      comes_true([&] { return begun[1 - self] >= step - 2; });
+    };
     MemoryRecorder recorder;
     const Outcome outcome = processes.run(recorder);
     check_no_errors(processes);

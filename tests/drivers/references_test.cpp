@@ -196,13 +196,6 @@ double apart(const Outcome& a, const Outcome& b) {
 
 }  // namespace
 
-// All workers have one Hessian.
-TEST_CASE("CORRECTNESS 19: on the complete graph D-PSGD's mean is AR-SGD's, in either order") {
-  const Outcome reduced = run_on("ar-sgd", nlohmann::json::object(), kComplete, 0);
-  for (const char* order : {"adapt-then-combine", "combine-while-adapt"})
-    CHECK(apart(run_on("d-psgd", {{"order", order}}, kComplete, 0), reduced) < 1e-5);
-}
-
 // If all workers have one Hessian their mean follows one recursion, for any differences of workers.
 TEST_CASE("CORRECTNESS 41: on the complete graph the mean of GASLoC is DiLoCo's") {
   for (const int steps : {1, 4, 7}) {

@@ -302,7 +302,7 @@ TEST_CASE("replay: scripts altered at random end, one way or the other") {
           ++broken;
         }
       }
-      CHECK(broken > (entry == nullptr ? 450 : 300));
+      CHECK(broken > 450);
     }
   }
 }

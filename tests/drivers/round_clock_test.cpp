@@ -356,6 +356,20 @@ TEST_CASE("CORRECTNESS 29: jitter costs an all-reduce its maximum, neighbours mu
   CHECK(mixed_on_ring < mixed);
 }
 
+TEST_CASE("CORRECTNESS 29: a permanent straggler drags synchronous neighbours to its own pace") {
+  Setup setup;
+  setup.algorithm = "d-psgd";
+  setup.virtual_time.compute.gradient_seconds = 3;
+  setup.virtual_time.compute.slow_factors = {2, 1, 1, 1, 1, 1, 1, 1};
+  setup.virtual_time.cost = {.forward_share = 1.0 / 3, .buckets = 4};
+  setup.virtual_time.network.link.latency_seconds = 0.1;
+  setup.spec.cadence.consensus_every = 1;
+  setup.spec.budget.gradients = 8 * 40;
+  const double end = setup.run().position.seconds;
+  const double warm = setup.recorder.series("consensus_distance").at(30).position.seconds;
+  CHECK((end - warm) / 10 == Approx(6).epsilon(1e-9));
+}
+
 TEST_CASE("the optimiser's time is on top of the gradient, for every method alike") {
   for (const auto& [algorithm, order] : {std::pair{"ar-sgd", ""},
                                          {"d-psgd", "combine-while-adapt"},

@@ -1,7 +1,6 @@
 // The drivers' methods compared with rounds written here, in double, without the engine.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "engine/topology/edge_schedule.hpp"
 #include "tests/catch.hpp"

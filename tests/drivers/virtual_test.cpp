@@ -64,6 +64,21 @@ TEST_CASE("CORRECTNESS 15: all durations times a power of two give the same bits
     CHECK(other.mean[k] == Approx(base.mean[k]).margin(1e-3));
 }
 
+TEST_CASE("CORRECTNESS 13: the realised rate is r, and every due edge was executed") {
+  for (const double rate : {0.5, 3.0}) {
+    Setup setup;
+    setup.workers = 16;
+    setup.task = {{"dimension", 1}, {"curvature", 0.0}};
+    setup.options = {{"communication_rate", rate}};
+    setup.spec.budget.gradients = 200'000;
+    setup.spec.cadence.consensus_every = 1000;
+    const Outcome outcome = setup.run();
+    CHECK(2.0 * static_cast<double>(outcome.exchanges_done) / 200'000 ==
+          Approx(rate).epsilon(0.01));
+    CHECK(outcome.exchanges_done == outcome.exchanges_drawn);
+  }
+}
+
 TEST_CASE("CORRECTNESS 13: exchanges follow the list fixed by the seed, in each worker's order") {
   Setup setup;
   busy(setup);
@@ -114,6 +129,19 @@ TEST_CASE("the drivers' AR-SGD keeps every worker at one point") {
   for (const std::string& digest : outcome.worker_digests)
     CHECK(digest == outcome.worker_digests[0]);
   for (const auto& point : setup.recorder.series("consensus_distance")) CHECK(point.value == 0);
+  CHECK(outcome.position.bytes == 50 * 2 * 7 * 40);
+}
+
+TEST_CASE("CORRECTNESS 14: a slow worker leaves the others' pace alone") {
+  const auto pace = [](double factor) {
+    Setup setup;
+    setup.workers = 4;
+    setup.virtual_time.compute.slow_factors = {factor, 1, 1, 1};
+    setup.spec.budget.gradients = 4000;
+    const Outcome outcome = setup.run();
+    return static_cast<double>(outcome.worker_gradients[2]) / outcome.position.seconds;
+  };
+  CHECK(pace(4.0) == Approx(pace(1.0)).epsilon(0.01));
 }
 
 TEST_CASE("CORRECTNESS 22: one slow worker costs asynchronous training 1/n, synchronous all") {

@@ -14,9 +14,8 @@ namespace acid::test {
 /// record of the models evaluated on the test set, in order.
 ///
 /// A worker's three buffers begin at its number. Two follow its own model, b ← ¾b + ¼(x + its
-/// number + 1), the last one counts its gradients. Evaluation adds
-/// b
-/// ² to the quadratic's loss; the accuracy is the share of buffers that are above x there.
+/// number + 1), the last one counts its gradients. Evaluation adds Σb² to the quadratic's loss; the
+/// accuracy is the share of buffers that are above x there.
 class WatchedTask final : public Objective {
  public:
   static constexpr std::size_t kBuffers = 3;

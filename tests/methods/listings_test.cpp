@@ -60,11 +60,11 @@ TEST_CASE("CORRECTNESS 33: who ends in D-PSGD's fixed point, who beside it, who 
   }
 }
 
-TEST_CASE("CORRECTNESS 34: the mean moves by the mean gradient of exact methods") {
+TEST_CASE("CORRECTNESS 19, 34: the mean moves by the mean gradient, every step") {
   const Bowls bowls;
-  for (const char* exact : {"d2", "exact-diffusion"}) {
-    INFO(exact);
-    Walk it = walk(exact);
+  for (const char* method : {"d-psgd", "d2", "exact-diffusion"}) {
+    INFO(method);
+    Walk it = walk(method);
     for (int step = 0; step < 100; ++step) {
       const std::vector<double> before = it.mean();
       it.go(1, kRate, bowls.of_workers());

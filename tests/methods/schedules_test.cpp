@@ -1,5 +1,5 @@
-// Methods on graphs that change from exchange to exchange, in double precision (CORRECTNESS 24,
-// 36).
+// Methods on other graphs than the ring, such as graphs that change from exchange to exchange, in
+// double precision (CORRECTNESS 19, 24, 36).
 #include <algorithm>
 #include <cmath>
 
@@ -69,6 +69,31 @@ TEST_CASE("CORRECTNESS 24: SGP with doubly stochastic matrices is D-PSGD, adapt-
   }
   CHECK(differ_by(walk_on(graph_of("ring"), "sgp"),
                   walk_on(graph_of("one-peer-exponential"), "d-psgd", kAdaptThenCombine)) > 1e-3);
+}
+
+TEST_CASE("CORRECTNESS 19: on the complete graph adapt-then-combine is AR-SGD") {
+  const Topology all = graph_of("complete");
+  CHECK(differ_by(walk_on(all, "d-psgd", kAdaptThenCombine), walk_on(all, "ar-sgd")) < 1e-13);
+}
+
+TEST_CASE("CORRECTNESS 19: combine-while-adapt is AR-SGD only in the mean and equal Hessians") {
+  const Topology all = graph_of("complete");
+  for (const bool equal : {true, false}) {
+    Bowls bowls;
+    if (equal) bowls.h.assign(bowls.h.size(), bowls.h.front());
+    Walk combined = walk_on(all, "d-psgd", {{"order", "combine-while-adapt"}});
+    Walk reduced = walk_on(all, "ar-sgd");
+    combined.go(40, kRate, bowls.of_workers());
+    reduced.go(40, kRate, bowls.of_workers());
+    double largest = 0;
+    for (std::size_t k = 0; k < kDimension; ++k)
+      largest = std::max(largest, std::abs(combined.mean()[k] - reduced.mean()[k]));
+    if (equal)
+      CHECK(largest < 1e-12);
+    else
+      CHECK(largest > 1e-3);
+    CHECK(combined.distance(combined.mean()) > 1e-2);
+  }
 }
 
 TEST_CASE("CORRECTNESS 36: NoLoCo among two, β = 0, η = 1, is local SGD") {

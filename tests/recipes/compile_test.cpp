@@ -294,6 +294,8 @@ TEST_CASE("planned evaluations are those of the run, or say that it may end earl
   // The slow worker has a gradient in hand at the moment of the fifth, and then there is the end.
   CHECK(samples(every + slow).evaluations == 6);
   CHECK_FALSE(samples(every + slow).is_exact);
+  CHECK(samples(every + "[execution.virtual]\nslow_workers = { 0 = 2, 1 = 2, 2 = 2, 3 = 2 }\n")
+            .evaluations == 5);
   CHECK(samples("every_gradients = 30\n" + slow).evaluations == 4);
   CHECK(samples(every + slow + "[[algorithms]]\nkind = \"ar-sgd\"\n").evaluations == 5);
   CHECK(samples(every + "[[algorithms]]\nkind = \"a-psgd\"\n").evaluations == 5);
