@@ -20,11 +20,12 @@ class Interrupted final : public std::exception {
 /// and at every wait. Any thread.
 void throw_if_interrupted();
 
-/// While it lives, none of the three signals ends this process: the first one is noted
-/// and asks every child process to end, also children that are started later, so that a wait for a
-/// child ends. The measurement then unwinds and removes its processes and folders. A signal that
-/// was ignored at the construction, as under nohup, stays ignored. Construct one, before any other
-/// thread, so that all threads inherit the blocked signals.
+/// While it lives, none of the three signals ends this process: the first one makes
+/// throw_if_interrupted() throw, and asks every child process to end, also children that are
+/// started later, so that a wait for a child ends. The measurement then unwinds and removes its
+/// processes and folders. A signal that was ignored at the construction, as under nohup, stays
+/// ignored. Construct one, before any other thread, so that all threads inherit the blocked
+/// signals.
 class Interruption {
  public:
   Interruption();

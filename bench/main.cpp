@@ -77,8 +77,11 @@ Exit measure(const std::vector<Prepared>& wanted, const Options& options,
   Exit exit = Exit::ok;
   const bool to_file = !json_path.empty() && json_path != "-";
   // A wrong path fails before an hour of measuring. A pipe's reader would take this for the end.
-  if (std::error_code ignored; to_file && !std::filesystem::is_fifo(json_path, ignored))
-    OutputFile{json_path};
+  if (std::error_code ignored; to_file && !std::filesystem::is_fifo(json_path, ignored)) try {
+      OutputFile{json_path};
+    } catch (const Error& error) {
+      throw Error(fmt::format("{}; name another file after --json", error.what()));
+    }
   for (const Prepared& each : wanted) {
     const std::size_t before = bench.rows().size();
     bench.begin(each.command->name);

@@ -1,6 +1,7 @@
 // Measures the mpi driver: whole runs of the command line, and single exchanges beside MPI's own.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -110,6 +111,13 @@ void measure_exchanges(Bench& bench, double idle_seconds) {
                       "acid-bench from the same sources",
                       name));
     }
+  const auto is_whole = [&](const std::vector<Sample>& samples) {
+    return samples.size() == static_cast<std::size_t>(bench.rounds());
+  };
+  if (rows.empty() || !is_whole(idle) ||
+      !std::ranges::all_of(rows, [&](const auto& row) { return is_whole(row.second.measured); }))
+    throw Error(
+        "acid-exchange-bench left out a round; build it and acid-bench from the same sources");
   for (auto& [size, row] : rows) {
     row.what = fmt::format("exchange of {:.3g} MB both ways", 4e-6 * static_cast<double>(size));
     row.unit = "ms";

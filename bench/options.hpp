@@ -7,8 +7,8 @@
 
 namespace acid::bench {
 
-/// Adds an option of a command; help shows the fallback. CLI11 fills it while it parses, before it
-/// is read.
+/// Adds an option of a command, of which help shows the fallback. CLI11 fills the returned value
+/// while it parses the command line.
 template <class Value>
 std::shared_ptr<Value> add_option(CLI::App& app, const char* name, Value fallback, const char* help,
                                   const CLI::Validator& allowed = CLI::PositiveNumber) {

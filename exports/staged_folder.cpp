@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "engine/base/descriptor.hpp"
 #include "engine/base/digest.hpp"
 #include "exports/zip.hpp"
 
@@ -38,11 +39,8 @@ void refuse_unless_plain(const std::string& path) {
 
 /// Writes the file or folder to the disk, so that a renamed file is never seen half-written.
 void sync(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool done = file >= 0 && fsync(file) == 0;
-  const int why = errno;
-  if (file >= 0) close(file);
-  if (!done) fail("write", path, std::strerror(why));
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file || fsync(file.get()) != 0) fail("write", path, std::strerror(errno));
 }
 
 }  // namespace

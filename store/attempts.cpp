@@ -131,31 +131,35 @@ constexpr const char* kSayThatItGoesOn = R"sql(
     FROM attempts WHERE id = ?1 AND (outcome IS NOT NULL OR seal IS NOT NULL)
       AND NOT EXISTS (SELECT 1 FROM results WHERE attempt = ?1))sql";
 
-}  // namespace
-
-void refuse_if_removed(const Connection& connection, std::int64_t attempt,
-                       const std::string& run_id) {
-  Statement find(connection,
-                 "SELECT r.id FROM attempts a JOIN runs r ON r.number = a.run WHERE a.id = ?");
-  if (!find.bind(attempt).step() || find.text(0) != run_id)
-    throw StoreError(
-        fmt::format("run {} was removed from the store {} while this process executed it, so "
-                    "nothing more is recorded; run its recipe again if it is still wanted",
-                    run_id, connection.place()));
+[[noreturn]] void fail_removed(const Connection& connection, const std::string& run_id) {
+  throw StoreError(
+      fmt::format("run {} was removed from the store {} while this process executed it, so "
+                  "nothing more is recorded; run its recipe again if it is still wanted",
+                  run_id, connection.place()));
 }
 
+}  // namespace
+
 std::int64_t run_of(const Connection& connection, std::int64_t attempt, const std::string& run_id) {
-  refuse_if_removed(connection, attempt, run_id);
-  Statement find(connection,
-                 "SELECT run, number, (SELECT max(number) FROM attempts WHERE run = a.run)"
-                 " FROM attempts a WHERE id = ?");
-  find.bind(attempt).step();
+  Statement find(
+      connection,
+      "SELECT a.run, a.number, (SELECT max(number) FROM attempts WHERE run = a.run), r.id"
+      " FROM attempts a JOIN runs r ON r.number = a.run WHERE a.id = ?");
+  if (!find.bind(attempt).step() || find.text(3) != run_id) fail_removed(connection, run_id);
   if (find.integer(1) != find.integer(2))
     throw StoreError(
         fmt::format("another process has taken run {} over (attempt {}), so attempt {} ends here; "
                     "'acid show {}' tells which process it is",
                     run_id, find.integer(2), find.integer(1), run_id));
   return find.integer(0);
+}
+
+void refuse_if_removed(const Connection& connection, std::int64_t attempt,
+                       const std::string& run_id) {
+  if (texts(connection,
+            "SELECT r.id FROM attempts a JOIN runs r ON r.number = a.run WHERE a.id = ?",
+            attempt) != std::vector{run_id})
+    fail_removed(connection, run_id);
 }
 
 void go_on(const Connection& connection, std::int64_t attempt) {

@@ -89,7 +89,7 @@ std::string checked_path(const Store& store, const std::string& relative) {
 }
 
 void make_run_folder(const std::string& store_folder, const std::string& run_id) {
-  const fs::path above = fs::path(store_folder) / "checkpoints", own = above / run_id;
+  const fs::path above = fs::path(store_folder) / kFolder, own = above / run_id;
   for (const fs::path& folder : {above, own}) {
     std::error_code ignored;
     if (fs::is_symlink(fs::symlink_status(folder, ignored)))
@@ -107,11 +107,6 @@ StoreError damaged_file(const std::string& path, const std::string& recorded_sha
       fmt::format("{} is damaged: its SHA-256 is not the recorded {}; run the recipe again with "
                   "--force",
                   path, recorded_sha256));
-}
-
-void remove_checkpoint_file(const std::string& store_folder, const std::string& relative) {
-  refuse_other_paths(store_folder, relative);
-  remove_file(store_folder, relative);
 }
 
 bool is_checkpoint_path(std::string_view path) {
@@ -155,6 +150,7 @@ std::string digest_of_file(const std::string& folder, const std::string& path) {
 }
 
 bool remove_file(const std::string& folder, const std::string& path) {
+  refuse_other_paths(folder, path);
   const auto [parent, name] = open_parent(folder, path);
   const FileLook look = look_in(parent, name);
   if (look.is == FileLook::Is::foreign) fail("remove", folder, path, "it is not a plain file");

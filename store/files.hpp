@@ -25,12 +25,6 @@ void make_run_folder(const std::string& store_folder, const std::string& run_id)
 /// The error for a file at `path` that is not the recorded one.
 StoreError damaged_file(const std::string& path, const std::string& recorded_sha256);
 
-/// Removes the file of a checkpoint that was let go of, and the folders below checkpoints/ that
-/// this leaves empty. Does nothing when the file is gone already. Throws StoreError when the path
-/// is not a checkpoint path, leads through a symbolic link or to anything but a plain file, or with
-/// the system's reason.
-void remove_checkpoint_file(const std::string& store_folder, const std::string& relative);
-
 /// Whether `path`, relative to the store's folder, could be a file under checkpoints/:
 /// "checkpoints/" and plain names, without "." and "..".
 bool is_checkpoint_path(std::string_view path);
@@ -57,8 +51,8 @@ FileLook look_at_file(const std::string& folder, const std::string& path);
 std::string digest_of_file(const std::string& folder, const std::string& path);
 
 /// Removes a plain file, and the folders below checkpoints/ that this leaves empty. False when
-/// there is no such file any more. Throws StoreError with the system's reason, or when the file is
-/// not plain.
+/// there is no such file any more. Throws StoreError when the path is not a checkpoint path, leads
+/// through a symbolic link or to anything but a plain file, or with the system's reason.
 bool remove_file(const std::string& folder, const std::string& path);
 
 struct ListedFile {

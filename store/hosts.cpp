@@ -18,6 +18,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/folders.hpp"
+#include "engine/base/names.hpp"
 
 namespace acid {
 namespace {
@@ -25,12 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 
 bool has_option(std::string_view options, std::string_view option) {
-  while (!options.empty()) {
-    const std::size_t end = std::min(options.find(','), options.size());
-    if (options.substr(0, end) == option) return true;
-    options.remove_prefix(std::min(end + 1, options.size()));
-  }
-  return false;
+  const std::vector<std::string_view> all = split_at(options, ',');
+  return std::ranges::find(all, option) != all.end();
 }
 
 // A file in the store's folder, whose name says what it is for.

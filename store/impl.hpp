@@ -122,12 +122,12 @@ struct ValidAttempt {
 std::vector<ValidAttempt> valid_attempts(const sqlite::Connection& connection,
                                          const std::string& run_id);
 
-/// The number of the run with this id, which the attempt executes. Throws StoreError when the run
-/// was removed, whereupon another run's attempt may have this one's number, or has a later attempt:
-/// then this attempt may record nothing more.
+/// The number of the run with this id, which the attempt executes. Throws StoreError when the
+/// attempt may record nothing more: the run has a later attempt, or was removed (the attempt's
+/// number may then be another run's).
 std::int64_t run_of(const sqlite::Connection& connection, std::int64_t attempt,
                     const std::string& run_id);
-/// Only that it was not removed.
+/// Throws StoreError when the run was removed.
 void refuse_if_removed(const sqlite::Connection& connection, std::int64_t attempt,
                        const std::string& run_id);
 
@@ -139,7 +139,7 @@ std::string json_text(const nlohmann::json& value);
 /// What a column holds as JSON: an object, or null for JSON null. Otherwise throws the StoreError
 /// of Statement::refuse(), which says `whose` row it is.
 nlohmann::json stored_object(const sqlite::Statement& row, int column, std::string_view whose);
-/// A list of whole numbers, none negative, of numbers, or of texts.
+/// Lists: of whole numbers that are not negative; of any numbers; of texts.
 std::vector<std::int64_t> stored_counts(const sqlite::Statement& row, int column,
                                         std::string_view whose);
 std::vector<double> stored_reals(const sqlite::Statement& row, int column, std::string_view whose);

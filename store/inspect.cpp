@@ -222,13 +222,14 @@ void look_at_seals(const Connection& connection, Findings& findings) {
 // Finds values that readers refuse, and summaries, which lists and comparisons read, that disagree
 // with their values.
 void look_at_runs(const Store& store, Findings& findings) {
-  Statement ticks(store.impl().connection(),
-                  "SELECT count(*) FROM ticks WHERE gradients < 0 OR gradients > ? OR bytes < 0");
-  ticks.bind(kMostGradients).step();
-  if (ticks.integer(0) > 0)
+  const std::int64_t nowhere =
+      one_number(store.impl().connection(),
+                 "SELECT count(*) FROM ticks WHERE gradients < 0 OR gradients > ? OR bytes < 0",
+                 kMostGradients);
+  if (nowhere > 0)
     findings.push_back(
-        {fmt::format("{} sample(s) are said to be where no run can have been", ticks.integer(0)),
-         kAltered, false});
+        {fmt::format("{} sample(s) are said to be where no run can have been", nowhere), kAltered,
+         false});
   std::vector<std::string> runs;
   Statement ids(store.impl().connection(), "SELECT id FROM runs ORDER BY number");
   while (ids.step()) runs.push_back(stored_run_id(ids, 0));

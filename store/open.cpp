@@ -226,13 +226,16 @@ void bring_copy_up_to_date(const std::string& folder) {
 }
 
 WritingConnection::WritingConnection(const std::string& folder, Durability durability)
-    : folder_(folder), connection_(open_and_set_up(folder)), durability_(durability) {
+    : folder_(folder),
+      connection_(open_and_set_up(folder)),
+      is_shared_(is_shared_among_hosts(folder)),
+      durability_(durability) {
   set(durability);
   sqlite3_wal_hook(connection_.handle(), checkpoint_when_long, &folder_);
 }
 
 WritingConnection::Durability WritingConnection::set(Durability durability) {
-  const bool batched = durability == Durability::batched && !is_shared_among_hosts(folder_);
+  const bool batched = durability == Durability::batched && !is_shared_;
   connection_.execute(fmt::format("PRAGMA synchronous = {}", batched ? "NORMAL" : "FULL"));
   return std::exchange(durability_, durability);
 }

@@ -32,7 +32,7 @@ class WritingConnection {
  public:
   enum class Durability {
     batched,       // a power cut may take the last commits; nothing is ever torn
-    every_commit,  // it returns only when it, and all that was committed before, is on disk
+    every_commit,  // a commit returns only when it and all earlier ones are on disk
   };
   WritingConnection(const std::string& folder, Durability durability);
   ~WritingConnection();
@@ -45,6 +45,7 @@ class WritingConnection {
  private:
   std::string folder_;
   sqlite::Connection connection_;
+  const bool is_shared_;  // among hosts: without a log each commit must be on disk
   Durability durability_;
 };
 

@@ -19,6 +19,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // In the order of PositionAxis.
 constexpr std::array<std::string_view, 4> kColumns{"gradients", "normalised_time", "seconds",
                                                    "bytes"};
+static_assert(kColumns.size() == static_cast<std::size_t>(PositionAxis::bytes) + 1);
 
 /// Finds places among the ticks of an attempt. Ticks count from 1, and no coordinate decreases
 /// along them.

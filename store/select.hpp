@@ -9,7 +9,7 @@
 
 namespace acid {
 
-// What the .cpp files of this folder query with. For this folder only.
+// The names and short queries that this folder's files use. For this folder only.
 
 using sqlite::Connection;
 using sqlite::SqliteError;

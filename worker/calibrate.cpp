@@ -58,7 +58,7 @@ json probed(const CalibrationOrder& order) {
   const auto run = compose_for(order, order.threads.back());
   Timers timers = timers_for(*run, order.workers_per_node);
   const auto durations = measure_at_once(timers, order.workers_per_node, order.seconds);
-  return {{"mean_seconds", mean_of(durations)}};
+  return {{"mean_seconds", mean_duration(durations)}};
 }
 
 }  // namespace

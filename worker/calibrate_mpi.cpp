@@ -62,7 +62,7 @@ class HostsCalibration {
             ranks.size() >= count_of(count))
           crew_.work([&] { own = timer.measure(share); });
       }
-      if (!own.empty()) alone_seconds_ = mean_of(own);
+      if (!own.empty()) alone_seconds_ = mean_duration(own);
       if (!own.empty() && !crew_.leads()) crew_.report(own);
       if (crew_.leads()) collect(count, run.spec.threads_per_worker, std::move(own));
     }
@@ -201,7 +201,7 @@ class HostsCalibration {
       auto computed = std::async(std::launch::async, [&] { durations = timer.measure(share); });
       if (partner >= 0) meeting = crew_.exchange_seconds(partner, floats, share);
       crew_.work([&] { computed.get(); });
-      const double duration = mean_of(durations);
+      const double duration = mean_duration(durations);
       cost = (duration - alone_seconds_) * meeting / duration;
     }
     const double time = begin(kExchangesWeight, "vectors to neighbours on other hosts");
@@ -255,8 +255,9 @@ class HostsCalibration {
 
   // Fits the simulated all-reduce of this kind: its share of the bandwidth by the two largest
   // sizes, and what each bucket takes on top by the run's own. With B buckets that are ready at
-  // once, whose bytes take b seconds, it lasts max(b + l, b (B + 1) / 2B + 2 l): l is the latency
-  // of one way (MessageCosts::all_reduced()). The overhead is latency, half of it each way.
+  // once, whose bytes take b seconds, and the latency l of one way it lasts max(b + l,
+  // b (B + 1) / (2 B) + 2 l), as in MessageCosts::all_reduced(). The overhead is latency, half of
+  // it each way.
   void add_all_reduce(const std::vector<std::size_t>& floats, const std::vector<double>& seconds) {
     json& network = result_["network"];
     const bool alone = crew_.hosts().size() == 1;

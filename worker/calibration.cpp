@@ -159,7 +159,7 @@ json gradients_entry(int workers_per_node, int threads, const std::vector<double
           {"quantiles", std::move(shares)}};
 }
 
-double mean_of(std::span<const double> durations) {
+double mean_duration(std::span<const double> durations) {
   return std::reduce(durations.begin(), durations.end()) / static_cast<double>(durations.size());
 }
 

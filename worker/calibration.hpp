@@ -73,7 +73,8 @@ std::string gradients_words(int workers, int threads, const char* where);
 /// An entry of [[gradients]].
 nlohmann::json gradients_entry(int workers_per_node, int threads,
                                const std::vector<double>& durations);
-double mean_of(std::span<const double> durations);
+/// Their mean, in seconds.
+double mean_duration(std::span<const double> durations);
 /// The mean of the longest of so many durations like these.
 double mean_longest(std::vector<double> durations, int count);
 /// A pair's exchange in place, and an evaluation: the median of what begins within so many seconds.

@@ -123,7 +123,7 @@ void StoreCheckpoints::save(const Cut& cut) {
   record.worker_digests = std::move(digests.workers);
   record.tensor_digests = std::move(digests.tensors);
   for (const std::string& path : writer_.checkpoint(record, keep_)) try {
-      remove_checkpoint_file(store_folder_, path);
+      remove_file(store_folder_, path);
     } catch (const StoreError&) {  // acid gc reports it again to a user who can mend it
     }
   if (next_time_ <= cut.position.normalised_time) ++on_calendar_;

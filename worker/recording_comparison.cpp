@@ -189,7 +189,6 @@ void RecordingComparison::save(const Cut& cut) {
   compare_position(row.position, cut.position, fmt::format("of checkpoint {}", row.number));
   compare_cut(recorded, digests_of(cut.vectors), compared_tensors(cut.vectors),
               {.time = time, .what = fmt::format("other parameters at checkpoint {}", row.number)});
-  ++cuts_;
   if (!until_ || next_cut_ <= *until_) return;
   {
     MutexLock lock(mutex_);
@@ -279,7 +278,7 @@ void RecordingComparison::look_at_rest_of_log(int worker, double time, bool is_t
 
 bool RecordingComparison::compared_anything() const {
   MutexLock lock(mutex_);
-  return final_state_ || cuts_ + events_ + values_ > 0;
+  return final_state_ || compared_cuts() + events_ + values_ > 0;
 }
 
 std::optional<Departure> RecordingComparison::first_departure() const {
@@ -298,7 +297,7 @@ std::string RecordingComparison::compared() const {
           : fmt::format(" ({} to nine digits: an older acid added it up in another order)",
                         fmt::join(rounded_, ", "));
   return fmt::format(
-      "{}{} of {}, {}, {}{}{}", counted(cuts_, "checkpoint"), end,
+      "{}{} of {}, {}, {}{}{}", counted(compared_cuts(), "checkpoint"), end,
       counted(recording_.run.summary.workers, "worker"), counted(events_, "event"),
       counted(values_, "measured value"), rounded,
       until_ ? fmt::format(" (nothing after checkpoint {}{})", recording_.cuts[*until_].number,

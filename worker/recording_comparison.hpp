@@ -65,6 +65,7 @@ class RecordingComparison final : public Recorder, public Checkpoints {
   bool compared_anything() const EXCLUDES_LOCK(mutex_);
 
  private:
+  int compared_cuts() const { return static_cast<int>(next_cut_) - (from_ + 1); }
   bool cuts_are_compared() const {
     return next_cut_ >= recording_.cuts.size() || (until_ && next_cut_ > *until_);
   }
@@ -96,12 +97,11 @@ class RecordingComparison final : public Recorder, public Checkpoints {
   const std::function<void(const Cut&)> enough_;
   const std::function<void(const Position&)> progress_;
 
-  // The driver's thread.
+  // Of sample(), save() and end(), which a driver never calls at the same time.
   std::size_t next_cut_ = 0;
   std::map<std::pair<std::string, int>, std::size_t> next_point_;  // in series
-  std::set<std::string_view> rounded_;                             // differ_by_rounding()
+  std::set<std::string_view> rounded_;  // metrics that differ by rounding only
   std::int64_t values_ = 0;
-  int cuts_ = 0;
   bool final_state_ = false;
 
   mutable Mutex mutex_;

@@ -58,8 +58,7 @@ void refuse_unrepeatable(const Recording& recording, const ComposedRun& run) {
   throw UsageError(fmt::format(
       "run {} cannot be executed again bit for bit: the gradients of {} are not repeatable, the "
       "same one, asked for twice, came out different; let it draw random numbers from torch, NumPy "
-      "or "
-      "random, which are seeded before each gradient, and keep no state between gradients",
+      "or random, which are seeded before each gradient, and keep no state between gradients",
       recording.run.summary.id, text(run.settings.task.model, "file")));
 }
 

@@ -83,7 +83,7 @@ class Histories {
     execution.work(1 + static_cast<std::int64_t>(below(4)));
     if (below(2) == 0) {
       for (const std::string& path : execution.checkpoint(fmt::format("{}", executions_)))
-        remove_checkpoint_file(store.folder(), path);
+        remove_file(store.folder(), path);
       execution.work(static_cast<std::int64_t>(below(3)));
     }
     constexpr RunState kEnds[] = {RunState::finished, RunState::finished, RunState::interrupted,

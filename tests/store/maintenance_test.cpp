@@ -335,13 +335,13 @@ TEST_CASE("rows cannot make a program open or remove what is not under checkpoin
   for (const char* bad : {"../outside", "checkpoints/../../outside", "/etc/hostname", "store.db"}) {
     CHECK_THROWS_WITH(checked_path(f.store, bad),
                       ContainsSubstring(bad) && ContainsSubstring("doctor"));
-    CHECK_THROWS_AS(remove_checkpoint_file(f.folder(), bad), StoreError);
+    CHECK_THROWS_AS(remove_file(f.folder(), bad), StoreError);
   }
   fs::create_symlink(f.temp.path(), f.folder() + "/checkpoints/linked");
-  CHECK_THROWS_AS(remove_checkpoint_file(f.folder(), "checkpoints/linked/outside"), StoreError);
+  CHECK_THROWS_AS(remove_file(f.folder(), "checkpoints/linked/outside"), StoreError);
   CHECK(exists(f.temp.path(), "outside"));
-  remove_checkpoint_file(f.folder(), path);
-  remove_checkpoint_file(f.folder(), path);
+  remove_file(f.folder(), path);
+  remove_file(f.folder(), path);
   CHECK_FALSE(exists(f.folder(), path));
 }
 
