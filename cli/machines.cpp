@@ -69,7 +69,7 @@ json document_of(const NamedMachine& named, const Machine& machine) {
 
 Exit list_machines(const Session&, const MachinesOptions& options) {
   json listed = json::array();
-  Table table{{{"name"}, {"date"}, {"gradient", true}, {"network"}, {"source"}}, {}};
+  Table table{{"name", "date", of_numbers("gradient"), "network", "source"}, {}};
   Exit exit = Exit::ok;
   for (const NamedMachine& named : known_machines(kHere)) {
     try {

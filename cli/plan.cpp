@@ -88,18 +88,18 @@ Table table_of(const Plan& plan, const Outlook& outlook, bool exact) {
                "topology", of_numbers(exact ? "chi1" : "χ₁"), of_numbers(exact ? "chi2" : "χ₂")},
               {}};
   for (const Shown& each : shown)
-    table.columns.push_back({std::string(exact ? each.key : each.symbol), true});
-  table.columns.push_back({"gradients", true});
-  table.columns.push_back({exact ? "bytes" : bytes_title(plan), true});
+    table.columns.push_back(of_numbers(std::string(exact ? each.key : each.symbol)));
+  table.columns.push_back(of_numbers("gradients"));
+  table.columns.push_back(of_numbers(exact ? "bytes" : bytes_title(plan)));
   const bool load = exact || std::ranges::any_of(plan.runs, [](const PlannedRun& run) {
                       return run.load.largest > 0;
                     });
-  if (load) table.columns.push_back({"load", true});
+  if (load) table.columns.push_back(of_numbers("load"));
   if (exact) table.columns.push_back({"digest"});
   const bool state = exact || outlook.has_begun();
   if (state) table.columns.push_back({"state"});
   for (const std::string& key : extra)
-    table.columns.push_back({exact ? key : brief_key(key), true});
+    table.columns.push_back(of_numbers(exact ? key : brief_key(key)));
   for (const PlannedRun& run : plan.runs) {
     const FlatSettings& flat = settings.at(run.group);
     std::vector<std::string> row{run.id,
@@ -151,7 +151,7 @@ Table folded_table(const Plan& plan, const Outlook& outlook, bool by_algorithm) 
     return counted_states(all);
   };
   table = folded(table, keys, {{"id", count}, {"seed", seeds}, {"state", states}});
-  table.columns[0] = {"runs", true};
+  table.columns[0] = of_numbers("runs");
   table.columns[2].title = "seeds";
   return table;
 }

@@ -130,7 +130,7 @@ std::string text_of(const Topology& topology, double rate, const std::optional<S
         text_of_schedule(document_of(schedule_numbers(*topology.schedule(), topology.workers())));
   if (topology.edge_count() > kMostEdgesInText)
     return text + "\nThe edges are too many to list here; --json has them.\n";
-  Table table{{{"i", true}, {"j", true}, {"λ", true}}, {}};
+  Table table{{of_numbers("i"), of_numbers("j"), of_numbers("λ")}, {}};
   topology.for_each_edge([&](const Edge& edge) {
     table.rows.push_back({fmt::format("{}", edge.i), fmt::format("{}", edge.j),
                           fmt::format("{:.6g}", topology.edge_rate(edge.i, edge.j, rate))});

@@ -22,7 +22,7 @@ struct Pace {
   }
 };
 
-/// The functions below resolve sections that check_*() returned. Result here: {gradients,
+/// The functions below resolve sections that check_sections() completed. Result here: {gradients,
 /// normalised_time (null unless the recipe gives it), seconds, bytes, target}; false after
 /// reporting.
 bool resolve_budget(nlohmann::json& budget, const Pace& pace, const Report& report);

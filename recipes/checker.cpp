@@ -33,12 +33,6 @@ std::string owners_of(std::span<const Kind> kinds, std::string_view key) {
 
 }  // namespace
 
-std::vector<std::string> names_of(std::span<const Field> fields) {
-  std::vector<std::string> names;
-  for (const Field& field : fields) names.emplace_back(field.name);
-  return names;
-}
-
 const AlgorithmEntry* Checker::algorithm(std::string_view name) const {
   for (const AlgorithmEntry* own : algorithms_)
     if (own->name == name) return own;

@@ -19,7 +19,6 @@ using Kind = FieldTable::Kind;
 
 /// "at least 0 and below 1"; empty: any number.
 std::string bounds_of(const Field& field);
-std::vector<std::string> names_of(std::span<const Field> fields);
 
 /// Checks TOML values against Fields and completes them to resolved JSON. Every mistake is reported
 /// at its place; the result is then usable only for further checks.

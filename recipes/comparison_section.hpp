@@ -18,7 +18,8 @@ const FieldTable& claim_keys();
 /// does not have.
 nlohmann::json read_comparison(const Node& root, const Plan& plan, Checker& checker);
 
-/// Its [[claims]] alone, each complete, as reports/claims.hpp reads it.
+/// The list [[claims]] of a recipe, each claim complete, as reports/claims.hpp reads it; null
+/// without claims. Reports mistakes. A part of read_comparison().
 nlohmann::json read_claims(const Node* claims, const Plan& plan, Checker& checker);
 
 /// Whether every run has an outcome of this name; reports at `place` why not. `what`: "the primary

@@ -4,6 +4,7 @@
 #include <functional>
 #include <iterator>
 #include <numeric>
+#include <set>
 
 #include "engine/base/names.hpp"
 #include "engine/base/utf8.hpp"

@@ -19,9 +19,9 @@ namespace acid {
 /// Not thread-safe.
 class Facts {
  public:
-  /// Without a train_size epochs have no meaning.
+  /// What is known of a task's data. train_size 0: epochs have no meaning.
   struct Task : DataInfo {
-    int classes = 0;  // 0: unknown before the run
+    int classes = 0;  // by which examples are dealt to workers; 0: unknown before the run
   };
   const Task& dataset(const nlohmann::json& options);
   struct Model {

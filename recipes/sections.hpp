@@ -42,8 +42,8 @@ struct Draft {
   }
 };
 
-/// Checks each section by itself, resolver.hpp against each other. `tree` holds the run's sections
-/// and "algorithm".
+/// Checks each section by itself; Resolver checks them against each other. `tree` holds the run's
+/// sections and "algorithm".
 Draft check_sections(Checker& checker, const Node& tree);
 
 }  // namespace acid

@@ -19,6 +19,7 @@
 #include "reports/primary.hpp"
 #include "reports/readings.hpp"
 #include "reports/settings.hpp"
+#include "reports/targets.hpp"
 
 namespace acid {
 namespace {

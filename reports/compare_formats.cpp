@@ -14,9 +14,9 @@
 #include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/primary.hpp"
-#include "reports/readings.hpp"
 #include "reports/settings.hpp"
 #include "reports/tags.hpp"
+#include "reports/targets.hpp"
 #include "reports/text_table.hpp"
 #include "reports/verdict.hpp"
 

@@ -235,14 +235,6 @@ double end_on(PositionAxis axis, const RunSummary& run, const nlohmann::json& se
   return end * (1 + kSlack);
 }
 
-std::optional<Target> target_of(const nlohmann::json& settings,
-                                const std::optional<Target>& asked) {
-  if (asked) return asked;
-  const nlohmann::json& target = setting_at(settings, "/budget/target");
-  if (!target.is_object()) return std::nullopt;
-  return Target{target.value("metric", std::string()), target.value("value", 0.0)};
-}
-
 void add_notes(Comparison& comparison, const std::vector<ComparedRun>& runs,
                const CompareOptions& options) {
   for (const Selection& selection : comparison.selections)

@@ -8,10 +8,6 @@
 
 namespace acid {
 
-/// The target that the runs of a group are measured against: the requested one, else that of their
-/// recipe. Absent if there is neither.
-std::optional<Target> target_of(const nlohmann::json& settings, const std::optional<Target>& asked);
-
 /// How far on the axis a finished run has a state. A run that the clock ended, perhaps in the
 /// middle of a round, keeps its last state until its own limit in seconds. Slightly beyond what was
 /// recorded, which may be a sum of many durations.

@@ -12,6 +12,7 @@
 #include "reports/readings.hpp"
 #include "reports/settings.hpp"
 #include "reports/tags.hpp"
+#include "reports/targets.hpp"
 
 namespace acid {
 namespace {

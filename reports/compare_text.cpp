@@ -14,6 +14,7 @@
 #include "reports/readings.hpp"
 #include "reports/settings.hpp"
 #include "reports/tags.hpp"
+#include "reports/targets.hpp"
 #include "reports/verdict.hpp"
 
 namespace acid {

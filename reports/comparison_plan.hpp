@@ -17,11 +17,11 @@ struct LeftOutCell {
   std::string reason;
   bool operator==(const LeftOutCell&) const = default;
 };
-/// From to_json(Plan::left_out); null: none. StoreError or json::exception if acid did not write
-/// it.
+/// Reads what to_json(Plan::left_out) wrote; null: none. StoreError or json::exception for anything
+/// else.
 std::vector<LeftOutCell> left_out_from(const nlohmann::json& list);
-/// One text for each algorithm and reason: "D² at topology.kind ring, star: d2 needs …". Many
-/// settings are counted.
+/// One text for each algorithm and reason: "D² at topology.kind ring, star: d2 needs …". If there
+/// are many settings, their number stands there instead.
 std::vector<std::string> left_out_words(const std::vector<LeftOutCell>& cells);
 
 /// The size of a difference that does not matter.

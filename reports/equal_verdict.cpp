@@ -7,7 +7,6 @@
 
 #include "engine/base/names.hpp"
 #include "reports/compare_formats.hpp"
-#include "reports/compare_notes.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
@@ -15,6 +14,7 @@
 #include "reports/primary.hpp"
 #include "reports/readings.hpp"
 #include "reports/settings.hpp"
+#include "reports/targets.hpp"
 #include "reports/verdict.hpp"
 
 namespace acid {

@@ -344,7 +344,7 @@ void distinguish_labels(Comparison& comparison) {
 std::string settings_title(const std::vector<std::pair<std::string, nlohmann::json>>& settings) {
   // Settings of another kind say nothing about this one.
   const auto has_kind = [&](const std::string& key) {
-    const std::string kind = key.substr(0, key.rfind('.')) + ".kind";
+    const std::string kind = table_of_key(key) + ".kind";
     return std::ranges::any_of(settings, [&](const auto& other) { return other.first == kind; });
   };
   std::string title;

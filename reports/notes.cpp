@@ -9,7 +9,7 @@
 
 #include "engine/base/names.hpp"
 #include "reports/comparison.hpp"
-#include "reports/readings.hpp"
+#include "reports/targets.hpp"
 
 namespace acid {
 namespace {

@@ -9,8 +9,8 @@
 #include "reports/known_metrics.hpp"
 #include "reports/latex.hpp"
 #include "reports/pivot.hpp"
-#include "reports/readings.hpp"
 #include "reports/settings.hpp"
+#include "reports/targets.hpp"
 
 namespace acid {
 namespace {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "engine/base/names.hpp"
 #include "reports/compare_formats.hpp"
@@ -11,9 +12,9 @@
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
-#include "reports/readings.hpp"
 #include "reports/settings.hpp"
 #include "reports/tags.hpp"
+#include "reports/targets.hpp"
 #include "reports/text_table.hpp"
 #include "reports/verdict.hpp"
 

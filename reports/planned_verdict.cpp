@@ -8,12 +8,12 @@
 
 #include "engine/base/names.hpp"
 #include "reports/compare.hpp"
-#include "reports/compare_notes.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/power.hpp"
 #include "reports/primary.hpp"
+#include "reports/targets.hpp"
 #include "reports/text_table.hpp"
 
 namespace acid {

@@ -47,8 +47,8 @@ inline constexpr int kMostPlannedSeeds = 10'000;
 std::optional<int> seeds_to_show(double effect, std::size_t comparisons, double power = kPower);
 
 /// The same for a difference in its family, if the true one is as observed: in mean and spread of
-/// the paired differences. Only for metrics that can decide a comparison
-/// (engine/recorder/outcomes.hpp); absent if it was shown already, if all is rounding, if a run has
+/// the paired differences. Only for metrics that can decide a comparison (kOutcomes); absent if it
+/// was shown already, if all is rounding, if a run has
 /// only its rank, with fewer than three pairs, and if the seeds there would probably show it.
 std::optional<int> seeds_to_show(const ComparedDifference& difference);
 /// "; if it is what was seen, 14 seeds, 8 more, show it with 80 % power". Empty if absent.

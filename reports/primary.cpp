@@ -7,13 +7,12 @@
 
 #include "engine/methods/method.hpp"
 #include "reports/compare.hpp"
-#include "reports/compare_notes.hpp"
 #include "reports/differences.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
-#include "reports/readings.hpp"
 #include "reports/realised_rate.hpp"
 #include "reports/settings.hpp"
+#include "reports/targets.hpp"
 
 namespace acid {
 namespace {

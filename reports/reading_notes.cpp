@@ -11,6 +11,7 @@
 #include "reports/heading.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/readings.hpp"
+#include "reports/targets.hpp"
 
 namespace acid {
 namespace {

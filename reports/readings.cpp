@@ -1,25 +1,31 @@
 #include "reports/readings.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "engine/base/error.hpp"
 #include "reports/compare.hpp"
 #include "reports/compare_formats.hpp"
-#include "reports/compare_notes.hpp"
 #include "reports/grouping.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/parallel_reader.hpp"
+#include "reports/targets.hpp"
 
 namespace acid {
 namespace {
+
+constexpr std::array<std::pair<std::string_view, PositionAxis>, 4> kWayAxes{
+    {{"gradients_to_target", PositionAxis::gradients},
+     {"time_to_target", PositionAxis::normalised_time},
+     {"seconds_to_target", PositionAxis::seconds},
+     {"bytes_to_target", PositionAxis::bytes}}};
 
 /// The axis on which its samples are apart, if it is read between samples.
 std::optional<PositionAxis> axis_of(const Comparison& comparison, const std::string& metric) {
@@ -36,41 +42,6 @@ std::string resolution_of(const std::string& metric, double value) {
 }
 
 constexpr double kMidFromShare = 0.2, kMidToShare = 0.5;
-
-/// Points by index, together if they share runs, which have one value of a metric for all.
-std::vector<std::vector<std::size_t>> linked_points(const Comparison& comparison) {
-  struct Linked {
-    std::vector<std::size_t> points;
-    std::set<std::string> groups;  // of runs
-  };
-  std::vector<Linked> all;
-  for (std::size_t p = 0; p < comparison.points.size(); ++p) {
-    Linked one{{p}, {}};
-    for (const std::size_t g : comparison.points[p].groups)
-      one.groups.insert(comparison.groups[g].runs_group);
-    std::erase_if(all, [&](const Linked& known) {
-      const bool shares = std::ranges::any_of(
-          known.groups, [&](const std::string& group) { return one.groups.contains(group); });
-      if (!shares) return false;
-      one.points.insert(one.points.end(), known.points.begin(), known.points.end());
-      one.groups.insert(known.groups.begin(), known.groups.end());
-      return true;
-    });
-    all.push_back(std::move(one));
-  }
-  std::vector<std::vector<std::size_t>> points;
-  for (Linked& one : all) points.push_back(std::move(one.points));
-  return points;
-}
-
-std::vector<std::size_t> groups_at(const Comparison& comparison,
-                                   const std::vector<std::size_t>& points) {
-  std::vector<std::size_t> groups;
-  for (const std::size_t p : points)
-    groups.insert(groups.end(), comparison.points[p].groups.begin(),
-                  comparison.points[p].groups.end());
-  return groups;
-}
 
 /// The points that compare_runs() will form of these runs.
 Comparison shape_of(const std::vector<ComparedRun>& runs, const CompareOptions& options,
@@ -145,7 +116,7 @@ void add_target(const Store& store, ComparedRun& compared, const Target& target)
   const std::array<std::string_view, 2> names{kExchanges, target.metric};
   const double time = there(PositionAxis::normalised_time);
   const auto around = samples_around(store, run.id, PositionAxis::normalised_time, time, names);
-  const auto add = [&](const char* metric, PositionAxis axis) {
+  const auto add = [&](const std::string& metric, PositionAxis axis) {
     const double place = there(axis);
     const double apart =
         coordinate(reached->first.position, axis) - coordinate(from.position, axis);
@@ -162,10 +133,8 @@ void add_target(const Store& store, ComparedRun& compared, const Target& target)
       if (const auto read = read_between(found->second, axis, place, place, INFINITY))
         reading.bend = read->reading.bend * apart / step;
   };
-  if (!run.budget_time) add("gradients_to_target", PositionAxis::gradients);
-  add("time_to_target", PositionAxis::normalised_time);
-  add("seconds_to_target", PositionAxis::seconds);
-  add("bytes_to_target", PositionAxis::bytes);
+  for (const auto& [way, axis] : kWayAxes)
+    if (axis != PositionAxis::gradients || !run.budget_time) add(std::string(way), axis);
   const auto counted = around.find(std::string(kExchanges));
   if (counted == around.end()) return;
   if (const auto exchanges = read_between(counted->second, PositionAxis::normalised_time, time,
@@ -185,10 +154,8 @@ void add_mid(const Store& store, ComparedRun& run) {
 }  // namespace
 
 std::optional<PositionAxis> axis_of_way(std::string_view metric) {
-  if (metric == "gradients_to_target") return PositionAxis::gradients;
-  if (metric == "time_to_target") return PositionAxis::normalised_time;
-  if (metric == "seconds_to_target") return PositionAxis::seconds;
-  if (metric == "bytes_to_target") return PositionAxis::bytes;
+  for (const auto& [way, axis] : kWayAxes)
+    if (metric == way) return axis;
   return std::nullopt;
 }
 
@@ -277,22 +244,6 @@ std::string stale_words(PositionAxis axis, double apart, const std::string& run,
                      format_on(axis, apart), run, seed, kWidestBracketWords);
 }
 
-void settle_targets(Comparison& comparison) {
-  for (const std::vector<std::size_t>& points : linked_points(comparison)) {
-    const std::vector<std::size_t> groups = groups_at(comparison, points);
-    std::vector<Target> all;  // each once
-    for (const std::size_t g : groups) {
-      ComparedGroup& group = comparison.groups[g];
-      group.target = target_of(group.settings, comparison.target);
-      if (group.target && std::ranges::find(all, *group.target) == all.end())
-        all.push_back(*group.target);
-    }
-    if (all.size() == 1)
-      for (const std::size_t g : groups) comparison.groups[g].target = all.front();
-    for (const std::size_t p : points) comparison.points[p].targets_differ = all.size() > 1;
-  }
-}
-
 void read_starts(const Store& store, ComparedRun& run, const std::optional<Target>& target) {
   std::vector<std::string_view> metrics;
   for (const Metric& outcome : kOutcomes) metrics.push_back(outcome.name);
@@ -334,36 +285,6 @@ void gather_mid_spans(Comparison& comparison, const std::vector<ComparedRun>& ru
     for (const std::size_t g : point.groups)
       for (const ComparedRun& run : runs)
         if (run.summary.group == comparison.groups[g].runs_group && run.mid) point.mid = run.mid;
-}
-
-std::size_t reached(const ComparedGroup& group) {
-  return static_cast<std::size_t>(std::ranges::count_if(group.runs, [](const RunSummary& run) {
-    return std::ranges::any_of(kWaysToTarget, [&](const Metric& way) {
-      return run.metrics.contains(std::string(way.name));
-    });
-  }));
-}
-
-std::string target_text(const Target& target) {
-  return fmt::format("{} = {}", target.metric, format_number(target.value, 6));
-}
-
-std::string targets_of(const Comparison& comparison, const std::vector<std::size_t>& groups) {
-  std::vector<std::string> words;
-  for (std::size_t g = 0; g < comparison.groups.size(); ++g) {
-    const std::optional<Target>& target = comparison.groups[g].target;
-    if (!target || (!groups.empty() && std::ranges::find(groups, g) == groups.end())) continue;
-    const std::string text = target_text(*target);
-    if (std::ranges::find(words, text) == words.end()) words.push_back(text);
-  }
-  return fmt::format("{}", fmt::join(words, " or "));
-}
-
-std::string with_target(std::string title, const std::string& targets) {
-  constexpr std::string_view kEnd = "target";
-  if (title.ends_with(fmt::format("to {}", kEnd)) && !targets.empty())
-    title.replace(title.size() - kEnd.size(), kEnd.size(), targets);
-  return title;
 }
 
 }  // namespace acid

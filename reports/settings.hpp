@@ -18,7 +18,7 @@ const nlohmann::json& value_at(const FlatSettings& settings, const std::string& 
 
 /// The value at a place such as "/workers/count" of a run's settings; null where there is none.
 const nlohmann::json& setting_at(const nlohmann::json& settings, const std::string& place);
-/// The number there; `otherwise` where there is none.
+/// The number there; `otherwise` where there is none or something else.
 double number_at(const nlohmann::json& settings, const std::string& place, double otherwise);
 
 /// Whether the seconds of runs with these settings are simulated.

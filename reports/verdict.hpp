@@ -17,7 +17,8 @@ Judgement judge(const ComparedDifference& difference);
 /// "better", "worse", "equal", "equivalent", "not shown", "too few seeds". verdict_of()
 /// (reports/equivalence.hpp) also names the margin.
 std::string_view name_of(Judgement judgement);
-/// How often the differences in a metric were judged so, by label in the order of first appearance.
+/// How many differences in the metric have each judgement, by label in the order of first
+/// appearance.
 std::vector<std::pair<std::string, std::map<Judgement, int>>> judgements_in(
     const Comparison& comparison, const std::string& metric);
 /// Every group of a point against its baseline, in plain sentences: in the primary outcome and, in

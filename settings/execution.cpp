@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/base/names.hpp"
 #include "engine/base/quantiles.hpp"
 #include "engine/base/static_text.hpp"
 #include "settings/network_keys.hpp"
@@ -313,8 +314,8 @@ std::span<const DriverEntry> driver_catalog() { return kDrivers; }
 const DriverEntry& entry_of(DriverKind kind) { return kDrivers.at(static_cast<std::size_t>(kind)); }
 
 bool simulates(std::string_view driver) {
-  const auto* const entry = std::ranges::find(kDrivers, driver, &DriverEntry::name);
-  return entry != kDrivers.end() && entry->simulates;
+  const DriverEntry* const entry = find_named(driver_catalog(), driver);
+  return entry != nullptr && entry->simulates;
 }
 
 ExecutionSettings execution_of(const json& section, int workers) {

@@ -88,9 +88,10 @@ constexpr auto& member_of(T& members) {
   return member_of<rest...>(members.*first);
 }
 
-/// A path of pointers to members: the class that it starts from and the type that it leads to.
+/// A path of pointers to members: the class that it starts from and the type that it leads to. A
+/// path of no pointers has no class.
 template <auto... path>
-struct Path {  // an empty one
+struct Path {
   using Class = void;
 };
 template <class T, class V, V T::*first, auto... rest>

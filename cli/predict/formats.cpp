@@ -119,13 +119,13 @@ Table text_table(const std::vector<PredictedRow>& rows) {
       rows, [](const PredictedRow& row) { return row.prediction.closed_form.has_value(); });
   const bool limited =
       std::ranges::any_of(rows, [](const PredictedRow& row) { return row.prediction.is_limited; });
-  for (const std::string& key : keys) table.columns.push_back({brief_key(key), true});
+  for (const std::string& key : keys) table.columns.push_back(of_numbers(brief_key(key)));
   table.columns.push_back({"algorithm"});
-  table.columns.push_back({"s/iteration", true});
-  if (closed) table.columns.push_back({"closed form", true});
+  table.columns.push_back(of_numbers("s/iteration"));
+  if (closed) table.columns.push_back(of_numbers("closed form"));
   for (const char* const title : {"gradients/s", "time", "bytes", "idle"})
-    table.columns.push_back({title, true});
-  if (limited) table.columns.push_back({"gradients", true});
+    table.columns.push_back(of_numbers(title));
+  if (limited) table.columns.push_back(of_numbers("gradients"));
   const std::vector<std::string> marks = marks_of(rows);
   for (const PredictedRow& row : rows) {
     const Prediction& p = row.prediction;
@@ -145,8 +145,8 @@ Table text_table(const std::vector<PredictedRow>& rows) {
 
 // A row for each value, a column for each algorithm.
 Table race_table(const Race& race, const OverAxis& axis) {
-  Table table{{{brief_key(axis.key), true}}, {}};
-  for (const std::string& name : race.names) table.columns.push_back({name, true});
+  Table table{{of_numbers(brief_key(axis.key))}, {}};
+  for (const std::string& name : race.names) table.columns.push_back(of_numbers(name));
   for (const Race::Point& point : race.points) {
     if (!point.asked) continue;
     const std::vector<std::string> marks = marks_of(point);
@@ -243,16 +243,17 @@ json to_json(const PredictedRecipe& answer) {
 Table exact_table(const PredictedRecipe& answer) {
   Table table;
   const std::vector<std::string> keys = keys_of(answer.rows);
-  for (const std::string& key : keys) table.columns.push_back({key, true});
+  for (const std::string& key : keys) table.columns.push_back(of_numbers(key));
   table.columns.push_back({"algorithm"});
   const auto add_column = [&](const std::string& name) {
-    for (const char* const end : {"", "_low", "_high"}) table.columns.push_back({name + end, true});
+    for (const char* const end : {"", "_low", "_high"})
+      table.columns.push_back(of_numbers(name + end));
   };
   add_column("iteration_seconds");
   for (const auto& [name, range] : Prediction().totals()) add_column(std::string(name));
   for (const char* const name :
        {"closed_form_seconds", "simulated_iterations", "budget_iterations"})
-    table.columns.push_back({name, true});
+    table.columns.push_back(of_numbers(name));
   const auto digits = [](double value) { return std::isnan(value) ? "" : exact_digits(value); };
   for (const PredictedRow& row : answer.rows) {
     const Prediction& p = row.prediction;

@@ -10,6 +10,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
 #include "reports/compare_formats.hpp"
+#include "reports/numbers.hpp"
 #include "reports/settings.hpp"
 #include "reports/tags.hpp"
 
@@ -124,19 +125,17 @@ Table values_table(const Comparison& comparison, const PredictionScores& scores)
   for (const char* const title : {"run", "seed", "quantity"}) table.columns.push_back({title});
   for (const char* const title :
        {"normalised_time", "mean", "low", "high", "measured", "inside", "crps"})
-    table.columns.push_back({title, true});
+    table.columns.push_back(of_numbers(title));
   for (const ScoredGroup& group : scores.groups)
     for (const ScoredValue& value : group.values) {
       std::vector<std::string> cells = group_cells(comparison, group.group, &exact_text);
       const PredictedValue& predicted = value.predicted;
-      cells.insert(cells.end(),
-                   {value.run, std::to_string(value.seed), predicted.quantity,
-                    predicted.normalised_time ? fmt::format("{}", *predicted.normalised_time)
-                                              : std::string()});
+      cells.insert(cells.end(), {value.run, std::to_string(value.seed), predicted.quantity,
+                                 csv_number(predicted.normalised_time)});
       for (const double number : {predicted.mean, predicted.low, predicted.high, value.measured})
-        cells.push_back(fmt::format("{}", number));
+        cells.push_back(csv_number(number));
       cells.push_back(value.is_inside() ? "true" : "false");
-      cells.push_back(fmt::format("{}", crps(predicted.draws, value.measured)));
+      cells.push_back(csv_number(crps(predicted.draws, value.measured)));
       table.rows.push_back(std::move(cells));
     }
   return table;
@@ -146,7 +145,7 @@ Table scores_table(const Comparison& comparison, const std::vector<ScoreRow>& ro
   Table table;
   add_group_columns(comparison, table);
   table.columns.push_back({"quantity"});
-  for (const char* const title : kScoreTitles) table.columns.push_back({title, true});
+  for (const char* const title : kScoreTitles) table.columns.push_back(of_numbers(title));
   for (const ScoreRow& row : rows) {
     std::vector<std::string> cells = group_cells(comparison, row.group, &value_text);
     cells.push_back(score_name(row));

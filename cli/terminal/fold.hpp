@@ -31,7 +31,7 @@ using Merge = std::function<std::string(const std::vector<std::size_t>&)>;
 Table folded(const Table& table, std::span<const std::string> keys,
              const std::map<std::string, Merge>& merges);
 
-/// The table's text, narrow() to fit the lines: of a terminal, else of 100 columns.
+/// The table as text: narrow() for a terminal, if standard output is one, else for 100 columns.
 std::string narrowed_text(Table table, const std::vector<std::string>& leaving);
 
 }  // namespace acid

@@ -103,8 +103,9 @@ std::string WatchedRuns::counts() const {
 }
 
 std::vector<WatchedRun> WatchedRuns::active() const {
-  std::vector<WatchedRun> chosen = runs_;
-  std::erase_if(chosen, [](const WatchedRun& run) { return !is_running(run) && !is_waiting(run); });
+  std::vector<WatchedRun> chosen;
+  std::ranges::copy_if(runs_, std::back_inserter(chosen),
+                       [](const WatchedRun& run) { return is_running(run) || is_waiting(run); });
   return chosen;
 }
 

@@ -19,13 +19,8 @@ const nlohmann::json& value_of(const nlohmann::json& options, std::string_view n
 const Field* FieldTable::find(std::string_view name) const { return find_named(fields, name); }
 
 std::vector<std::string> split_choices(std::string_view choices) {
-  std::vector<std::string> names(1);
-  for (const char c : choices) {
-    if (c == ',')
-      names.emplace_back();
-    else if (c != ' ')
-      names.back() += c;
-  }
+  std::vector<std::string> names;
+  for (const std::string_view choice : split_at(choices, ',')) names.emplace_back(trimmed(choice));
   return names;
 }
 

@@ -28,11 +28,11 @@ double unit(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-
 }  // namespace
 
 std::string_view purpose_name(Purpose purpose) {
-  static constexpr std::array<std::string_view, 17> kNames{
-      "init",          "data_order",     "augmentation", "gossip_clock",    "pairing",
-      "compute_model", "dropout",        "dither",       "gradient_noise",  "partition",
-      "data_set",      "initial_spread", "topology",     "training_sample", "validation",
-      "label_noise",   "feature_shift"};
+  static constexpr auto kNames = std::to_array<std::string_view>(
+      {"init", "data_order", "augmentation", "gossip_clock", "pairing", "compute_model", "dropout",
+       "dither", "gradient_noise", "partition", "data_set", "initial_spread", "topology",
+       "training_sample", "validation", "label_noise", "feature_shift"});
+  static_assert(kNames.size() == static_cast<std::size_t>(Purpose::feature_shift));
   const std::size_t index = static_cast<std::size_t>(purpose) - 1;
   ACID_ASSERT(index < kNames.size(), "purpose {}", static_cast<int>(purpose));
   return kNames[index];

@@ -95,7 +95,8 @@ void ByteFile::Handle::fill() {
 }
 
 bool ByteFile::Handle::begins_a_stream() const {
-  return stream.avail_in >= 2 && stream.next_in[0] == 0x1F && stream.next_in[1] == 0x8B;
+  const std::string_view first(reinterpret_cast<const char*>(stream.next_in), stream.avail_in);
+  return first.starts_with(kPackings[0].begin);
 }
 
 bool ByteFile::Handle::at_end_of_file() {

@@ -12,7 +12,7 @@ namespace acid {
 struct Packing {
   // Name of the format, its first bytes, the program that unpacks it.
   std::string_view name, begin, command;
-  /// The advice "unpack it with 'xz -d FILE' and name what comes out".
+  /// The advice "unpack it with 'xz -dk FILE', and name what comes out of it".
   std::string remedy(std::string_view path) const;
 };
 

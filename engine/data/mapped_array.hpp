@@ -57,6 +57,12 @@ class MappedArray {
       std::tuple<float, std::int64_t, std::uint8_t, double, std::int32_t, std::int16_t, std::int8_t,
                  std::uint64_t, std::uint32_t, std::uint16_t, Float16, BFloat16>;
   static_assert(std::tuple_size_v<Numbers> == static_cast<std::size_t>(TensorType::other));
+  template <TensorType type>
+  using NumberOf = std::tuple_element_t<static_cast<std::size_t>(type), Numbers>;
+  static_assert(std::is_same_v<NumberOf<TensorType::u8>, std::uint8_t> &&
+                std::is_same_v<NumberOf<TensorType::f64>, double> &&
+                std::is_same_v<NumberOf<TensorType::i8>, std::int8_t> &&
+                std::is_same_v<NumberOf<TensorType::bf16>, BFloat16>);
 
   MappedArray(const std::string& path, std::string name, TensorHeader header);
 

@@ -27,8 +27,8 @@ struct ExchangeFacts {
 /// the method may run on one, of a one-way ring), one of them or all, or two that meet.
 ExchangeFacts measure_exchange(const Listing& listing, const Rules& rules);
 
-/// Whether the workers' models differ after exchanges by what they differed at the start, measured
-/// as above: exchanges are of gradients, or of what changed. Not for methods with a server.
+/// Whether exchanges keep the differences that the workers' models had at the start, measured as
+/// above: what is sent are gradients, or changes of models. Not for methods with a server.
 bool keeps_differences(const Listing& listing, const Rules& rules);
 
 /// The work that overlaps messages: "a gradient is", "8 gradients are", "" if nothing does.

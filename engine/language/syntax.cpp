@@ -30,16 +30,18 @@ constexpr std::array kFunctions = {
     Function{"theirs", Operation::theirs, 1}, Function{"mix", Operation::mix, 3},
 };
 
+// How strongly signs bind: a comparison, a sum (2), a product, a sign before its only argument. An
+// atom needs no parentheses anywhere.
+constexpr int kComparison = 1, kProduct = 3, kUnary = 4, kAtom = 5;
 struct Sign {
   std::string_view text;
   Operation operation;
-  int strength;  // 1 comparison, 2 sum, 3 product, 4 before its only argument
+  int strength;
 };
 constexpr Sign kSigns[] = {
 #define SIGN(operation, sign, strength, value, text) {sign, Operation::operation, strength},
 #include "engine/language/operations.inc"
 };
-constexpr int kUnary = 4, kAtom = 5;
 
 bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 bool continues_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -123,7 +125,7 @@ class ListingParser {
   Expression expression() {
     if (++depth_ > kDeepestNesting)
       fail(at_, fmt::format("it is nested more than {} deep", kDeepestNesting));
-    Expression value = binary(1);
+    Expression value = binary(kComparison);
     --depth_;
     return value;
   }
@@ -140,8 +142,7 @@ class ListingParser {
 
   // Operators of a strength associate to the left; at most one comparison is allowed.
   Expression binary(int strength) {
-    constexpr int kStrongest = 3;
-    const auto part = [&] { return strength == kStrongest ? unary() : binary(strength + 1); };
+    const auto part = [&] { return strength == kProduct ? unary() : binary(strength + 1); };
     Expression left = part();
     while (const Sign* const sign = next_sign(strength)) {
       const int column = left.column;

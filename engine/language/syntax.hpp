@@ -114,7 +114,8 @@ bool reads(const auto& text, std::string_view name) {
 
 /// The name of a function, "sqrt"; nullptr for other operations.
 const char* function_name(Operation operation);
-/// How many arguments an operation has: of instructions, how many of the operands a, b and c.
+/// How many arguments an operation has. In an instruction: how many of a, b and c it reads; 1 for a
+/// copy.
 std::size_t arguments_of(Operation operation);
 
 inline constexpr std::size_t kLongestStatement = 4096;  // characters

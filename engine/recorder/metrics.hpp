@@ -4,8 +4,6 @@
 #include <array>
 #include <string_view>
 
-#include "engine/base/names.hpp"
-
 namespace acid {
 
 /// What a metric is of, which decides where a run has it.

@@ -1,4 +1,5 @@
-// Schedules of a few matrices in turn, each computed.
+// Schedules that repeat a few matrices, which follow from the number of workers and the options.
+// graphs.cpp: from a list.
 #include <algorithm>
 #include <bit>
 #include <nlohmann/json.hpp>

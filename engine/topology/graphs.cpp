@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "engine/base/error.hpp"
+#include "engine/base/names.hpp"
 #include "engine/topology/catalog.hpp"
 #include "engine/topology/mixing_schedule.hpp"
 
@@ -45,15 +46,13 @@ Topology make_graphs(int workers, const nlohmann::json& options) {
   const std::string kinds = text(options, "graphs");
   std::vector<MixingMatrix> matrices;
   std::vector<Edge> edges;
-  for (std::size_t begin = 0; begin <= kinds.size();) {
-    const std::size_t end = std::min(kinds.find(',', begin), kinds.size());
-    const Turn turn = turn_of(kinds.substr(begin, end - begin));
+  for (const std::string_view part : split_at(kinds, ',')) {
+    const Turn turn = turn_of(std::string(part));
     const Topology graph = base_graph("graphs", workers, turn.kind);
     require_storable("graphs", static_cast<double>(graph.edge_count()) * turn.times);
     matrices.insert(matrices.end(), static_cast<std::size_t>(turn.times),
                     metropolis_weights(graph));
     add_edges(matrices.back(), edges);
-    begin = end + 1;
   }
   return scheduled("graphs", workers, edges, cycle_of(std::move(matrices)));
 }

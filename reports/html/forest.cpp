@@ -8,6 +8,7 @@
 
 #include "reports/html/markup.hpp"
 #include "reports/html/scale.hpp"
+#include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
 
 namespace acid {
@@ -116,7 +117,7 @@ std::string forest_description(const Forest& forest) {
 
 std::string forest_csv(const Forest& forest) {
   const auto field = [](const std::optional<double>& value) {
-    return value && std::isfinite(*value) ? fmt::format("{}", *value) : std::string();
+    return csv_number(value && std::isfinite(*value) ? value : std::nullopt);
   };
   const auto& [value, low, high] = forest.columns;
   std::string csv = csv_line({"setting", "label", value, low, high}), setting;

@@ -144,7 +144,7 @@ std::vector<DrawnSection> sections_of(const ReportData& data, PagePart part) {
   for (const Section& section : kSections) {
     if ((section.parts & bit_of(part)) == 0) continue;
     std::string body = section.body(data);
-    // An overview is there even if it says nothing yet.
+    // A sweep's page begins with its overview, also if it says nothing yet.
     if (body.empty() && section.body != overview_section) continue;
     if (part == PagePart::sweep && !section.packed.empty())
       body = packed_details(section.packed, body);

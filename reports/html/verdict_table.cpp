@@ -9,7 +9,7 @@
 #include "reports/html/sections.hpp"
 #include "reports/numbers.hpp"
 #include "reports/power.hpp"
-#include "reports/readings.hpp"
+#include "reports/targets.hpp"
 #include "reports/verdict.hpp"
 
 namespace acid {

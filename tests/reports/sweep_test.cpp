@@ -13,7 +13,7 @@ using synthetic::page_of;
 
 namespace {
 
-/// Where the texts of a drawing's rows end or begin, and its marks: one class in each row.
+/// The numbers that follow each occurrence of these words.
 std::vector<double> numbers_after(const std::string& text, const std::string& before) {
   std::vector<double> found;
   for (std::size_t at = 0; (at = text.find(before, at)) != std::string::npos; at += before.size())
@@ -128,6 +128,17 @@ TEST_CASE("a page of more than four settings holds each one's details packed") {
   const std::string packed = packed_details("more", "body");
   CHECK(has(packed, "<details>\n<summary>more</summary>"));
   CHECK_FALSE(has(packed, "body"));
+  if (!is_sweep(data)) return;
+  int folds = 0;
+  for (const DrawnSection& section : sections_of(data, PagePart::sweep)) {
+    INFO(section.anchor);
+    CHECK(count_of(section.html, "<section ") == 1);
+    CHECK(section.html.ends_with("</section>\n"));
+    if (!has(section.html, "</h2>\n<details>\n<summary>")) continue;
+    CHECK(section.html.ends_with("</details>\n</section>\n"));
+    ++folds;
+  }
+  CHECK(folds > 0);
 }
 
 namespace {

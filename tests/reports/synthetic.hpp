@@ -53,11 +53,13 @@ int widest_line(const std::string& text);
 bool noted(const Comparison& comparison, const std::string& part);
 /// The verdict's sentences, a line each.
 std::string sentences_of(const Comparison& comparison);
-/// What a page shows of a comparison alone, in ink.
+/// A report's data with this comparison and nothing else.
 ReportData page_of(const Comparison& comparison);
+/// Its section of the verdict.
 std::string verdict_page_of(const Comparison& comparison);
 
-/// Run ids in the recipe's order.
+/// Writes an experiment and its runs into the store. Returns the ids of the runs in the recipe's
+/// order.
 std::vector<std::string> fill(Store& store, const Shape& shape);
 
 /// A store of its own that is filled.

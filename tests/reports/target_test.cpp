@@ -3,7 +3,7 @@
 
 #include "reports/compare.hpp"
 #include "reports/pivot.hpp"
-#include "reports/readings.hpp"
+#include "reports/targets.hpp"
 #include "reports/verdict.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"

@@ -10,7 +10,6 @@
 #include "tests/reports/synthetic.hpp"
 
 using namespace acid;
-using nlohmann::json;
 using synthetic::has;
 using synthetic::page_of;
 using synthetic::run;

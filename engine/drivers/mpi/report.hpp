@@ -138,10 +138,11 @@ struct WorkerMark {
   std::int64_t gradients = 0;  // committed before the mark
   WorkerReport report;
   std::vector<std::byte> numbers;  // from Worker::persist
-  Measured measured;               // at a measured mark
-  /// At any other: in the order of Worker::for_each_vector, no empty ones.
+  Measured measured;               // at a measured mark, once it is gathered
+  /// As they arrive. At a mark that is not measured: in the order of Worker::for_each_vector, no
+  /// empty ones.
   std::vector<std::vector<float>> vectors;
-  bool at_start = false;                  // in place of vectors: those of the worker's start
+  bool at_start = false;                  // no vectors come: they are those of the worker's start
   std::size_t expected = 0, arrived = 0;  // vectors
 };
 

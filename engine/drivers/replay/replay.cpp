@@ -84,12 +84,13 @@ class Replay {
   const ReplayScript& script_;
   ReplayOrder order_;
   RunShell shell_;
-  std::deque<Offers> offers_;              // as many as were ever in use at once
-  std::vector<Offers*> offered_;           // by worker: the offers of its exchange in flight
-  std::map<std::uint64_t, Offers> alone_;  // made alone (ReplayStep::alone), by the edge's number
-  std::vector<double> losses_;             // of the gradients in flight
-  GradientRecords notes_;                // since the last sample; filled in on the workers' chains
-  std::vector<bool> noted_;              // workers that have a record in notes_
+  std::deque<Offers> offers_;     // as many as were ever in use at once
+  std::vector<Offers*> offered_;  // by worker: the offers of its exchange in flight
+  std::map<std::uint64_t, Offers>
+      alone_;                   // offers made alone (ReplayStep::alone), by the edge's number
+  std::vector<double> losses_;  // of the gradients in flight
+  GradientRecords notes_;       // since the last sample; filled in on the workers' chains
+  std::vector<bool> noted_;     // workers that have a record in notes_
   std::vector<GradientRecord> unheard_;  // by worker: takes records that no mark contains
   bool notes_lack_ = false;              // gradients from before the resumed checkpoint are missing
   EdgeCounter edges_;

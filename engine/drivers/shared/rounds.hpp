@@ -94,6 +94,8 @@ std::vector<kernels::Weighted<float>> heard_by(const PeerSchedule::Exchange& exc
     heard.push_back({message_of(neighbour.worker), neighbour.weight});
   return heard;
 }
+
+/// Worker w hears its peers' messages, as heard_by() has them.
 template <class MessageOf>
 void hear(int w, Worker& worker, const PeerSchedule::Exchange& exchange,
           const MessageOf& message_of, EventLog& log) {

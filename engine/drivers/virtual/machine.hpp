@@ -30,7 +30,7 @@ struct ComputeModel {
   double slowdown_probability = 0, slowdown_factor = 1;
   std::vector<Pause> pauses;  // by at_seconds; a worker's do not overlap
 
-  /// Whether every gradient of every worker takes as long.
+  /// Whether all gradients of all workers take the same time.
   bool is_even() const;
   double mean_seconds(int worker) const;
   /// Duration of worker's gradient number `step`: a pure function of seeds, worker and step.
