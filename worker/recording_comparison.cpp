@@ -278,7 +278,7 @@ void RecordingComparison::look_at_rest_of_log(int worker, double time, bool is_t
 
 bool RecordingComparison::compared_anything() const {
   MutexLock lock(mutex_);
-  return final_state_ || compared_cuts() + events_ + values_ > 0;
+  return final_state_ || static_cast<int>(next_cut_) > from_ + 1 || events_ + values_ > 0;
 }
 
 std::optional<Departure> RecordingComparison::first_departure() const {
@@ -290,6 +290,7 @@ std::optional<Departure> RecordingComparison::first_departure() const {
 
 std::string RecordingComparison::compared() const {
   MutexLock lock(mutex_);
+  const int cuts = static_cast<int>(next_cut_) - (from_ + 1);
   const char* end = !final_state_ ? "" : diverged_ ? " and the divergence" : " and the final state";
   const std::string rounded =
       rounded_.empty()
@@ -297,7 +298,7 @@ std::string RecordingComparison::compared() const {
           : fmt::format(" ({} to nine digits: an older acid added it up in another order)",
                         fmt::join(rounded_, ", "));
   return fmt::format(
-      "{}{} of {}, {}, {}{}{}", counted(compared_cuts(), "checkpoint"), end,
+      "{}{} of {}, {}, {}{}{}", counted(cuts, "checkpoint"), end,
       counted(recording_.run.summary.workers, "worker"), counted(events_, "event"),
       counted(values_, "measured value"), rounded,
       until_ ? fmt::format(" (nothing after checkpoint {}{})", recording_.cuts[*until_].number,

@@ -65,7 +65,6 @@ class RecordingComparison final : public Recorder, public Checkpoints {
   bool compared_anything() const EXCLUDES_LOCK(mutex_);
 
  private:
-  int compared_cuts() const { return static_cast<int>(next_cut_) - (from_ + 1); }
   bool cuts_are_compared() const {
     return next_cut_ >= recording_.cuts.size() || (until_ && next_cut_ > *until_);
   }

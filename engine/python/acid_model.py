@@ -34,6 +34,7 @@ OLDEST_PYTHON = (3, 9)
 MOST_BYTES = 1 << 26  # of an answer
 TRACEBACK_LINES = 12
 MESSAGE_CHARACTERS = 800
+SEARCHED_CHARACTERS = 10_000  # of a message, for what is known of it
 
 
 class ModelError(Exception):
@@ -128,10 +129,11 @@ def remedy_for(error, batch):
                 "with interpreter")
     if not isinstance(error, (RuntimeError, TypeError, ValueError, IndexError)):
         return None
-    if "backward through the graph a second time" in str(error):
+    text = str(error)[:SEARCHED_CHARACTERS]
+    if "backward through the graph a second time" in text:
         return f"{RETURN_THE_LOSS}; what is kept from one call for the next takes detach()"
     for said, remedy in REMEDIES:
-        if re.search(said, str(error)):
+        if re.search(said, text):
             return remedy if batch is None else f"the batch is {types_of(batch)}; {remedy}"
     return None
 
@@ -146,7 +148,7 @@ def may_come_of_values(error):
     if isinstance(error, ArithmeticError) or type(error).__name__.endswith("LinAlgError"):
         return True
     if isinstance(error, (ValueError, RuntimeError, IndexError)):
-        if re.search(OF_VALUES, str(error)):
+        if re.search(OF_VALUES, str(error)[:SEARCHED_CHARACTERS]):
             return True
     last = error.__traceback__
     if not isinstance(error, (ValueError, AssertionError)) or last is None:
