@@ -211,7 +211,7 @@ TEST_CASE("threads: a limit in seconds holds while a sample is being evaluated")
   const auto objective =
       test::with({}, test::quadratic({}, 2, Seeds(1), 3), [&evaluations](EvaluationSet set) {
         if (set == EvaluationSet::test && ++evaluations == 2)
-          std::this_thread::sleep_for(std::chrono::milliseconds(600));
+          std::this_thread::sleep_for(std::chrono::milliseconds(2000));
       });
   const Topology ring = make_topology(2, {{"kind", "ring"}});
   RunSpec spec;
@@ -227,7 +227,7 @@ TEST_CASE("threads: a limit in seconds holds while a sample is being evaluated")
   test::MemoryRecorder recorder;
   const Outcome outcome = run_threads({spec, *objective, recorder}, {});
   CHECK(outcome.position.seconds >= 0.2);
-  CHECK(outcome.position.seconds < 0.5);  // the evaluation went on until 0.8
+  CHECK(outcome.position.seconds < 1.5);  // the evaluation went on until 2.2
 }
 
 TEST_CASE("samples by the clock come while nobody computes, too") {

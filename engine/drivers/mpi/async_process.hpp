@@ -7,6 +7,7 @@
 
 #include "engine/drivers/mpi/async_evaluator.hpp"
 #include "engine/drivers/mpi/clock.hpp"
+#include "engine/drivers/mpi/collector.hpp"
 #include "engine/drivers/mpi/gradient_thread.hpp"
 #include "engine/drivers/mpi/mpi.hpp"
 #include "engine/drivers/mpi/pair_exchange.hpp"

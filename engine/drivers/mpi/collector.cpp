@@ -1,9 +1,9 @@
-// Rank 0's side of what the workers of an MPI run report.
+#include "engine/drivers/mpi/collector.hpp"
+
 #include <algorithm>
 #include <utility>
 
 #include "engine/base/error.hpp"
-#include "engine/drivers/mpi/report.hpp"
 
 namespace acid {
 namespace {
@@ -11,6 +11,66 @@ namespace {
 constexpr int kMostMarks = 4;  // of each worker, that rank 0 has not handled
 
 }  // namespace
+
+void Measured::swap(Measured& other) noexcept {
+  std::swap(copies_, other.copies_);  // spans stay with their memory
+  std::swap(form_, other.form_);
+  std::swap(window_, other.window_);
+  std::swap(place_, other.place_);
+  std::swap(x_, other.x_);
+  std::swap(buffers_, other.buffers_);
+}
+
+void Gathered::tell_workers(Outcome& outcome) const {
+  outcome.worker_gradients.clear();
+  for (const WorkerMark& worker : workers) {
+    outcome.worker_gradients.push_back(worker.gradients);
+    outcome.worker_idle_seconds.push_back(worker.report.idle_seconds);
+    if (outcome.worker_spans.size() < Timeline::kMostWorkers)
+      outcome.worker_spans.push_back(worker.report.spans);
+  }
+}
+
+GradientRecords Gathered::take_notes() {
+  GradientRecords notes;
+  for (WorkerMark& worker : workers) {
+    const GradientRecords own = std::exchange(worker.report.notes, {});
+    notes.insert(notes.end(), own.begin(), own.end());
+  }
+  sort_by_commit(notes);
+  return notes;
+}
+
+MeanModel Gathered::mean(const RunSpec& spec, const Look& look) const {
+  std::vector<std::span<const float>> x, buffers;
+  std::vector<std::int64_t> committed;
+  std::vector<int> members;
+  for (std::size_t w = 0; w < workers.size(); ++w) {
+    if (absent[w]) continue;
+    members.push_back(static_cast<int>(w));
+    x.push_back(workers[w].measured.x());
+    buffers.push_back(workers[w].measured.buffers());
+    committed.push_back(workers[w].gradients);
+  }
+  MeanModel mean = mean_of(x, buffers, committed, spec.average_buffers, look);
+  if (!complete()) mean.name_members(members);
+  return mean;
+}
+
+void Gathered::restore(Ensemble& ensemble) const {
+  for (int w = 0; w < ensemble.size(); ++w) {
+    const auto index = static_cast<std::size_t>(w);
+    if (absent[index]) continue;
+    const std::vector<std::vector<float>>& vectors = workers[index].vectors;
+    Worker& worker = ensemble.worker(w);
+    ArchiveReader reader(workers[index].numbers);
+    reader(worker);
+    const auto own = filled_vectors(worker);
+    ACID_ASSERT(own.size() == vectors.size(), "{} vectors of a worker that has {}", vectors.size(),
+                own.size());
+    for (std::size_t k = 0; k < own.size(); ++k) std::ranges::copy(vectors[k], own[k].begin());
+  }
+}
 
 Collector::Collector(const Run& run, Post& post)
     : recorder_(run.recorder),

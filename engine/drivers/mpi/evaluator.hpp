@@ -4,8 +4,8 @@
 #include <functional>
 #include <optional>
 
+#include "engine/drivers/mpi/collector.hpp"
 #include "engine/drivers/mpi/post.hpp"
-#include "engine/drivers/mpi/report.hpp"
 #include "engine/drivers/shared/run_shell.hpp"
 #include "engine/drivers/shared/sample_queue.hpp"
 

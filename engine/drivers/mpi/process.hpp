@@ -2,8 +2,8 @@
 
 #include <atomic>
 
+#include "engine/drivers/mpi/collector.hpp"
 #include "engine/drivers/mpi/evaluator.hpp"
-#include "engine/drivers/mpi/report.hpp"
 
 namespace acid {
 

@@ -8,14 +8,6 @@
 namespace acid {
 namespace {
 
-std::vector<std::span<float>> filled_vectors(Worker& worker) {
-  std::vector<std::span<float>> list;
-  worker.for_each_vector([&](std::string_view, std::span<float> vector) {
-    if (!vector.empty()) list.push_back(vector);
-  });
-  return list;
-}
-
 std::vector<std::vector<float>> whole_state(Worker& worker) {
   std::vector<std::vector<float>> copies;
   for (const std::span<float> vector : filled_vectors(worker)) {
@@ -39,19 +31,18 @@ void send_notes(const std::function<void(std::vector<std::byte>)>& send, MailKin
 
 }  // namespace
 
+std::vector<std::span<float>> filled_vectors(Worker& worker) {
+  std::vector<std::span<float>> list;
+  worker.for_each_vector([&](std::string_view, std::span<float> vector) {
+    if (!vector.empty()) list.push_back(vector);
+  });
+  return list;
+}
+
 void read_notes(MailReader& reader, GradientRecords& notes) {
   GradientRecords portion;
   reader(portion);
   notes.insert(notes.end(), portion.begin(), portion.end());
-}
-
-void Measured::swap(Measured& other) noexcept {
-  std::swap(copies_, other.copies_);  // spans stay with their memory
-  std::swap(form_, other.form_);
-  std::swap(window_, other.window_);
-  std::swap(place_, other.place_);
-  std::swap(x_, other.x_);
-  std::swap(buffers_, other.buffers_);
 }
 
 Reporter::Reporter(const Run& run, Post& post, const Worker& worker, const Window& window,
@@ -128,57 +119,6 @@ void Reporter::mark(MarkKind kind, double time, Worker& worker, WorkerReport rep
                               numbers.take(), vectors.size(), place.value_or(kNoPlace)));
   for (std::uint64_t k = 0; k < vectors.size(); ++k)
     post_.submit(0, mail_header(MailKind::state_vector, k), std::move(vectors[k]));
-}
-
-void Gathered::tell_workers(Outcome& outcome) const {
-  outcome.worker_gradients.clear();
-  for (const WorkerMark& worker : workers) {
-    outcome.worker_gradients.push_back(worker.gradients);
-    outcome.worker_idle_seconds.push_back(worker.report.idle_seconds);
-    if (outcome.worker_spans.size() < Timeline::kMostWorkers)
-      outcome.worker_spans.push_back(worker.report.spans);
-  }
-}
-
-GradientRecords Gathered::take_notes() {
-  GradientRecords notes;
-  for (WorkerMark& worker : workers) {
-    const GradientRecords own = std::exchange(worker.report.notes, {});
-    notes.insert(notes.end(), own.begin(), own.end());
-  }
-  sort_by_commit(notes);
-  return notes;
-}
-
-MeanModel Gathered::mean(const RunSpec& spec, const Look& look) const {
-  std::vector<std::span<const float>> x, buffers;
-  std::vector<std::int64_t> committed;
-  std::vector<int> members;
-  for (std::size_t w = 0; w < workers.size(); ++w) {
-    if (absent[w]) continue;
-    members.push_back(static_cast<int>(w));
-    x.push_back(workers[w].measured.x());
-    buffers.push_back(workers[w].measured.buffers());
-    committed.push_back(workers[w].gradients);
-  }
-  MeanModel mean = mean_of(x, buffers, committed, spec.average_buffers, look);
-  if (!complete()) mean.name_members(members);
-  return mean;
-}
-
-void Gathered::restore(Ensemble& ensemble) const {
-  for (int w = 0; w < ensemble.size(); ++w) {
-    const auto index = static_cast<std::size_t>(w);
-    if (absent[index]) continue;
-    const std::vector<std::vector<float>>& vectors = workers[index].vectors;
-    Worker& worker = ensemble.worker(w);
-    ArchiveReader reader(workers[index].numbers);
-    reader(worker);
-    const auto own = filled_vectors(worker);
-    ACID_ASSERT(own.size() == vectors.size(), "{} vectors of a worker that has {}", vectors.size(),
-                own.size());
-    for (std::size_t k = 0; k < own.size(); ++k) std::ranges::copy(vectors[k], own[k].begin());
-  }
 }
 
 void send_start(Post& post, Ensemble* ensemble, const std::vector<WorkerReport>& reports,

@@ -65,10 +65,11 @@ void RoundWorker::train() {
 bool RoundWorker::act(Phase phase, std::int64_t exchange) {
   if (phase == Phase::gradient) compute();
   if (phase == Phase::say) messages_.say(exchange, worker_);
+  if (phase == Phase::hear) {
+    if (!wait_for_exchange()) return false;
+    messages_.hear(exchange, worker_, reporter_.log());
+  }
   if (phase == Phase::step) step();
-  if (phase != Phase::hear) return true;
-  if (!wait_for_exchange()) return false;
-  messages_.hear(exchange, worker_, reporter_.log());
   return true;
 }
 
