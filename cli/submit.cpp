@@ -114,9 +114,12 @@ void size_job(SlurmJob& job, const SubmitOptions& options, const Plan& plan) {
 }
 
 std::string text_of_file(const std::string& path) {
+  std::error_code ignored;
+  const bool is_folder = fs::is_directory(path, ignored);
   std::ifstream file(path);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad() || fs::is_directory(path))
+  std::string text;
+  if (!is_folder) text.assign(std::istreambuf_iterator<char>(file), {});
+  if (is_folder || !file.is_open() || file.bad())
     throw UsageError(
         fmt::format("cannot read '{}'; --prologue names a file with lines for bash, "
                     "such as 'module load openmpi'",

@@ -150,8 +150,10 @@ json rcp_json(const std::vector<ConvergencePoint>& points, const std::string& cr
 }
 
 ConvergenceReference::ConvergenceReference(const std::string& path) {
+  std::error_code ignored;
   std::ifstream file(path);
-  if (!file) throw UsageError(fmt::format("cannot read {}", path));
+  if (!file || std::filesystem::is_directory(path, ignored))
+    throw UsageError(fmt::format("cannot read {}; --rcp names a file", path));
   const json document = json::parse(file, nullptr, false);
   if (!document.is_object() || document.empty())
     no_reference(path, "it is no JSON object of entries");

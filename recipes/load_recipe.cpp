@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "engine/base/digest.hpp"
+#include "engine/base/names.hpp"
 #include "recipes/compiler.hpp"
 #include "recipes/parse.hpp"
 
@@ -47,7 +48,7 @@ std::string claims_text(const std::string& file) {
                           "such a file has [[claims]] and nothing else: write this in the recipe");
   }
   if (diagnostics.has_errors()) throw RecipeError(diagnostics.errors());
-  return text;
+  return std::string(without_byte_order_mark(text));
 }
 
 /// `claims`: the key that names the file.

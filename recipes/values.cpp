@@ -117,7 +117,7 @@ std::optional<nlohmann::json> Checker::number(const Node& node, const Field& fie
   if (number != 0 && std::abs(number) < kSmallest)
     return refuse(
         node, fmt::format("{} cannot be {}: products of numbers this small are 0", path, number),
-        fmt::format("write 0, or at least {}", kSmallest));
+        fmt::format("write {}at least {}", within_bounds(0, field) ? "0, or " : "", kSmallest));
   // One spelling per value, so that 1, 1.0 and -0.0 give the digests of their equals.
   if (whole) return node.scalar;
   return number + 0.0;

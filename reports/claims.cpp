@@ -132,12 +132,20 @@ Tested tested_of(const Claim& claim, Claim::Kind kind, const PairedValues& pairs
   const double mean_of_other = std::abs(estimate(pairs.b).mean);
   const double hidden =
       kind == Claim::Kind::ratio && mean_of_other > 0 ? pairs.hidden / mean_of_other : pairs.hidden;
-  for (const std::vector<double>& list : tested.advantages)
-    if (hidden > 0 && std::abs(estimate(list).mean) <= hidden)
+  for (std::vector<double>& list : tested.advantages) {
+    std::vector<double> finite;
+    std::ranges::copy_if(list, std::back_inserter(finite),
+                         [](double value) { return std::isfinite(value); });
+    if (!(hidden > 0) || finite.empty() || std::abs(estimate(finite).mean) > hidden) continue;
+    // Beside a run that diverged or missed its target, the other is better all the same.
+    for (double& value : list)
+      if (std::isfinite(value) && finite.size() < list.size()) value = 0;
+    if (finite.size() == list.size())
       tested.doubt = fmt::format(
           "the difference is no further from what is claimed than lines between samples may be "
           "wrong by, {}; a finer cadence in [evaluation] makes that less",
           format_number(pairs.hidden, 3));
+  }
   return tested;
 }
 
@@ -170,9 +178,11 @@ Tested test_point(const Comparison& comparison, const Claim& claim, std::size_t 
         fmt::format("{} is not read at equal {}", claim.metric, equal_words(*claim.equal));
   } else {
     const PairedValues pairs = paired_with(claim, *a, b, *metric);
+    const bool diverged = !a->diverged.empty() || (b && !b->diverged.empty());
     if (pairs.a.size() < claim.seeds.size())
-      tested.missing = fmt::format("{} of {} seeds have a value{}", pairs.a.size(),
-                                   claim.seeds.size(), kind == Claim::Kind::law ? "" : " of both");
+      tested.missing = fmt::format("{} of {} seeds have a value{}{}", pairs.a.size(),
+                                   claim.seeds.size(), kind == Claim::Kind::law ? "" : " of both",
+                                   diverged ? "; runs that diverged have none" : "");
     else if (pairs.a.size() < 2)
       tested.missing = "one seed cannot tell a difference from chance";
     else
@@ -247,6 +257,8 @@ void add_needs(JudgedClaim& judged, const std::vector<double>& advantage,
                          "is {}",
                          e.n, format_p(smallest))
                    : fmt::format("{} seeds do not show it, nor the contrary", e.n);
+  if (std::ranges::all_of(advantage, [](double value) { return value == 0; }))
+    judged.why += "; all differ by what is claimed, to rounding";
   if (!judged.doubt.empty()) judged.why += "; besides, " + judged.doubt;
   const bool all_finite = std::ranges::all_of(tests, [](const Tested& one) {
     return std::ranges::all_of(one.advantages, [](const std::vector<double>& list) {

@@ -157,12 +157,10 @@ bool ended_before(const ComparedGroup& group, std::uint64_t seed, const std::str
                   double place) {
   for (const RunSummary& run : group.runs) {
     if (run.seed != seed || run.metrics.contains(metric)) continue;
-    const auto axis = axis_of_way(metric);
+    if (const auto axis = axis_of_way(metric)) return coordinate(run.progress, *axis) < place;
     const auto exchanges = run.metrics.find("exchanges");
-    const double end = axis                             ? coordinate(run.progress, *axis)
-                       : exchanges != run.metrics.end() ? exchanges->second
-                                                        : 0;
-    return end < place;
+    const double end = exchanges != run.metrics.end() ? exchanges->second : 0;
+    return end == 0 || end < place;  // a method without exchanges has no such way
   }
   return false;
 }
@@ -206,14 +204,21 @@ bool is_hidden_by(double hidden, const Estimate& e) {
 }
 }  // namespace
 
-bool ComparedDifference::is_hidden() const { return is_hidden_by(hidden, value.difference); }
+bool ComparedDifference::is_hidden() const {
+  return value.p == 1.0 && is_hidden_by(hidden, value.difference);
+}
 
 PairedDifference tested(const PairedValues& pairs) {
   PairedDifference difference = paired_difference(pairs.a, pairs.b, pairs.floors);
-  if (difference.p && is_hidden_by(pairs.hidden, difference.difference)) {
-    difference.p = 1;
-    difference.sign = 0;
-  }
+  if (!difference.p || !is_hidden_by(pairs.hidden, difference.difference)) return difference;
+  // What finite values differ by says nothing. Where one diverged or missed its target, the other
+  // is better all the same.
+  std::vector<double> a = pairs.a;
+  for (std::size_t k = 0; k < a.size(); ++k)
+    if (std::isfinite(a[k]) && std::isfinite(pairs.b[k])) a[k] = pairs.b[k];
+  const PairedDifference told = paired_difference(a, pairs.b, pairs.floors);
+  difference.p = told.p;
+  difference.sign = told.sign;
   return difference;
 }
 

@@ -39,6 +39,11 @@ json or_null(const std::optional<Value>& value) {
   return value ? json(*value) : json();
 }
 
+/// Infinite: worse than any number.
+json or_worst(const std::optional<double>& value) {
+  return value && std::isinf(*value) ? json(fmt::format("{}", *value)) : or_null(value);
+}
+
 /// The numbers of an estimate, n first.
 void add_estimate(json& object, const Estimate& e) {
   object["n"] = e.n;
@@ -53,10 +58,10 @@ json metric_json(const ComparedGroup& group, const std::string& name) {
   const Robust robust = group.robust_of(name);
   const Reading read = group.reading_of(name);
   json metric{{"diverged", group.diverged.size()},
-              {"median", or_null(robust.median)},
-              {"iqm", or_null(robust.iqm)},
-              {"iqm_ci_low", or_null(robust.iqm_low)},
-              {"iqm_ci_high", or_null(robust.iqm_high)},
+              {"median", or_worst(robust.median)},
+              {"iqm", or_worst(robust.iqm)},
+              {"iqm_ci_low", or_worst(robust.iqm_low)},
+              {"iqm_ci_high", or_worst(robust.iqm_high)},
               {"samples_apart", read.apart},
               {"resolution", read.resolution}};
   add_estimate(metric, group.estimate_of(name));

@@ -9,6 +9,7 @@
 
 #include "engine/base/names.hpp"
 #include "reports/compare.hpp"
+#include "reports/equal_places.hpp"
 #include "reports/numbers.hpp"
 #include "reports/power.hpp"
 #include "reports/primary.hpp"
@@ -25,8 +26,7 @@ std::vector<std::uint64_t> common_seeds(const ComparedGroup& a, const ComparedGr
   return common;
 }
 
-std::string few_seeds_words(int pairs, std::size_t comparisons) {
-  const double least = std::min(1.0, smallest_p(pairs) * static_cast<double>(comparisons));
+std::string few_seeds_words(int pairs, std::size_t comparisons, double least) {
   return fmt::format(
       "n = {} is too small to reach p = {}: the smallest p of the exact sign-flip test{} is {}; {} "
       "seeds could",
@@ -37,7 +37,7 @@ std::string few_seeds_words(int pairs, std::size_t comparisons) {
 }
 
 void note_seeds(Comparison& comparison) {
-  int smallest = 0;
+  int smallest = 0;  // number of seeds that a group has with its baseline
   for (const ComparedPoint& point : comparison.points) {
     const std::optional<std::size_t> baseline = baseline_for(point, comparison.primary);
     if (!baseline) continue;
@@ -49,13 +49,21 @@ void note_seeds(Comparison& comparison) {
     }
   }
   if (smallest == 0) return;
-  const std::size_t family = family_size(comparison);
-  if (smallest == 1)
+  if (smallest == 1) {
     comparison.notes.push_back(
         {NoteKind::few_seeds,
          "n = 1: one seed has no interval and no p; what differs may be the seed alone"});
-  else if (smallest < seeds_needed(family))
-    comparison.notes.push_back({NoteKind::few_seeds, few_seeds_words(smallest, family)});
+    return;
+  }
+  const ComparedDifference* least = nullptr;  // that so many seeds could tell
+  for (const ComparedDifference& one : comparison.differences)
+    if (is_claim(comparison, one.metric) && one.smallest_p_holm &&
+        (least == nullptr || *one.smallest_p_holm > *least->smallest_p_holm))
+      least = &one;
+  if (least != nullptr && *least->smallest_p_holm > ComparedDifference::kSignificance)
+    comparison.notes.push_back(
+        {NoteKind::few_seeds,
+         few_seeds_words(least->value.pairs, family_size(comparison), *least->smallest_p_holm)});
 }
 
 std::string words_for(const nlohmann::json& value) {

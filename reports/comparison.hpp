@@ -73,8 +73,8 @@ struct ComparedDifference {
   /// Differences of a seed that are no larger are rounding (reports/rounding.hpp): the largest over
   /// the seeds, and the same as a share of the value.
   double rounding = 0, rounding_share = 0;
-  /// The error of lines between samples, for both groups together: a mean that is no larger decides
-  /// nothing, and its p is 1.
+  /// The error of lines between samples, for both groups together: what finite values differ by
+  /// decides nothing if their mean is no larger, and p is 1 if all are finite.
   double hidden = 0;
   bool is_hidden() const;
   /// Seeds of *_to_target of which one run ended, short of the target, before the other reached it:

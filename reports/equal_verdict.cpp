@@ -22,10 +22,12 @@ namespace {
 
 /// Values that no test can distinguish, in words.
 std::string same_words(const ComparedDifference& difference) {
-  if (!is_to_target(difference.metric) || difference.both_missed == 0)
-    return "the same, to rounding";
-  return difference.both_missed == difference.value.pairs
-             ? "none, since neither reached it"
+  if (difference.both_missed == 0) return "the same, to rounding";
+  const bool all = difference.both_missed == difference.value.pairs;
+  if (!is_to_target(difference.metric))
+    return all ? "none, since both diverged"
+               : "the same, to rounding, where both finished, and both diverged alike";
+  return all ? "none, since neither reached it"
              : "the same, to rounding, where both reached it, and both missed it alike";
 }
 

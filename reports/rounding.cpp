@@ -43,9 +43,11 @@ bool sums_its_errors(const json& settings) {
          !std::ranges::all_of(keep, [](const json& start) { return start == "rest"; });
 }
 
-bool all_reduces(const json& settings) {
+bool all_reduces(const RunSummary& run, const json& settings) {
   const json& peers = setting_at(settings, "/algorithm/listing/peers");
-  return peers == "all" || peers.is_array();
+  if (!peers.is_null()) return peers == "all" || peers.is_array();
+  const AlgorithmEntry* const entry = find_algorithm(run.algorithm);
+  return entry != nullptr && entry->peers == Peers::all;
 }
 
 double loss_at_start(const RunRounding& run, const std::string& metric) {
@@ -86,7 +88,7 @@ RunRounding rounding_of(const RunSummary& run, const json& settings) {
   else if (workers > 1)
     result.exchanges = planned_exchanges(run, settings, result.steps);
   const double roundings = std::max(1.0, result.steps + result.exchanges);
-  const double averaging = all_reduces(settings) ? 1 : workers;
+  const double averaging = all_reduces(run, settings) ? 1 : workers;
   double reach = 1;
   if (sums_its_errors(settings)) {
     const double pull = number_at(settings, "/optimizer/learning_rate", 1) *

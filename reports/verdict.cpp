@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "engine/base/names.hpp"
+#include "reports/compare.hpp"
 #include "reports/compare_formats.hpp"
 #include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
@@ -115,9 +116,10 @@ std::string difference_sentence(const std::string& label, const std::string& bas
             counted(difference.value.pairs - difference.both_missed, "paired seed"),
             difference.both_missed);
       if (difference.value.difference.n == 0)
-        return fmt::format("{} and {} {} alike, with each of {}.", label, baseline,
+        return fmt::format("{} and {} {} alike, with each of {}{}.", label, baseline,
                            is_to_target(difference.metric) ? "missed the target" : "diverged",
-                           counted(difference.value.pairs, "paired seed"));
+                           counted(difference.value.pairs, "paired seed"),
+                           is_to_target(difference.metric) ? "" : ", and have no " + words);
       return fmt::format(
           "{} and {} had the same {}, to rounding{}, with each of {} that finished{}.", label,
           baseline, words, floor_text(difference),

@@ -44,7 +44,7 @@ bool kept_events(const AttemptRow& attempt, const std::vector<std::vector<std::b
 /// order (Metric::rounded_since). What a raise means for runs of before is said in verify.cpp,
 /// kChanges. A new metric needs none.
 inline constexpr const char* kEventVersionKey = "event_version";
-inline constexpr int kEventVersion = 5;
+inline constexpr int kEventVersion = 6;
 
 /// In an attempt's environment: the names of the metrics that its acid had.
 inline constexpr const char* kMetricsKey = "metrics";

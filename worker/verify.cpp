@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "engine/data/dataset.hpp"
 #include "engine/environment/environment.hpp"
 #include "store/existing_store.hpp"
 #include "worker/claims.hpp"
@@ -62,6 +63,23 @@ void refuse_unrepeatable(const Recording& recording, const ComposedRun& run) {
       recording.run.summary.id, text(run.settings.task.model, "file")));
 }
 
+/// Whether inputs that are no bytes have a mean subtracted, or are divided by a deviation.
+bool normalises_numbers(const ComposedRun& run) {
+  const json& options = run.settings.task.dataset;
+  const auto given = [&](const char* key) { return !options.value(key, json()).is_null(); };
+  if (!given("mean") && !given("deviation")) return false;
+  const DatasetEntry* const entry = find_dataset(text(options, "kind"));
+  return entry != nullptr && !entry->inspect(options).are_bytes;
+}
+
+/// Whether an all-reduce may cross links between nodes that are faster than their cards.
+bool outruns_cards(const ComposedRun& run) {
+  const NetworkModel& network = run.settings.execution.simulation.network;
+  return run.settings.execution.entry().simulates && network.nodes() > 0 &&
+         !(network.between_nodes.empty() && network.edges.empty()) &&
+         !run.spec.method.is_asynchronous();
+}
+
 /// What the events of a version, and those after it, mean otherwise than those before it.
 struct Change {
   int since;
@@ -93,7 +111,11 @@ constexpr Change kChanges[] = {
        return !run.spec.method.is_asynchronous() && run.spec.workers > 1;
      },
      "whose means were rounded otherwise: weights were rounded one by one, and every exchange "
-     "moved the mean of all workers a little"}};
+     "moved the mean of all workers a little"},
+    {6, [](const ComposedRun& run, int) { return normalises_numbers(run); },
+     "whose inputs were rounded otherwise when their mean was subtracted"},
+    {6, [](const ComposedRun& run, int) { return outruns_cards(run); },
+     "in which messages of an all-reduce could be faster than the card of their node"}};
 
 const char* other_meaning(int version, const ComposedRun& run, int from) {
   if (version > kEventVersion) return "which this acid does not know";

@@ -71,8 +71,10 @@ Ran ran_for(const RunSpec& spec, const VirtualOptions& options, std::size_t dime
   const Position& end = outcome.position;
   double idle = 0;
   for (const double one : outcome.worker_idle_seconds) idle += one;
-  return {end.normalised_time, end.seconds, static_cast<double>(end.bytes),
-          static_cast<double>(end.gradients), idle};
+  const auto gradients = static_cast<double>(end.gradients);
+  const double done =
+      spec.budget.normalised_time < kNever ? end.normalised_time : gradients / spec.workers;
+  return {done, end.seconds, static_cast<double>(end.bytes), gradients, idle};
 }
 
 /// Timing::run_share. With s for the standard deviation of half a part of P iterations, that of the
@@ -205,7 +207,7 @@ Timing timing_of(const RunSpec& spec, const VirtualOptions& options, std::size_t
           .seconds = end.seconds,
           .bytes = end.bytes,
           .gradients = end.gradients,
-          .idle_share = std::max(0.0, part.idle / (part.seconds * spec.workers)),  // rounding
+          .idle_share = std::max(0.0, end.idle / (end.seconds * spec.workers)),  // rounding
           .run_share = more > 0 ? share_of_run(iterations, iterations + more) : 1};
 }
 

@@ -88,7 +88,7 @@ std::vector<Stretch> stretches(const Race& race) {
       Stretch& before = all.back();
       const bool was_told = before.leaders.size() == 1;
       if (told == was_told && (!told || before.leaders == next.leaders) &&
-          (told || before.equal == equal)) {
+          (told || (before.equal == equal && (!equal || before.leaders == next.leaders)))) {
         before.leaders.merge(next.leaders);
         before.high = point.value;
         continue;

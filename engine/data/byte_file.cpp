@@ -25,7 +25,7 @@ constexpr std::array<Packing, 6> kPackings{{{"gzip", "\x1F\x8B"sv, "gzip -dk"},
                                             {"zstd", "\x28\xB5\x2F\xFD"sv, "zstd -d"},
                                             {"zip", "PK\x03\x04"sv, "unzip"},
                                             {"7z", "7z\xBC\xAF\x27\x1C"sv, "7z x"}}};
-constexpr std::size_t kLongestBegin = 6;
+constexpr std::size_t kLongestBegin = 10;
 
 // Deflate cannot shrink data by more than this factor (RFC 1951: 258 bytes in two bits).
 constexpr std::int64_t kBestDeflateRatio = 1032;
@@ -40,7 +40,14 @@ std::string Packing::remedy(std::string_view path) const {
 const Packing* packing_of(std::string_view first_bytes) {
   const auto found = std::ranges::find_if(
       kPackings, [&](const Packing& packing) { return first_bytes.starts_with(packing.begin); });
-  return found == kPackings.end() ? nullptr : &*found;
+  if (found == kPackings.end()) return nullptr;
+  // A text may begin with BZh. Then comes the size of blocks, and a block, or the end of all.
+  if (found->name == "bzip2") {
+    const std::string_view rest = first_bytes.substr(std::min<std::size_t>(4, first_bytes.size()));
+    if (!rest.starts_with("1AY&SY"sv) && !rest.starts_with("\x17\x72\x45\x38\x50\x90"sv))
+      return nullptr;
+  }
+  return &*found;
 }
 
 const Packing* packing_of_file(const std::string& path) {

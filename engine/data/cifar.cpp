@@ -53,6 +53,9 @@ std::vector<std::string> locate(const nlohmann::json& options, const CifarFormat
 }
 
 std::int64_t count_records(const std::string& path, const CifarFormat& format) {
+  if (const Packing* packing = packing_of_file(path))  // no record begins so
+    throw Error(
+        fmt::format("{}: it is packed ({}); {}", path, packing->name, packing->remedy(path)));
   const std::int64_t size = RegularFile(path).bytes();
   const std::int64_t record = format.label_bytes + kPixelBytes, count = size / record;
   if (count == 0 || size % record != 0)

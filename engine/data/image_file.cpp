@@ -34,8 +34,8 @@ bool begins(std::span<const std::uint8_t> content, std::span<const std::uint8_t>
 bool names_image(std::string_view name) { return is_one_of(ending(name), {"jpg", "jpeg", "png"}); }
 
 bool names_foreign_image(std::string_view name) {
-  return is_one_of(ending(name),
-                   {"ppm", "pgm", "bmp", "tif", "tiff", "webp", "gif", "jp2", "avif"});
+  return is_one_of(ending(name), {"ppm", "pgm", "pnm", "bmp", "tga", "tif", "tiff", "webp", "gif",
+                                  "jp2", "jxl", "jfif", "jpe", "avif", "heic", "heif"});
 }
 
 void fail_image(const std::string& path, std::string_view what, std::string_view remedy) {

@@ -114,8 +114,11 @@ void expect_finite(const MappedArray& inputs) {
           values, [](Number value) { return !std::isfinite(static_cast<float>(value)); });
       if (found == values.end()) return;
       const std::int64_t width = inputs.size() / inputs.shape()[0];
-      inputs.fail(fmt::format("expected finite numbers, found {} in example {}",
-                              static_cast<double>(*found), (found - values.begin()) / width),
+      const auto number = static_cast<double>(*found);
+      inputs.fail(fmt::format("expected {}, found {} in example {}",
+                              std::isfinite(number) ? "numbers that single precision holds"
+                                                    : "finite numbers",
+                              number, (found - values.begin()) / width),
                   "remove or replace such inputs");
     }
   });
@@ -126,13 +129,16 @@ float unit_of(const MappedArray& inputs) {
   return inputs.type() == TensorType::u8 && !inputs.is_boolean() ? 255 : 1;
 }
 
-/// Inputs stay in the file and are converted when an example is copied.
+/// Inputs stay in the file and are converted when an example is copied. Numbers that are no bytes
+/// may be far from 0 beside their deviation, so the mean is subtracted first.
 class ArrayExamples final : public NormalisedSplit {
  public:
   ArrayExamples(MappedArray inputs, std::vector<std::int32_t> labels, const DataShape& shape,
                 bool channels_last, const std::vector<ChannelStatistics>& statistics)
       : NormalisedSplit(std::move(labels), statistics, unit_of(inputs)),
         inputs_(std::move(inputs)),
+        statistics_(statistics),
+        are_bytes_(unit_of(inputs_) > 1),
         pixels_(static_cast<std::size_t>(shape.height) * static_cast<std::size_t>(shape.width)),
         channels_last_(channels_last && inputs_.shape().size() == 4) {}
 
@@ -145,14 +151,21 @@ class ArrayExamples final : public NormalisedSplit {
       for (std::size_t c = 0; c < channels; ++c) {
         const auto* value = from + (channels_last_ ? c : c * pixels_);
         float* to = out.data() + c * pixels_;
-        for (std::size_t k = 0; k < pixels_; ++k, value += stride)
-          to[k] = static_cast<float>(*value) * channels_[c].scale + channels_[c].shift;
+        const auto [mean, deviation] = statistics_[c];
+        if (are_bytes_)
+          for (std::size_t k = 0; k < pixels_; ++k, value += stride)
+            to[k] = static_cast<float>(*value) * channels_[c].scale + channels_[c].shift;
+        else
+          for (std::size_t k = 0; k < pixels_; ++k, value += stride)
+            to[k] = (static_cast<float>(*value) - mean) / deviation;
       }
     });
   }
 
  private:
   MappedArray inputs_;
+  std::vector<ChannelStatistics> statistics_;
+  bool are_bytes_;
   std::size_t pixels_;
   bool channels_last_;
 };
@@ -330,6 +343,12 @@ std::vector<ChannelStatistics> statistics_of(const nlohmann::json& options, int 
   };
   fill("mean", &ChannelStatistics::mean);
   fill("deviation", &ChannelStatistics::deviation);
+  for (const auto [mean, deviation] : statistics)
+    if (!std::isfinite(mean) || !std::isfinite(1 / deviation) || !std::isfinite(mean / deviation))
+      throw UsageError(
+          fmt::format("task.dataset: mean {} and deviation {} cannot be computed with in single "
+                      "precision: write numbers that are nearer to 1, and scale the inputs alike",
+                      mean, deviation));
   return statistics;
 }
 

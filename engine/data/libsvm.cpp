@@ -66,7 +66,8 @@ class LibsvmReader {
 
   template <typename Number>
   static std::optional<Number> parse(std::string_view text) {
-    if (text.starts_with('+')) text.remove_prefix(1);  // from_chars takes no plus sign
+    // from_chars takes no plus sign.
+    if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
     Number value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (end != text.data() + text.size()) return std::nullopt;

@@ -141,12 +141,16 @@ class Doubts {
     const bool bytes = split.whole && split.least >= 0 && split.most > kMostByte / 2 &&
                        split.most <= kMostByte && split.features >= kFeaturesOfImages;
     const bool image = info_.shape.height > 1;
-    if (!info_.shape.tokens && (bytes || (image && split.magnitude > kLargeInImages)))
-      add(split.inputs,
-          fmt::format("inputs are from {:.3g} to {:.3g}, as unscaled bytes are", split.least,
-                      split.most),
+    if (info_.shape.tokens) return;
+    const std::string range =
+        fmt::format("inputs are from {:.3g} to {:.3g}", split.least, split.most);
+    if (bytes)
+      add(split.inputs, range + ", as unscaled bytes are",
           "divide them by 255, or save them as uint8, which acid divides; the recipe's mean and "
           "deviation are those of the divided values");
+    else if (image && split.magnitude > kLargeInImages)
+      add(split.inputs, range + ", which is much for images",
+          "scale them to about 1, or give their mean and deviation in the recipe");
   }
 
   // Borders of images may be black in all of them.

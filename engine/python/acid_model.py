@@ -383,11 +383,13 @@ class NumpyArrays:
         return array.dtype.kind in "biu"
 
     def collate(self, examples):
-        if isinstance(examples[0], tuple):
+        first = examples[0]
+        if isinstance(first, tuple) or (isinstance(first, list) and any(
+                isinstance(part, self.numpy.ndarray) for part in first)):
             return tuple(self.numpy.stack(part) for part in zip(*examples))
-        if isinstance(examples[0], dict):
+        if isinstance(first, dict):
             return {name: self.numpy.stack([example[name] for example in examples])
-                    for name in examples[0]}
+                    for name in first}
         return self.numpy.stack(examples)
 
 

@@ -7,17 +7,16 @@
 #include "cli/predict/race.hpp"
 #include "settings/run_spec.hpp"
 #include "tests/catch.hpp"
-#include "tests/cli/program.hpp"
+#include "tests/cli/predictions.hpp"
 
 using acid::Race;
 using acid::Range;
 using acid::test::Folder;
+using acid::test::kTask;
+using acid::test::prediction;
 using Words = std::vector<std::string>;
 
 namespace {
-
-constexpr const char* kTask =
-    "task.dataset = { kind = \"quadratic\", dimension = 16 }\noptimizer.learning_rate = 0.001\n";
 
 /// Where an all-reduce of 8 workers takes 1.75 vectors' time beside the gradient and a ring 2 in
 /// its shadow: 1 + 1.75 M/b = 2 M/b at b = M/4.
@@ -30,12 +29,6 @@ algorithms = ["ar-sgd", "d-psgd"]
 cost.buckets = 1
 network = { vector_bytes = 100000000, bandwidth_bytes_per_second = 1e8 }
 )";
-
-nlohmann::json prediction(const nlohmann::json& document, const std::string& algorithm) {
-  for (const auto& one : document["predictions"])
-    if (one["algorithm"] == algorithm) return one;
-  return {};
-}
 
 }  // namespace
 
@@ -296,6 +289,8 @@ TEST_CASE("what cannot be told is not told") {
         "It cannot be told whether a or b is fastest everywhere from 0 to 1.");
   CHECK(words(race_of({"a", "b"}, {{{1, 0}, {2, 0}}, {{2, 0}, {2, 0}}})) ==
         "a is fastest at 0; a and b are equally fast above 0.");
+  CHECK(words(race_of({"a", "b", "c"}, {{{1, 0}, {1, 0}, {1, 0}}, {{2, 0}, {1, 0}, {1, 0}}})) ==
+        "a, b and c are equally fast below 1; b and c are equally fast at 1.");
   auto same = race_of({"a", "b", "c"}, {{{1, 0}, {1, 0}, {2, 0}}, {{3, 0}, {3, 0}, {2, 0}}});
   same.join_equal();
   CHECK(same.names == Words{"a = b", "c"});
@@ -317,79 +312,4 @@ TEST_CASE("draws with the same durations are compared with each other") {
   CHECK(overlap(slow, slow));
   CHECK(overlap(slow, of({1 + 1e-15, 2 + 1e-15, 3 + 1e-15, 4 + 1e-15})));
   CHECK_FALSE(overlap(Range{1, 1, 1}, Range{2, 2, 2}));
-}
-
-namespace {
-
-/// Of so many trials, those in which one further run takes what ten draws of its first `iterations`
-/// promise.
-int kept_promises(const std::string& recipe, int trials, double iterations) {
-  const acid::Plan plan = acid::compile_recipe("x.toml", std::string(kTask) + recipe);
-  acid::RunSettings settings = acid::settings_from(plan.runs.at(0).settings);
-  const acid::Topology graph = topology_of(settings);
-  acid::RunSpec spec = spec_from(settings, graph);
-  const auto timing = [&](int seed, double some) {
-    spec.seeds = acid::Seeds(static_cast<std::uint64_t>(seed));
-    return timing_of(spec, settings.execution.simulation, 16, some);
-  };
-  constexpr int kDraws = 10;
-  int inside = 0;
-  for (int trial = 0; trial < trials; ++trial) {
-    const int first = trial * (kDraws + 1);
-    std::vector<double> parts;
-    double share = 1;
-    for (int draw = 0; draw < kDraws; ++draw) {
-      const acid::Timing part = timing(first + draw, iterations);
-      parts.push_back(part.seconds);
-      share = part.run_share;
-    }
-    const Range range = acid::range_of(parts, {.run_share = share});
-    const double seconds = timing(first + kDraws, 1e9).seconds;
-    inside += seconds >= range.low && seconds <= range.high ? 1 : 0;
-  }
-  return inside;
-}
-
-}  // namespace
-
-TEST_CASE("nine of ten whole runs lie in the interval that draws, or parts of them, give") {
-  for (const char* method : {"ar-sgd", "d-psgd", "ad-psgd"}) {
-    INFO(method);
-    constexpr int kTrials = 200;
-    const int inside = kept_promises(fmt::format("algorithms = [\"{}\"]\n", method) + R"(
-workers.count = 4
-topology.kind = "ring"
-budget.gradients = 1600
-[execution.virtual]
-compute = { kind = "lognormal", sigma = 0.4 }
-network = { latency_seconds = 0.05, bandwidth_bytes_per_second = 1e3 }
-)",
-                                     kTrials, 40);
-    CHECK(inside > 0.835 * kTrials);  // three standard errors
-    CHECK(inside < 0.965 * kTrials);
-  }
-  constexpr int kTrials = 400;
-  const int inside = kept_promises(R"(
-workers.count = 4
-budget.gradients = 80
-algorithms = ["ar-sgd"]
-[execution.virtual]
-compute = { kind = "lognormal", sigma = 0.4 }
-network.latency_seconds = 0.05
-)",
-                                   kTrials, 1e9);
-  CHECK(inside > 0.855 * kTrials);  // three standard errors
-  CHECK(inside < 0.945 * kTrials);
-}
-
-TEST_CASE("the interval of a continued prediction keeps the machine's variation") {
-  const Folder folder;
-  folder.write("varied.toml", std::string(kTask) + R"(algorithms = ["ar-sgd"]
-workers.count = 4
-budget.gradients = 8000
-execution.virtual.variation = 0.1)");
-  const auto told = folder.told({"predict", "varied.toml", "--iterations", "50"});
-  const auto seconds = prediction(told, "ar-sgd")["iteration_seconds"];
-  const double half = (seconds["high"].get<double>() - seconds["low"].get<double>()) / 2;
-  CHECK(half / seconds["mean"].get<double>() == Approx(0.183).epsilon(0.02));  // t(0.95, 9) = 1.83
 }

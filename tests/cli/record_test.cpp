@@ -155,6 +155,18 @@ TEST_CASE("runs whose messages were numbered, or means rounded, otherwise are re
   check_older(3, "d-psgd", "events of version 3, whose means were rounded");
 }
 
+TEST_CASE("all-reduces that were faster than the cards of nodes are refused by verify, by name") {
+  Words settings = of_algorithm("\"ar-sgd\"");
+  settings.push_back(kVirtual[0]);
+  settings.push_back(
+      "execution.virtual.network={bandwidth_bytes_per_second=100,workers_per_node=2,"
+      "edges=[{edge=[0,1],bandwidth_bytes_per_second=1000}]}");
+  const RecordedRun run(settings);
+  CHECK(run.verify().code == 0);
+  run.alter(of_version(5));
+  check_refused(run.verify(), {"faster than the card of their node", run.id});
+}
+
 TEST_CASE(
     "runs of version 4 of events verify, and those of a version to come are refused as such") {
   const RecordedRun run(of_algorithm("\"d-psgd\""));

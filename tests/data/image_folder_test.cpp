@@ -274,6 +274,8 @@ TEST_CASE("a folder without images in classes, the same in training and tests, i
            {[](auto& f) { fs::remove(f.path("test/dog/d.jpg")); }, "test/dog has no image"},
            {[](auto& f) { f.write("train/loose.jpg", ""); }, "loose.jpg is in no class"},
            {[](auto& f) { f.write("train/cat/x.webp", ""); }, "save it as PNG or JPEG"},
+           {[](auto& f) { f.write("train/cat/x.HEIC", ""); }, "save it as PNG or JPEG"},
+           {[](auto& f) { f.write("train/cat/x.jfif", ""); }, "save it as PNG or JPEG"},
            {[](auto& f) { fs::create_directory(f.path("train/cat/deep")); },
             "cat/deep is a folder"},
            {[](auto& f) {

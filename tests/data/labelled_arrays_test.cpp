@@ -89,6 +89,24 @@ TEST_CASE("arrays of two dimensions are vectors, of three grey images, of any nu
   CHECK(features(*grey.train, 3, 6)[5] == 23);
 }
 
+TEST_CASE("numbers far from 0 keep their digits when a mean is subtracted") {
+  const ArrayFolder folder;
+  const std::vector<float> values{1000001, 1000002, 999999, 1000000, 1e6, 1e6, 1e6, 1e6};
+  folder.write("train_inputs.npy", npy<float>("<f4", {4, 2}, values));
+  folder.write("test_inputs.npy", npy<double>("<f8", {2, 2}, {1000004, 1e6, 1e6, 1e6}));
+  const Dataset data = folder.load({{"mean", {1e6}}, {"deviation", {3}}});
+  CHECK(features(*data.train, 0, 2) == std::vector<float>{1 / 3.0f, 2 / 3.0f});
+  CHECK(features(*data.train, 1, 2) == std::vector<float>{-1 / 3.0f, 0});
+  CHECK(features(*data.test, 0, 2) == std::vector<float>{4 / 3.0f, 0});
+  for (const nlohmann::json& given : {nlohmann::json{{"mean", {1e39}}},
+                                      {{"deviation", {1e-39}}},
+                                      {{"mean", {1e30}}, {"deviation", {1e-20}}}})
+    CHECK_THROWS_WITH(folder.load(given), ContainsSubstring("single precision"));
+  folder.write("test_inputs.npy", npy<double>("<f8", {2, 2}, {1e39, 1, 1, 1}));
+  CHECK_THAT(folder.error("test_inputs.npy"),
+             ContainsSubstring("numbers that single precision holds, found 1e+39"));
+}
+
 TEST_CASE("the same arrays as tensors of one safetensors file or two are the same examples") {
   const ArrayFolder folder;
   const auto bytes = [](std::size_t count) {

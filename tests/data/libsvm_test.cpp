@@ -69,6 +69,8 @@ TEST_CASE("LIBSVM errors name the line, what was expected and what was found") {
            {"1 1:1e-50x\n", {"finite value"}},
            {"1 1:\n", {"finite value"}},
            {"1 1:1 2:2x\n", {"'2:2x'"}},
+           {"1 1:+-5\n", {"finite value"}},
+           {"+-1 1:1\n", {"'+-1'"}},
            // What is often no file of two classes is told what it is.
            {"1 qid:3 1:1\n", {"without queries"}},
            {"1 0:1 1:1\n", {"zero_based=False"}},

@@ -188,6 +188,22 @@ TEST_CASE("texts, tokens, LIBSVM files and folders of images are surveyed alike"
              ContainsSubstring("all examples looked at have the same inputs"));
 }
 
+TEST_CASE("images of large numbers that are no bytes are not taken for bytes") {
+  Rows train = rows(20, 64);
+  for (auto& input : train.inputs)
+    for (float& value : input) value = 4000 * value - 1000;
+  const Doubts found = doubts_of(look(train, train, {1, 8, 8, 2}));
+  REQUIRE_FALSE(found.empty());
+  CHECK_THAT(found[0], ContainsSubstring("which is much for images"));
+}
+
+TEST_CASE("a text that begins as bzip2 does is a text") {
+  const ScratchFolder folder;
+  folder.write("f", "BZh9 is how this text begins, and it goes on for a while after that. " +
+                        std::string(400, 'x'));
+  CHECK_NOTHROW(load("text", {{"file", folder.path("f")}, {"sequence", 4}}));
+}
+
 TEST_CASE("compressed content that is not read is told how to unpack") {
   const ScratchFolder folder;
   for (const auto& [begin, command] :

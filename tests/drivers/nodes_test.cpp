@@ -187,6 +187,29 @@ TEST_CASE("a hierarchical all-reduce goes round inside the nodes and among them"
   CHECK(network.all_reduce_seconds(8, 1e6) == Approx(2 * (0.001 + 0.1) + 0.25 + 4));
 }
 
+TEST_CASE("no all-reduce is faster than the nodes' cards, whatever the links between them") {
+  for (const AllReduceKind kind :
+       {AllReduceKind::ring, AllReduceKind::blocking, AllReduceKind::hierarchical}) {
+    NetworkModel network;
+    network.link = {0, 100};
+    network.all_reduce = kind;
+    network.workers_per_node = {2};
+    const auto seconds = [&](NetworkModel links) {
+      links.settle(4);
+      return links.all_reduce_seconds(4, 1000);
+    };
+    const double with_cards = seconds(network);
+    NetworkModel matrix = network, edges = network;
+    matrix.between_nodes[{0, 1}] = {0, 10'000};
+    for (const auto& ends : {std::pair{0, 2}, {0, 3}, {1, 2}, {1, 3}})
+      edges.edges[ends] = {0, 10'000};
+    CHECK(seconds(matrix) == Approx(with_cards));
+    CHECK(seconds(edges) == Approx(with_cards));
+    matrix.between_nodes[{0, 1}] = {0, 10};  // a slower one is slower
+    CHECK(seconds(matrix) > 5 * with_cards);
+  }
+}
+
 TEST_CASE("a direct all-reduce sends pieces from each to each, over the cards of the nodes") {
   NetworkModel network = network_of(8, {4}, 1e6);
   network.inside = {0.001, 1e7};

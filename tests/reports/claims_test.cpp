@@ -127,11 +127,11 @@ TEST_CASE("rounding decides on neither side of a bound") {
     Claim claim = claim_of(Claim::Kind::better);
     claim.margin = {0.5, false};
     CHECK(verdict(loss_apart_by(-0.5 + off, 0), claim) == ClaimVerdict::cannot_be_told);
+    CHECK(has(judged(loss_apart_by(-0.5 + off, 0), claim).why, "to rounding"));
     claim.kind = Claim::Kind::equivalent;
     CHECK(verdict(loss_apart_by(0.5 + off, 0), claim) == ClaimVerdict::cannot_be_told);
     claim.kind = Claim::Kind::ratio;
-    claim.low = 1.25;
-    claim.high = 2;
+    claim.low = 1.25, claim.high = 2;
     CHECK(verdict(loss_apart_by(0.5 + off, 0), claim) == ClaimVerdict::cannot_be_told);
   }
 }
@@ -272,6 +272,9 @@ TEST_CASE("what lines between samples may cause is not told, and hides no other 
   CHECK(has(hidden.why, "a finer cadence"));
   CHECK(hidden.estimate.n == 8);
   CHECK_FALSE(hidden.seeds_to_show);
+  comparison.groups[0].diverged = seeds_to(7);  // beside runs that diverged it says nothing
+  std::erase_if(comparison.groups[0].runs, [](const RunSummary& one) { return one.seed <= 7; });
+  CHECK(judged(comparison, claim_of(Claim::Kind::better)).p == Approx(std::exp2(-7)));
   comparison = compared(
       [](const std::string& algorithm, std::uint64_t seed, int workers) {
         const double worse = workers == 4 ? 0.5 : -0.01;

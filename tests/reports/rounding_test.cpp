@@ -54,6 +54,15 @@ TEST_CASE("the floor grows with the root of steps and exchanges, and workers ave
   CHECK(rounding_of(gossip, settings_with("pairs", false)).exchanges == 400);
 }
 
+TEST_CASE("an all-reduce of a named method gives every worker the same errors") {
+  const auto floor = [](const char* name) {
+    RunSummary run = run_after(800, 8);
+    run.algorithm = name;
+    return rounding_of(run, {{"algorithm", {{"kind", name}}}}).parameters;
+  };
+  CHECK(floor("ar-sgd") == Approx(std::sqrt(8.0) * floor("d-psgd")));
+}
+
 TEST_CASE("a run that met nobody yet has the rounding of the exchanges that its method plans") {
   for (const AlgorithmEntry& entry : algorithm_catalog()) {
     INFO(entry.name);

@@ -3,6 +3,7 @@
 
 #include "reports/compare.hpp"
 #include "reports/pivot.hpp"
+#include "reports/known_metrics.hpp"
 #include "reports/targets.hpp"
 #include "reports/verdict.hpp"
 #include "tests/catch.hpp"
@@ -89,6 +90,29 @@ TEST_CASE("a run that ended before another reached the target is not later than 
   const Comparison some = compared(104);  // four seeds are ordered
   CHECK(some.differences.front().unordered == 4);
   CHECK(some.differences.front().value.unequal == 4);
+}
+
+TEST_CASE("methods without exchanges have no way to a target in exchanges") {
+  const json settings = stopping_at("eval_loss", 0.5);
+  std::vector<ComparedRun> runs;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    runs.push_back(run("ar-sgd", seed, {{"exchanges_to_target", 0}, {"exchanges", 0}}, settings));
+    runs.push_back(run("d-psgd", seed, {{"eval_loss", 9}, {"exchanges", 0}}, settings));
+  }
+  const Comparison comparison = compare_runs(runs);
+  for (const ComparedDifference& one : comparison.differences)
+    if (one.metric == "exchanges_to_target") CHECK(one.unordered == 8);
+}
+
+TEST_CASE("JSON names a median that is worse than any number") {
+  const json settings = stopping_at("eval_loss", 0.5);
+  std::vector<ComparedRun> runs;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed)
+    runs.push_back(seed == 1 ? run("ar-sgd", seed, {{"gradients_to_target", 9}}, settings)
+                             : run("ar-sgd", seed, {{"eval_loss", 9}}, settings));
+  const json told = to_json(compare_runs(runs))["groups"][0]["metrics"]["gradients_to_target"];
+  CHECK(told["median"] == "inf");
+  CHECK(told["iqm"].is_null());  // of fewer than eight seeds
 }
 
 TEST_CASE("a target that some runs did not reach is never averaged away") {

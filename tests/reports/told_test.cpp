@@ -117,6 +117,38 @@ TEST_CASE("a difference that lines between samples may make is not told") {
   CHECK(judge(*find_difference(hidden, hidden.groups[1].group, "eval_loss")) == Judgement::better);
 }
 
+TEST_CASE("runs that missed their target count, also where lines between samples hide the rest") {
+  PairedValues pairs;
+  pairs.a.assign(12, INFINITY);
+  pairs.a[0] = 10;
+  pairs.a[1] = 11;
+  pairs.b.assign(12, 10.5);
+  pairs.floors.assign(12, 0);
+  pairs.hidden = 5;
+  const PairedDifference told = tested(pairs);
+  CHECK(told.p == Approx(2 * 0x1p-10));
+  CHECK(told.sign == 1);
+  CHECK(told.difference.n == 2);
+  pairs.a.assign(12, 11);
+  CHECK(tested(pairs).p == 1.0);
+  CHECK(tested(pairs).sign == 0);
+}
+
+TEST_CASE("comparisons with fewer seeds than others are too small only if Holm says so") {
+  const auto compared = [](std::uint64_t fewest) {
+    std::vector<ComparedRun> runs;
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+      const double loss = 0.01 * static_cast<double>(seed);
+      runs.push_back(run("ar-sgd", seed, {{"eval_loss", loss}}));
+      runs.push_back(run("d-psgd", seed, {{"eval_loss", 2 * loss}}));
+      if (seed <= fewest) runs.push_back(run("ad-psgd", seed, {{"eval_loss", 3 * loss}}));
+    }
+    return compare_runs(runs);
+  };
+  CHECK_FALSE(synthetic::noted(compared(6), "too small to reach"));
+  CHECK(synthetic::noted(compared(5), "n = 5 is too small to reach p = 0.05"));
+}
+
 TEST_CASE("seeds that do not differ are not called too few seeds") {
   Runs runs;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {

@@ -230,13 +230,14 @@ TEST_CASE("methods that diverge alike are not the same, and a sweep says which s
       }
   const Comparison comparison = compare_runs(runs);
   const ComparedPoint& lost = comparison.points[1];
-  CHECK(verdict_sentences(comparison, lost)[0] ==
-        "wild and ar-sgd diverged alike, with each of 6 paired seeds.");
+  CHECK(
+      verdict_sentences(comparison, lost)[0] ==
+      "wild and ar-sgd diverged alike, with each of 6 paired seeds, and have no evaluation loss.");
   CHECK_FALSE(has(headline(comparison, lost).result, "the same"));
   CHECK(headline(comparison, lost).rest == "Diverged: ar-sgd 6 of 6, wild 6 of 6.");
   CHECK(to_json(comparison)["verdict"][1] ==
         "optimizer.learning_rate = 2.2: wild and ar-sgd diverged alike, with each of 6 paired "
-        "seeds.");
+        "seeds, and have no evaluation loss.");
   CHECK(has(to_latex(comparison), "% optimizer.learning_rate = 2.2: wild"));
 }
 
