@@ -10,6 +10,7 @@
 
 using namespace acid;
 using test::check_same_end;
+using test::kLongVector;
 using test::LaggingRun;
 using test::MemoryRecorder;
 using test::other_series;
