@@ -1,5 +1,3 @@
-#include "reports/verdict.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/power.hpp"
+#include "reports/verdict.hpp"
 
 namespace acid {
 namespace {

@@ -1,7 +1,8 @@
+#include "exports/tensorboard.hpp"
+
 #include <fstream>
 #include <limits>
 
-#include "exports/tensorboard.hpp"
 #include "tests/catch.hpp"
 #include "tests/shell.hpp"
 #include "tests/store/fixture.hpp"

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "reports/compare.hpp"
-#include "reports/pivot.hpp"
 #include "reports/known_metrics.hpp"
+#include "reports/pivot.hpp"
 #include "reports/targets.hpp"
 #include "reports/verdict.hpp"
 #include "tests/catch.hpp"
