@@ -47,11 +47,6 @@ class LinksFile {
 
   json read() {
     json links = json::array();
-    std::error_code ignored;
-    if (std::filesystem::is_directory(path_, ignored)) {
-      report("it is a folder");
-      return links;
-    }
     std::ifstream file(path_);
     std::string line;
     while (std::getline(file, line)) {
@@ -69,12 +64,11 @@ class LinksFile {
       if (const auto link = link_of(parts)) links.push_back(*link);
       if (failed_) return json::array();
     }
-    if (!file.eof()) {
-      report("it cannot be read");
-      return json::array();
-    }
-    if (links.empty()) report("it has no links");
-    return links;
+    if (file.bad())
+      report("it cannot be read, or is a folder");
+    else if (links.empty())
+      report("it has no links");
+    return failed_ ? json::array() : links;
   }
 
  private:

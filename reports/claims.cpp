@@ -137,14 +137,14 @@ Tested tested_of(const Claim& claim, Claim::Kind kind, const PairedValues& pairs
     std::ranges::copy_if(list, std::back_inserter(finite),
                          [](double value) { return std::isfinite(value); });
     if (!(hidden > 0) || finite.empty() || std::abs(estimate(finite).mean) > hidden) continue;
-    // Beside a run that diverged or missed its target, the other is better all the same.
-    for (double& value : list)
-      if (std::isfinite(value) && finite.size() < list.size()) value = 0;
     if (finite.size() == list.size())
       tested.doubt = fmt::format(
           "the difference is no further from what is claimed than lines between samples may be "
           "wrong by, {}; a finer cadence in [evaluation] makes that less",
           format_number(pairs.hidden, 3));
+    else  // beside a run that diverged or missed its target, the other is better all the same
+      for (double& value : list)
+        if (std::isfinite(value)) value = 0;
   }
   return tested;
 }

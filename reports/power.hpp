@@ -48,8 +48,8 @@ std::optional<int> seeds_to_show(double effect, std::size_t comparisons, double 
 
 /// The same for a difference in its family, if the true one is as observed: in mean and spread of
 /// the paired differences. Only for metrics that can decide a comparison (kOutcomes); absent if it
-/// was shown already, if all is rounding, if a run has
-/// only its rank, with fewer than three pairs, and if the seeds there would probably show it.
+/// was shown already, if all is rounding, if a run has only its rank, with fewer than three pairs,
+/// and if the seeds there would probably show it.
 std::optional<int> seeds_to_show(const ComparedDifference& difference);
 /// "; if it is what was seen, 14 seeds, 8 more, show it with 80 % power". Empty if absent.
 std::string more_seeds_words(const ComparedDifference& difference);

@@ -86,9 +86,8 @@ std::vector<Stretch> stretches(const Race& race) {
     const bool told = now.size() == 1;
     if (joins) {
       Stretch& before = all.back();
-      const bool was_told = before.leaders.size() == 1;
-      if (told == was_told && (!told || before.leaders == next.leaders) &&
-          (told || (before.equal == equal && (!equal || before.leaders == next.leaders)))) {
+      const bool was_told = before.leaders.size() == 1;  // then they are equal, too
+      if (told == was_told && before.equal == equal && (!equal || before.leaders == next.leaders)) {
         before.leaders.merge(next.leaders);
         before.high = point.value;
         continue;

@@ -46,20 +46,17 @@ std::optional<Share> read_share(const std::string& text) {
   return share;
 }
 
-bool gave_a_sign(fs::file_time_type touched) {
-  return touched + kLongestSilence > fs::file_time_type::clock::now();
+// The time since the merging that has this file gave a sign; absent: there is no such file.
+std::optional<fs::file_time_type::duration> silence_of(const std::string& file) {
+  std::error_code failed;
+  const auto touched = fs::last_write_time(file, failed);
+  if (failed) return std::nullopt;
+  return fs::file_time_type::clock::now() - touched;
 }
 
 bool is_merging(const std::string& file) {
-  std::error_code failed;
-  const auto touched = fs::last_write_time(file, failed);
-  return !failed && gave_a_sign(touched);
-}
-
-bool was_left(const std::string& file) {
-  std::error_code failed;
-  const auto touched = fs::last_write_time(file, failed);
-  return !failed && !gave_a_sign(touched);
+  const auto silence = silence_of(file);
+  return silence && *silence < kLongestSilence;
 }
 
 // Processes of one host may share the store, where file locks stay within it.
@@ -169,7 +166,7 @@ void PartStore::merge() const {
 // new file of a faster one, it gets its name back.
 bool PartStore::takes_merging() const {
   std::error_code ignored;
-  if (was_left(merging())) {
+  if (silence_of(merging()) >= kLongestSilence) {
     const std::string left =
         fmt::format("{}-{}-{}", merging(), Lease::of_this_process().host, getpid());
     fs::rename(merging(), left, ignored);

@@ -16,15 +16,19 @@ namespace {
 
 using namespace std::literals;
 
-constexpr std::array<Packing, 6> kPackings{{{"gzip", "\x1F\x8B"sv, "gzip -dk"},
-                                            {"bzip2", "BZh"sv, "bzip2 -dk"},
-                                            {"xz",
-                                             "\xFD"
-                                             "7zXZ\0"sv,
-                                             "xz -dk"},
-                                            {"zstd", "\x28\xB5\x2F\xFD"sv, "zstd -d"},
-                                            {"zip", "PK\x03\x04"sv, "unzip"},
-                                            {"7z", "7z\xBC\xAF\x27\x1C"sv, "7z x"}}};
+// In `begin` ? stands for any byte: a text may begin with BZh, and bzip2 has the size of blocks
+// then, and a block, or the end of all.
+constexpr std::array<Packing, 7> kPackings{
+    {{"gzip", "\x1F\x8B"sv, "gzip -dk"},
+     {"bzip2", "BZh?1AY&SY"sv, "bzip2 -dk"},
+     {"bzip2", "BZh?\x17\x72\x45\x38\x50\x90"sv, "bzip2 -dk"},
+     {"xz",
+      "\xFD"
+      "7zXZ\0"sv,
+      "xz -dk"},
+     {"zstd", "\x28\xB5\x2F\xFD"sv, "zstd -d"},
+     {"zip", "PK\x03\x04"sv, "unzip"},
+     {"7z", "7z\xBC\xAF\x27\x1C"sv, "7z x"}}};
 constexpr std::size_t kLongestBegin = 10;
 
 // Deflate cannot shrink data by more than this factor (RFC 1951: 258 bytes in two bits).
@@ -38,16 +42,11 @@ std::string Packing::remedy(std::string_view path) const {
 }
 
 const Packing* packing_of(std::string_view first_bytes) {
-  const auto found = std::ranges::find_if(
-      kPackings, [&](const Packing& packing) { return first_bytes.starts_with(packing.begin); });
-  if (found == kPackings.end()) return nullptr;
-  // A text may begin with BZh. Then comes the size of blocks, and a block, or the end of all.
-  if (found->name == "bzip2") {
-    const std::string_view rest = first_bytes.substr(std::min<std::size_t>(4, first_bytes.size()));
-    if (!rest.starts_with("1AY&SY"sv) && !rest.starts_with("\x17\x72\x45\x38\x50\x90"sv))
-      return nullptr;
-  }
-  return &*found;
+  const auto found = std::ranges::find_if(kPackings, [&](const Packing& packing) {
+    return std::ranges::equal(packing.begin, first_bytes.substr(0, packing.begin.size()),
+                              [](char wanted, char c) { return wanted == '?' || wanted == c; });
+  });
+  return found == kPackings.end() ? nullptr : &*found;
 }
 
 const Packing* packing_of_file(const std::string& path) {

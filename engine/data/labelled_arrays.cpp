@@ -138,12 +138,12 @@ class ArrayExamples final : public NormalisedSplit {
       : NormalisedSplit(std::move(labels), statistics, unit_of(inputs)),
         inputs_(std::move(inputs)),
         statistics_(statistics),
-        are_bytes_(unit_of(inputs_) > 1),
         pixels_(static_cast<std::size_t>(shape.height) * static_cast<std::size_t>(shape.width)),
         channels_last_(channels_last && inputs_.shape().size() == 4) {}
 
   void copy_features(std::int64_t example, std::span<float> out) const override {
     const std::size_t channels = channels_.size(), width = channels * pixels_;
+    const bool are_bytes = unit_of(inputs_) > 1;
     ACID_ASSERT(out.size() == width, "{} features into {}", width, out.size());
     inputs_.visit([&](auto values) {
       const auto* from = values.data() + static_cast<std::size_t>(example) * width;
@@ -151,13 +151,12 @@ class ArrayExamples final : public NormalisedSplit {
       for (std::size_t c = 0; c < channels; ++c) {
         const auto* value = from + (channels_last_ ? c : c * pixels_);
         float* to = out.data() + c * pixels_;
+        const auto [scale, shift] = channels_[c];
         const auto [mean, deviation] = statistics_[c];
-        if (are_bytes_)
-          for (std::size_t k = 0; k < pixels_; ++k, value += stride)
-            to[k] = static_cast<float>(*value) * channels_[c].scale + channels_[c].shift;
-        else
-          for (std::size_t k = 0; k < pixels_; ++k, value += stride)
-            to[k] = (static_cast<float>(*value) - mean) / deviation;
+        for (std::size_t k = 0; k < pixels_; ++k, value += stride) {
+          const auto x = static_cast<float>(*value);
+          to[k] = are_bytes ? x * scale + shift : (x - mean) / deviation;
+        }
       }
     });
   }
@@ -165,7 +164,6 @@ class ArrayExamples final : public NormalisedSplit {
  private:
   MappedArray inputs_;
   std::vector<ChannelStatistics> statistics_;
-  bool are_bytes_;
   std::size_t pixels_;
   bool channels_last_;
 };
