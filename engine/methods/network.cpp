@@ -5,22 +5,16 @@
 #include <iterator>
 #include <limits>
 #include <numeric>
+#include <type_traits>
+#include <vector>
 
 namespace acid {
 namespace {
 
-// The link of a message that has its nodes' cards to itself, which may be slower than the link.
-LinkCost through_cards(const NetworkModel& network, int i, int j) {
-  const LinkCost& link = network.between(i, j);
-  const double card = network.card_bytes_per_second, own = link.bytes_per_second;
-  const bool slows = network.share_a_card(i, j) && card > 0 && (own == 0 || own > card);
-  return slows ? LinkCost{link.latency_seconds, card, link.message_bytes_per_second} : link;
-}
-
 // links[i] leads from worker i to i + 1, the last one back to worker 0.
 std::vector<LinkCost> ring_links(const NetworkModel& network, int workers) {
   std::vector<LinkCost> links;
-  for (int i = 0; i < workers; ++i) links.push_back(through_cards(network, i, (i + 1) % workers));
+  for (int i = 0; i < workers; ++i) links.push_back(network.between(i, (i + 1) % workers));
   return links;
 }
 
@@ -72,9 +66,9 @@ double hierarchical(const NetworkModel& network, int workers, double bytes) {
     // The slowest of the rings among nodes, of which there are as many as workers on a node.
     const std::size_t b = (a + 1) % first.size();
     const int next_end = b + 1 < first.size() ? first[b + 1] : workers;
-    LinkCost slowest = through_cards(network, first[a], first[b]);
+    LinkCost slowest = network.between(first[a], first[b]);
     for (int k = 1; k < std::min(size, next_end - first[b]); ++k) {
-      const LinkCost link = through_cards(network, first[a] + k, first[b] + k);
+      const LinkCost& link = network.between(first[a] + k, first[b] + k);
       if (link.seconds(bytes / nodes) > slowest.seconds(bytes / nodes)) slowest = link;
     }
     between.push_back(slowest);
@@ -260,6 +254,9 @@ void NetworkModel::settle(int workers) {
     for (int k = 0; k < count && static_cast<int>(node_of.size()) < workers; ++k)
       node_of.push_back(node);
   }
+  for (auto& [ends, of_ends] : between_nodes) of_ends.limit_to_card(card_bytes_per_second);
+  for (auto& [ends, of_ends] : edges)
+    if (share_a_card(ends.first, ends.second)) of_ends.limit_to_card(card_bytes_per_second);
 }
 
 bool NetworkModel::shares_cards() const {

@@ -42,6 +42,10 @@ struct LinkCost {
   }
   /// A sender that waits for an answer after so many bytes sends no more than them in a round trip.
   void limit_to_window(double bytes);
+  /// A link between nodes is no faster than their cards, of so many bytes per second; 0: unlimited.
+  void limit_to_card(double most) {
+    if (most > 0) bytes_per_second = bytes_per_second > 0 ? std::min(bytes_per_second, most) : most;
+  }
 };
 
 /// All that one worker sends to another during an all-reduce.
