@@ -74,7 +74,8 @@ std::size_t count_distinct(const std::vector<std::string>& texts) {
 /// The end of the text in at most `width` columns.
 std::string_view ending(std::string_view text, int width) {
   std::size_t from = 0;
-  while (terminal_columns(text.substr(from)) > width) next_character(text, from);
+  for (int left = terminal_columns(text); left > width;)
+    left -= display_width(next_character(text, from));
   // A mark belongs to the character before it.
   for (std::size_t next = from; next < text.size(); from = next)
     if (display_width(next_character(text, next)) > 0) break;

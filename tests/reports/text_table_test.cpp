@@ -28,6 +28,9 @@ TEST_CASE("shortening cuts between characters and marks the cut") {
   CHECK(shortened_apart({"the same 1 the same", "the same 2 the same"}, 6) ==
         Texts{"…1 th…", "…2 th…"});
   CHECK(shortened_apart({"größer1", "größer2"}, 4) == Texts{"gr…1", "gr…2"});
+  // Long ones need no more than a look at each character.
+  const std::string zeros(400'000, '0');
+  CHECK(shortened_apart({zeros + "1", zeros + "2"}, 6) == Texts{"0000…1", "0000…2"});
 }
 
 TEST_CASE("wrapping breaks at spaces and leaves long words whole") {
