@@ -28,8 +28,8 @@ const std::vector<std::string> kAboveKeys = {"keep", "scalars", "hear", "send"};
 
 class ListingReader {
  public:
-  ListingReader(const json& table, std::vector<Finding>& findings)
-      : table_(table), findings_(findings) {}
+  ListingReader(const json& table, std::vector<Finding>& findings, bool of_run)
+      : table_(table), findings_(findings), of_run_(of_run) {}
 
   std::optional<Listing> read() {
     if (!table_.is_object()) {
@@ -65,7 +65,7 @@ class ListingReader {
                                        : served        ? "x = theirs(0)"
                                                        : "x = mean(0)"});
     read_server(listing);
-    if (findings_.empty()) check_listing(listing, findings_);
+    if (findings_.empty()) check_listing(listing, of_run_, findings_);
     for (Finding& finding : findings_)
       if (finding.remedy.empty()) finding.remedy = "docs/METHODS.md has the language";
     if (!findings_.empty()) return std::nullopt;
@@ -121,7 +121,7 @@ class ListingReader {
   void read_part(const std::string& path, const json& table, const std::vector<std::string>& known,
                  const Listing& listing, Listing& part) {
     std::vector<Finding> findings;
-    ListingReader reader(table, findings);
+    ListingReader reader(table, findings, of_run_);
     for (const auto& [key, value] : table.items()) reader.check_key(key, known);
     for (const ListedParameter& one : listing.parameters) reader.names_.insert(one.name);
     part.name = listing.name;
@@ -372,6 +372,7 @@ class ListingReader {
 
   const json& table_;
   std::vector<Finding>& findings_;
+  const bool of_run_;
   std::set<std::string> names_;
 };
 
@@ -383,8 +384,9 @@ std::string ListedParameter::unmet(double given) const {
   return is_whole && given != std::floor(given) ? "a whole number" : "";
 }
 
-std::optional<Listing> read_listing(const json& table, std::vector<Finding>& findings) {
-  return ListingReader(table, findings).read();
+std::optional<Listing> read_listing(const json& table, std::vector<Finding>& findings,
+                                    bool of_run) {
+  return ListingReader(table, findings, of_run).read();
 }
 
 }  // namespace acid

@@ -123,8 +123,10 @@ struct Listing {
 };
 
 /// Reads a listing from a recipe's table in JSON. Absent when the listing has faults: then
-/// `findings` has all of them.
-std::optional<Listing> read_listing(const nlohmann::json& table, std::vector<Finding>& findings);
+/// `findings` has all of them. `of_run`: the table is a run's, whose parameters are numbers by now,
+/// so that those that only other parameters' formulas read are not read any more.
+std::optional<Listing> read_listing(const nlohmann::json& table, std::vector<Finding>& findings,
+                                    bool of_run = false);
 
 /// The listing without what has no effect: names, comments and spelling. read_listing() of it gives
 /// an equal one. It does not contain values of parameters.

@@ -16,8 +16,8 @@ bool has_reduction(const Expression& value) {
 
 class ListingCheck {
  public:
-  ListingCheck(Listing& listing, std::vector<Finding>& findings)
-      : listing_(listing), findings_(findings) {}
+  ListingCheck(Listing& listing, bool of_run, std::vector<Finding>& findings)
+      : listing_(listing), of_run_(of_run), findings_(findings) {}
 
   void run() {
     if (listing_.is_of_worker()) check_parameters();
@@ -29,7 +29,7 @@ class ListingCheck {
     check_statements("say", listing_.say);
     check_messages();
     check_statements("hear", listing_.hear);
-    if (findings_.empty()) check_use(listing_, shape_, findings_);
+    if (findings_.empty()) check_use(listing_, shape_, of_run_, findings_);
   }
 
  private:
@@ -45,14 +45,16 @@ class ListingCheck {
   void check_parameters() {
     for (const ListedParameter& one : listing_.parameters) {
       if (!one.formula) continue;
+      const bool of_graph = listing_.meets() && !(listing_.rate && reads(*listing_.rate, one.name));
       const auto known = [&](std::string_view name) {
         const auto other = std::ranges::find_if(
             listing_.parameters, [&](const ListedParameter& p) { return p.name == name; });
-        return is_graph_number(name) || (other != listing_.parameters.end() && !other->formula);
+        return (is_graph_number(name) && of_graph) ||
+               (other != listing_.parameters.end() && !other->formula);
       };
-      check_formula(
-          fmt::format("parameters.{}", one.name), *one.formula, known,
-          "a formula is of chi1, chi2 and parameters that are numbers; statements know the others");
+      check_formula(fmt::format("parameters.{}", one.name), *one.formula, known,
+                    "a formula is of parameters that are numbers and, if pairs meet, of chi1 and "
+                    "chi2, on which the rate of their meetings does not depend");
     }
     if (listing_.rate) check_parametric("rate", *listing_.rate);
     if (listing_.fragments) check_parametric("fragments", *listing_.fragments);
@@ -351,6 +353,7 @@ class ListingCheck {
   }
 
   Listing& listing_;
+  const bool of_run_;
   std::vector<Finding>& findings_;
   RoundShape shape_;
   Scope said_;  // the scope after say, for `send`
@@ -361,7 +364,7 @@ void check_served(Listing& listing, const std::string& path, std::vector<Finding
   Listing& server = *listing.served.server;
   std::vector<Finding> found;
   server.served.theirs_vector = listing.sends_vector;
-  ListingCheck(server, found).run();
+  ListingCheck(server, false, found).run();
   if (found.empty() && findings.empty()) check_messages_of_server(listing, findings);
   add_below(path, found, findings);
 }
@@ -381,15 +384,15 @@ void note_types(Listing& listing) {
 
 }  // namespace
 
-void check_listing(Listing& listing, std::vector<Finding>& findings) {
+void check_listing(Listing& listing, bool of_run, std::vector<Finding>& findings) {
   note_types(listing);
-  ListingCheck(listing, findings).run();
+  ListingCheck(listing, of_run, findings).run();
   check_served(listing, "server", findings);
   if (!listing.served.server || !listing.served.server->served.hubs) return;
   Listing& visit = *listing.served.server->served.hubs->visit;
   std::vector<Finding> found;
   note_types(visit);
-  ListingCheck(visit, found).run();
+  ListingCheck(visit, of_run, found).run();
   add_below("server.visit", found, findings);
   check_served(visit, "server.above", findings);
 }

@@ -290,7 +290,7 @@ const AlgorithmEntry& algorithm_of(const json& algorithm) {
   for (const std::string name : table.at("parameters")) parameters[name] = algorithm.at(name);
   table["parameters"] = std::move(parameters);
   std::vector<Finding> findings;
-  const auto listing = read_listing(table, findings);
+  const auto listing = read_listing(table, findings, true);
   if (!listing)
     throw Error(fmt::format("the listing of {} cannot be read: {} {}", kind, findings.front().path,
                             findings.front().message));

@@ -238,6 +238,19 @@ TEST_CASE("workers that start apart and never hear of each other's models are wa
     CHECK_THAT(told(kind, "1.0"), !ContainsSubstring("start apart"));
 }
 
+TEST_CASE("a run of a method has parameters that only formulas of others read") {
+  const PlannedRun run =
+      compiled(
+          "[[methods]]\nname = \"third\"\nparameters = { a = 0.3, b = \"2 * a\" }\n"
+          "hear = \"x = x + b * pull(0)\"\n[[algorithms]]\nkind = \"third\"\n")
+          .runs.at(0);
+  CHECK(run.settings["algorithm"]["b"] == 0.6);
+  nlohmann::json elsewhere =
+      run.settings["algorithm"];  // in a process that has not read the recipe
+  elsewhere["kind"] = "renamed";
+  CHECK(algorithm_of(elsewhere).name == "renamed");
+}
+
 TEST_CASE("a default that its own bounds rule out is refused where it stands") {
   const auto told = [](const std::string& method, const std::string& eta,
                        const std::string& rest = "") {
