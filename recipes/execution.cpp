@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <set>
+#include <utility>
 
 #include "engine/base/names.hpp"
 #include "engine/base/quantiles.hpp"
@@ -30,13 +32,18 @@ void fill_link(json& link, const json& network) {
 
 void check_links(Checker& checker, const Node* node, json& network) {
   json& links = network["edges"];
+  std::set<std::pair<json, json>> named;
   for (std::size_t i = 0; i < links.size(); ++i) {
     const json& edge = links[i]["edge"];
-    if (edge.is_array() && (edge.size() != 2 || edge[0] == edge[1]))
+    const auto refuse = [&](const char* why, const char* remedy) {
       checker.diagnostics().error(
           place_of(member(node, "edges")->children[i], "edge"),
-          fmt::format("execution.virtual.network.edges[{}].edge must name two workers", i),
-          "write edge = [0, 1]");
+          fmt::format("execution.virtual.network.edges[{}].edge {}", i, why), remedy);
+    };
+    if (edge.is_array() && (edge.size() != 2 || edge[0] == edge[1]))
+      refuse("must name two workers", "write edge = [0, 1]");
+    else if (edge.is_array() && !named.insert(std::minmax(edge[0], edge[1])).second)
+      refuse("has been named before", "give each link once, with all that differs");
     fill_link(links[i], network);
   }
   if (network.contains("hubs")) fill_link(network["hubs"], network);

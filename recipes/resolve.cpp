@@ -274,6 +274,14 @@ void Resolver::look_at_target() {
   if (known->of_accuracy && !plan_.has_accuracy())
     error("budget.target", "the task has no accuracy, so this target can never be reached",
           "aim at eval_loss or consensus_distance");
+  else if (known->of_accuracy && target["value"].is_number() && target["value"] > 1)
+    error("budget.target",
+          fmt::format("an accuracy is at most 1, so {} = {} can never be reached", metric,
+                      target["value"].dump()),
+          "write value = 0.9 for 90 %");
+  else if (metric == "consensus_distance" && target["value"].is_number() && target["value"] < 0)
+    error("budget.target", "a mean of squares is never below 0, so this target cannot be reached",
+          "aim at a positive consensus_distance");
   else if (known->of == MetricOf::held_out && !s_["task"].contains("validation"))
     error("budget.target", fmt::format("{} needs examples for validation", metric),
           "add validation = 0.1 to [task]");

@@ -36,6 +36,8 @@ bool takes_mean_as_model(const AlgorithmEntry& entry);
 /// Whether workers average a vector or number beside x, so that its sum over the workers has a
 /// meaning.
 bool averages_kept(const AlgorithmEntry& entry);
+/// A vector beside x that is heard and whose square root is taken; empty: there is none.
+std::string root_of_heard(const AlgorithmEntry& entry);
 /// Whether workers say later what a codec left out or changed: `hear` changes, by the worker's own
 /// message as it was sent, a vector that `send` says.
 bool corrects_codec(const AlgorithmEntry& entry);

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "engine/language/listed_programs.hpp"
 #include "engine/language/listing_facts.hpp"
 #include "engine/methods/listed.hpp"
 #include "engine/topology/topology.hpp"
@@ -102,6 +104,27 @@ bool averages_kept(const AlgorithmEntry& entry) {
     };
     return one.target != "x" && listing.keeps(one.target) && any_of(one.value, is_of_itself);
   });
+}
+
+std::string root_of_heard(const AlgorithmEntry& entry) {
+  const Listing& listing = *entry.listing;
+  const auto takes_root = [&](std::string_view name) {
+    const auto is_root = [&](const Expression& one) {
+      return one.operation == Operation::square_root && reads(one, name);
+    };
+    return std::ranges::any_of(std::array{&listing.step, &listing.say, &listing.hear},
+                               [&](const std::vector<Statement>* part) {
+                                 return std::ranges::any_of(*part, [&](const Statement& one) {
+                                   return any_of(one, is_root);
+                                 });
+                               });
+  };
+  for (const Statement& one : listing.hear)
+    if (one.target != "x" && listing.keeps(one.target) &&
+        any_of(one.value, [](const Expression& part) { return is_heard(part.operation); }) &&
+        takes_root(one.target))
+      return one.target;
+  return {};
 }
 
 bool takes_mean_as_model(const AlgorithmEntry& entry) {

@@ -159,6 +159,24 @@ const std::string kStar =
 
 }  // namespace
 
+TEST_CASE("a link is named once, in either direction") {
+  CHECK_THAT(
+      first_error_of("[execution.virtual.network]\nedges = [{ edge = [0, 1], latency_seconds "
+                     "= 1 }, { edge = [1, 0], bandwidth_bytes_per_second = 2 }]"),
+      ContainsSubstring("edges[1].edge has been named before"));
+}
+
+TEST_CASE("a target beyond what its metric can be is refused") {
+  const auto refused = [](const std::string& target) {
+    return first_error_of("[budget]\ngradients = 9\ntarget = { " + target + " }");
+  };
+  CHECK_THAT(refused("metric = \"eval_accuracy\", value = 90"),
+             ContainsSubstring("an accuracy is at most 1"));
+  CHECK_THAT(refused("metric = \"consensus_distance\", value = -0.5"),
+             ContainsSubstring("never below 0"));
+  CHECK(refused("metric = \"eval_accuracy\", value = 1").empty());
+}
+
 TEST_CASE("a budget in which workers never exchange is a warning") {
   const auto warnings = [](const std::string& algorithm) {
     return compiled("[budget]\ngradients = 40\n[[algorithms]]\n" + algorithm + "\n")
@@ -193,7 +211,13 @@ TEST_CASE("codecs that spoil what a method averages are warned of, or refused") 
     CHECK(warned(method, sparse));
   for (const char* method : {"choco-sgd", "sparseloco", "diloco"})
     CHECK_FALSE(warned(method, sparse));
-  for (const char* method : {"sparta", "loscar-sgd"}) CHECK_FALSE(warned(method, common));
+  for (const char* method : {"sparta", "loscar-sgd"}) {
+    CHECK_FALSE(warned(method, common));
+    CHECK(warned(method, common + ", error_feedback = true"));
+  }
+  CHECK(warned("d2", common));
+  CHECK(warned("des-loc", "kind = \"lattice\", spacing = 0.01"));
+  CHECK_FALSE(warned("local-sgd", "kind = \"lattice\", spacing = 0.01"));
   CHECK(warned("local-sgd", common));
   for (const char* method : {"d-psgd", "local-sgd", "gradient-tracking", "sgp", "des-loc"}) {
     CHECK(warned(method, bf16));
