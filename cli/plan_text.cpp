@@ -74,7 +74,7 @@ std::string text_of_samples(const Plan& plan) {
     if (run.samples->share)
       line +=
           fmt::format(" (about {:.2g} % of the cost of the gradients)", 100 * *run.samples->share);
-    line += fmt::format(", {}{} of the consensus distance besides those at evaluations", most,
+    line += fmt::format(", {}{} of the consensus distance and one at every evaluation", most,
                         counted(static_cast<std::uint64_t>(run.samples->consensus + 1), "sample"));
     const std::string of =
         fmt::format("{} with {} workers", shown_name(run.algorithm, run.label), run.workers);

@@ -213,8 +213,10 @@ std::optional<PlannedRun::Samples> planned_samples(const json& evaluation,
                                                    const Method& method, const EvaluationCost& cost,
                                                    double end) {
   if (!evaluation.at("every_time").is_number()) return std::nullopt;
-  const auto within = [end](const json& every) {
-    return static_cast<std::int64_t>(std::min(kMostSamples, end / every.get<double>() + 1e-9));
+  // Rounds are looked at between two legs only, each a unit of time.
+  const double most = method.is_asynchronous() ? kMostSamples : std::ceil(end - 1e-9);
+  const auto within = [end, most](const json& every) {
+    return static_cast<std::int64_t>(std::min(most, end / every.get<double>() + 1e-9));
   };
   PlannedRun::Samples samples;
   samples.is_exact = ends_on_time(settings, method);
@@ -222,12 +224,14 @@ std::optional<PlannedRun::Samples> planned_samples(const json& evaluation,
   samples.may_end_early = budget.seconds < kNever || budget.bytes < kNever || budget.target;
   // The last one is at the end, whether it is due there or not; a later end is beside one that is.
   const json& evaluations = evaluation.at("every_time");
-  const double last = std::min(kMostSamples, end / evaluations.get<double>());
+  const double last = std::min(most, end / evaluations.get<double>());
   samples.evaluations = samples.is_exact ? static_cast<std::int64_t>(std::ceil(last - 1e-9))
                                          : within(evaluations) + 1;
   const json& every = evaluation.at("consensus_every_time");
-  samples.consensus =
-      every.is_null() ? evaluation.at("consensus_samples").get<std::int64_t>() : within(every);
+  samples.consensus = every.is_null()
+                          ? std::min(static_cast<std::int64_t>(most),
+                                     evaluation.at("consensus_samples").get<std::int64_t>())
+                          : within(every);
   if (cost.mean > 0)
     samples.share =
         cost.of_run(samples.evaluations, text(evaluation, "workers")) / (end * settings.workers);

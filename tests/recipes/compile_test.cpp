@@ -255,6 +255,12 @@ TEST_CASE("by default samples are as many as a chart shows, and evaluations cost
       planned("[budget]\nnormalised_time = 8000\n[evaluation]\nconsensus_samples = 10");
   CHECK(chosen.settings["evaluation"]["consensus_samples"] == 10);
   CHECK(chosen.samples->consensus == 10);
+  // Rounds are looked at between two of their legs.
+  const PlannedRun rounds = planned(
+      "[[algorithms]]\nkind = \"ar-sgd\"\n[budget]\ngradients = 98\n[evaluation]\n"
+      "every_gradients = 1\n");
+  CHECK(rounds.samples->evaluations == 25);
+  CHECK(rounds.samples->consensus <= 25);
 
   // 200 examples to test on, 1,000 to train on and the 4 workers' own 800 at the end: in gradients
   // of 8 examples, 50 for each evaluation and 33 at the end.
