@@ -88,7 +88,7 @@ class ConditionParser {
         quoted();
       else if (begins_word(c))
         word();
-      else if (compared && (c == '/' || c == '~' || c == '.'))
+      else if (compared && (c == '/' || c == '~' || (c == '.' && !begins_fraction())))
         value(taken(in_text));
       else
         other();
@@ -106,6 +106,10 @@ class ConditionParser {
   bool is_key(const std::string& name) const {
     const std::size_t dot = name.find('.');
     return dot != std::string::npos && names_.sections.contains(name.substr(0, dot));
+  }
+  /// Whether ".5" comes, a number.
+  bool begins_fraction() const {
+    return at_ + 1 < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_ + 1])) != 0;
   }
   /// What the SQL so far ends with: a word in lower case, signs that belong together (">="), or
   /// any other character.

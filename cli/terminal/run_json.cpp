@@ -8,6 +8,7 @@
 #include "cli/terminal/table.hpp"
 #include "engine/methods/method.hpp"
 #include "reports/known_metrics.hpp"
+#include "reports/realised_rate.hpp"
 #include "reports/tags.hpp"
 
 namespace acid {
@@ -81,7 +82,7 @@ json topology_of(const RunDetail& run) {
       edges.push_back(
           {{"i", edge.i},
            {"j", edge.j},
-           {"nominal", edge.nominal},
+           {"nominal", saturates(run.settings) ? json(nullptr) : json(edge.nominal)},
            {"realised", time > 0 ? json(static_cast<double>(edge.count) / time) : json(nullptr)},
            {"exchanges", edge.count}});
     }

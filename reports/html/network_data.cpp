@@ -6,6 +6,7 @@
 #include "engine/methods/method.hpp"
 #include "engine/topology/topology.hpp"
 #include "reports/html/report_data.hpp"
+#include "reports/realised_rate.hpp"
 
 namespace acid {
 namespace {
@@ -41,7 +42,7 @@ void edges_from_settings(GroupNetwork& network, const json& topology) {
   }
 }
 
-void add_edges(GroupNetwork& network, const std::vector<const RunDetail*>& runs) {
+void add_edges(GroupNetwork& network, const std::vector<const RunDetail*>& runs, bool saturated) {
   struct Sum {
     double nominal = 0, count = 0;
   };
@@ -52,7 +53,7 @@ void add_edges(GroupNetwork& network, const std::vector<const RunDetail*>& runs)
     time += run->result->position.normalised_time;
     for (const auto& edge : run->result->edges) {
       Sum& sum = sums[{edge.i, edge.j}];
-      sum.nominal = edge.nominal;
+      sum.nominal = saturated ? 0 : edge.nominal;  // as many as the network carries
       sum.count += static_cast<double>(edge.count);
     }
   }
@@ -64,7 +65,7 @@ void add_edges(GroupNetwork& network, const std::vector<const RunDetail*>& runs)
     if (expected > 0) statistic += (sum.count - expected) * (sum.count - expected) / expected;
   }
   // The counts are independent Poisson numbers, so there is a degree of freedom per edge.
-  if (!sums.empty() && std::isfinite(statistic))
+  if (!sums.empty() && !saturated && std::isfinite(statistic))
     network.deviation_p = chi_squared_tail(statistic, static_cast<double>(sums.size()));
 }
 
@@ -140,7 +141,7 @@ GroupNetwork network_of(const ComparedGroup& group, const std::vector<const RunD
                             : json();
   network.kind = topology.is_object() ? topology.value("kind", "") : runs.front()->summary.topology;
   network.grid_columns = grid_columns(topology, network.workers);
-  add_edges(network, runs);
+  add_edges(network, runs, saturates(group.settings));
   if (network.edges.empty()) edges_from_settings(network, topology);
   add_workers(network, runs);
   add_numbers(network, group, runs);

@@ -135,7 +135,8 @@ TEST_CASE("empty lists, lists, numbers and truth values of settings are compared
   for (const char* right :
        {"task.hidden=[16,32]", "task.hidden = [16, 32]", "task.none=none", "task.rate=0.05",
         "task.rate = 5e-2 AND task.rate < .1", "task.nesterov=true", "task.file=/data/a9a.txt",
-        "task.file IN (x, /data/a9a.txt)", "task.rate / 2 = 0.025", "task.rate IN (1, 0.05)"}) {
+        "task.file IN (x, /data/a9a.txt)", "task.rate / 2 = 0.025", "task.rate IN (1, 0.05)",
+        "task.rate = .05", "task.rate IN (.05, 1)", "task.rate != .1"}) {
     INFO(right);
     CHECK(count_where(store, {right}) == 1);
   }
