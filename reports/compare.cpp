@@ -146,8 +146,12 @@ std::optional<double> outcome_of(const ComparedGroup& group, std::uint64_t seed,
     if (found != run.metrics.end()) return found->second;
     return is_to_target(metric) ? std::optional(worst) : std::nullopt;
   }
-  const bool diverged = std::ranges::find(group.diverged, seed) != group.diverged.end();
-  return diverged && better != 0 ? std::optional(worst) : std::nullopt;
+  if (better == 0 || std::ranges::find(group.diverged, seed) == group.diverged.end())
+    return std::nullopt;
+  // Where the runs that finished have no value, those that diverged have none either.
+  const bool is_read = !is_at_equal_place(metric) || group.runs.empty() ||
+                       group.runs.front().metrics.contains(metric);
+  return is_read ? std::optional(worst) : std::nullopt;
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <boost/math/distributions/chi_squared.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <tuple>
@@ -252,7 +253,10 @@ Estimate estimate(std::span<const double> values) {
   Estimate result;
   result.n = static_cast<int>(values.size());
   if (values.empty()) return result;
-  result.mean = std::accumulate(values.begin(), values.end(), 0.0) / result.n;
+  // A sum of equal values need not be their multiple.
+  const bool equal = std::ranges::adjacent_find(values, std::not_equal_to()) == values.end();
+  result.mean =
+      equal ? values.front() : std::accumulate(values.begin(), values.end(), 0.0) / result.n;
   if (result.n < 2) return result;
   double squares = 0;
   for (const double value : values) squares += (value - result.mean) * (value - result.mean);

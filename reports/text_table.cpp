@@ -248,8 +248,11 @@ std::string csv_line(const std::vector<std::string>& fields) {
 std::string markdown_cell(std::string_view text) {
   std::string cell;
   for (const char c : text) {
-    if (c == '|' || c == '\\') cell += '\\';
-    cell += c == '\n' || c == '\r' ? ' ' : c;
+    if (std::string_view("|\\`").find(c) != std::string_view::npos) cell += '\\';
+    if (c == '<')
+      cell += "&lt;";
+    else
+      cell += c == '\n' || c == '\r' ? ' ' : c;
   }
   return cell;
 }

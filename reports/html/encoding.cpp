@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "engine/base/digest.hpp"
 
@@ -33,8 +35,10 @@ std::string base64(std::span<const std::byte> bytes) {
 std::string packed_floats(const std::vector<double>& values) {
   std::vector<std::byte> bytes;
   bytes.reserve(values.size() * sizeof(float));
+  constexpr double kLargest = std::numeric_limits<float>::max();
   for (const double value : values) {
-    const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    const double drawn = std::isfinite(value) ? std::clamp(value, -kLargest, kLargest) : value;
+    const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(drawn));
     for (int shift = 0; shift < 32; shift += 8) bytes.push_back(std::byte(bits >> shift & 0xFF));
   }
   return base64(bytes);

@@ -17,7 +17,7 @@ namespace {
 constexpr double kForestWidth = 420, kForestRowHeight = 18, kForestTop = 6, kForestAxis = 36,
                  kForestGap = 12;
 constexpr double kForestCharacterWidth = 7, kForestDigitWidth = 5.9, kMark = 4.4;
-constexpr int kForestLongestLabel = 18, kForestLongestHeading = 60;
+constexpr int kForestLongestLabel = 18;
 constexpr double kReach = 3;  // of an interval, in units of the largest effect and typical interval
 
 bool drawable(const ForestRow& row, bool logarithmic) {

@@ -10,6 +10,9 @@
 
 namespace acid {
 
+/// In columns: a longer heading, or name in the axis's words, is cut.
+inline constexpr int kForestLongestHeading = 60;
+
 /// One interval, or a heading between them.
 struct ForestRow {
   std::string label;  // plain text

@@ -9,6 +9,7 @@
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/primary.hpp"
+#include "reports/text_table.hpp"
 
 namespace acid {
 namespace {
@@ -49,7 +50,19 @@ std::string common_label(const Comparison& comparison, const std::vector<std::st
     if (!label.empty() && label != own) return "the baseline";
     label = own;
   }
-  return label;
+  return shortened(label, kForestLongestHeading / 2);
+}
+
+/// Why no seed has a difference that is a number.
+std::string why_no_mean(const ComparedGroup& group, const ComparedGroup& baseline,
+                        const std::string& metric) {
+  if (is_to_target(metric))
+    return fmt::format("reached by {}, baseline by {}", reached_cell(group, metric),
+                       reached_cell(baseline, metric));
+  const auto words = [](const ComparedGroup& one) {
+    return fmt::format("{} of {} diverged", one.diverged.size(), one.outcomes());
+  };
+  return group.diverged.empty() ? "baseline: " + words(baseline) : words(group);
 }
 
 }  // namespace
@@ -74,7 +87,7 @@ PageFigure difference_forest(const ReportData& data, const std::string& name) {
     const Estimate& e = difference->simultaneous;
     if (e.n == 0) {
       ForestRow row = forest_row(data, g, std::nan(""), {}, {}, false);
-      row.text = fmt::format("{} of {} diverged", group.diverged.size(), group.outcomes());
+      row.text = why_no_mean(group, group_of(comparison, difference->baseline), name);
       return row;
     }
     differs = differs || difference->value.unequal > 0;

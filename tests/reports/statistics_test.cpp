@@ -49,6 +49,13 @@ TEST_CASE("one value has no interval, no value no mean") {
   CHECK(estimate({}).n == 0);
 }
 
+TEST_CASE("equal values have no deviation, and their mean is they") {
+  const Estimate e = estimate(std::vector<double>(8, 0.1));
+  CHECK(e.mean == 0.1);
+  CHECK(*e.sd == 0);
+  CHECK(*e.ci_low == 0.1);
+}
+
 TEST_CASE("a value that is not finite is never left out silently") {
   const double inf = std::numeric_limits<double>::infinity();
   CHECK(std::isnan(estimate(std::vector<double>{1, std::nan("")}).mean));

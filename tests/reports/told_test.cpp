@@ -262,3 +262,19 @@ TEST_CASE("what is compared was chosen again: every form says so") {
   CHECK(has(all_words_of(comparison), words));
   CHECK(has(verdict_page_of(comparison), words));
 }
+
+TEST_CASE("nothing is told at an equal place where the runs that finished have no value") {
+  Runs runs = read_at_equal_bytes(0.1, 0);
+  for (std::size_t k = 0; k < runs.size(); ++k) {
+    if (runs[k].summary.seed > 6) {  // of both methods
+      runs[k].summary.state = RunState::diverged;
+      runs[k].summary.metrics.clear();
+    }
+    if (runs[k].summary.algorithm == "ad-psgd") runs[k].summary.metrics.erase(kAtBytes);
+  }
+  const Comparison comparison = compare_runs(runs, {}, {}, {}, [](Comparison& made) {
+    made.equal = {{PositionAxis::bytes, 0, 1000, false, {}, {}}};
+  });
+  for (const ComparedDifference& one : comparison.differences)
+    if (one.metric == kAtBytes) CHECK(one.value.pairs == 0);
+}

@@ -194,7 +194,7 @@ export function heights(chart: ChartCurves, window: Range, logarithmic: boolean)
     const [first, last] = [firstAtLeast(x, window.min), firstAtLeast(x, window.max)];
     for (let k = first; k < x.length && (k < last || x[k] === window.max); ++k) {
       const value = y[k] ?? NaN;
-      if (!(value > floor)) continue;
+      if (!(value > floor && value < Infinity)) continue;
       min = Math.min(min, value);
       max = Math.max(max, value);
     }

@@ -107,6 +107,8 @@ describe("what a chart reaches", () => {
     assert.deepEqual(heights(curves, { min: 0, max: 5 }, false), { min: 0, max: 9 });
     assert.deepEqual(heights(curves, { min: 1, max: 3 }, false), { min: 1, max: 4 });
     assert.equal(heights(curves, { min: 1.5, max: 2.5 }, false), null);
+    const far = curvesOf(chartData([bandData([0, 1, 2], [1, Infinity, 3], 100)]), "gradients");
+    assert.deepEqual(heights(far, { min: 0, max: 5 }, false), { min: 1, max: 3 });
   });
   test("in y on a logarithmic scale leaves out zero and what is ten decades below", () => {
     assert.deepEqual(heights(curves, { min: 0, max: 5 }, true), { min: 1, max: 9 });
