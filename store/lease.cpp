@@ -7,16 +7,11 @@
 #include <fstream>
 #include <sstream>
 
+#include "engine/base/host_name.hpp"
 #include "store/impl.hpp"
 
 namespace acid {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 std::string boot_id() {
   std::string id;

@@ -4,21 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 
+#include "engine/base/host_name.hpp"
 #include "worker/resume.hpp"
 
 namespace acid {
 namespace {
 
 using nlohmann::json;
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 RankReport report_of_process(int rank) {
   RankReport report;

@@ -15,6 +15,7 @@
 #include <memory>
 #include <set>
 
+#include "engine/base/host_name.hpp"
 #include "store/hosts.hpp"
 
 namespace acid {
@@ -61,9 +62,7 @@ std::set<std::string> own_addresses() {
 }  // namespace
 
 bool is_this_host(const std::string& name) {
-  std::array<char, 256> own{};
-  gethostname(own.data(), own.size() - 1);
-  const std::string host = own.data();
+  const std::string host = host_name();
   if (name == host || name == host.substr(0, host.find('.')) || name == "localhost") return true;
   addrinfo* list = nullptr;
   addrinfo hints{};

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cctype>
 #include <cerrno>
 #include <cstdint>
@@ -12,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include "engine/base/host_name.hpp"
 
 namespace acid {
 namespace {
@@ -33,9 +34,7 @@ double seconds_between(const timespec& before, const timespec& after) {
 
 /// "vader_segment.HOST.USER.JOB.RANK" of Open MPI 4, "sm_segment.…" of version 5.
 std::vector<Segment> segments_in(const std::string& folder) {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  const std::string full = host.data(), near = full.substr(0, full.find('.'));
+  const std::string full = host_name(), near = full.substr(0, full.find('.'));
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   std::vector<Segment> found;

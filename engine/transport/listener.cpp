@@ -15,6 +15,8 @@
 #include <set>
 #include <utility>
 
+#include "engine/base/host_name.hpp"
+
 namespace acid {
 namespace {
 
@@ -41,12 +43,6 @@ PortRange parse_ports(const std::string& text) {
         "'{}' is no range of ports; write for example \"20000-20100\", between 1 and 65535", text));
   }
   return {*first, *last};
-}
-
-std::string host_name() {
-  char name[256] = {};
-  if (::gethostname(name, sizeof name - 1) != 0) return "localhost";
-  return name;
 }
 
 /// The address of this host as a whole. IPv6 sockets serve IPv4 as well.
