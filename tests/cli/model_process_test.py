@@ -806,6 +806,13 @@ def check_answers(lab):
         expect(seconds < max(10, 4 * plain), f"{line}: {seconds} s, an ordinary mistake {plain} s")
         expect_in(said, lab.messages)
         expect(len(lab.messages) < 10_000, f"{line}: {len(lab.messages)} characters")
+    # Forks that come back beside their parent change no bit of a run.
+    recipe = lab.recipe("answers.toml", "answers.py", dataset=OWN, workers=1, algorithm="ar-sgd")
+    finals = []
+    for fork in ("pass", "if os.fork() == 0: return 1.0, {'w': np.ones(2)}"):
+        lab.write("answers.py", GOOD.replace(RETURNS, f"    import os\n    {fork}\n{RETURNS}"))
+        finals.append(lab.finals(recipe))
+    expect(finals[0] == finals[1], f"a fork changes a run: {finals}")
     # A plan tries fewer examples first.
     line, said, code = ANSWERS[2]
     lab.write("answers.py", GOOD.replace(RETURNS, f"    {line}\n{RETURNS}") + WRITES)
