@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "cli/completion.hpp"
@@ -176,6 +178,15 @@ int main(int argc, char** argv) {
                     "'acid doctor --store' looks for more damage",
                     error.what()));
     return static_cast<int>(Exit::store);
+  } catch (const std::system_error& error) {
+    say(
+        fmt::format("acid: error: the system refuses what the command needs: {}; look at the "
+                    "limits of memory, threads and files, and at permissions, then try again",
+                    error.what()));
+    return static_cast<int>(Exit::run_failed);
+  } catch (const std::bad_alloc&) {
+    say("acid: error: out of memory; give the command more, or name fewer runs, then try again");
+    return static_cast<int>(Exit::run_failed);
   } catch (const std::exception& error) {
     say(
         fmt::format("acid: internal error: {}\nThis is a bug in acid, not in what you did. Please "

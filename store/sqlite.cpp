@@ -56,6 +56,8 @@ std::string explain(int code, const std::string& place, double busy_seconds,
           "rows of the store {} contradict each other ({}): the database was altered outside acid, "
           "and nothing was changed; 'acid doctor --store {}' looks for more damage",
           place, detail, place);
+    case SQLITE_NOMEM:
+      return fmt::format("out of memory at the store {}; give acid more and try again", place);
     case SQLITE_IOERR:
       return fmt::format(
           "reading or writing the store {} failed ({}); check the disk and its free space, then "
@@ -90,6 +92,10 @@ Connection::Connection(const std::string& file, std::string place, Mode mode)
   const int access = mode == Mode::write           ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
                      : mode == Mode::read_and_undo ? SQLITE_OPEN_READWRITE
                                                    : SQLITE_OPEN_READONLY;
+  // SQLite would wait for ever to open a pipe.
+  namespace fs = std::filesystem;
+  if (std::error_code none; fs::exists(file, none) && !fs::is_regular_file(file, none))
+    throw StoreError(fmt::format("{} is no file; choose another folder with --store", file));
   sqlite3* handle = nullptr;
   // NOMUTEX: a connection is used by one thread at a time.
   const int code = sqlite3_open_v2(uri.c_str(), &handle,

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "engine/base/worker_words.hpp"
 #include "engine/topology/spectral.hpp"
 
 namespace acid {
@@ -51,7 +52,7 @@ AttemptResult result_of(const Outcome& outcome, const RunSpec& spec) {
   result.state = outcome.ending == Ending::finished  ? RunState::finished
                  : outcome.ending == Ending::stopped ? RunState::interrupted
                                                      : RunState::diverged;
-  result.message = outcome.ending == Ending::stopped ? "stopped by a signal" : outcome.message;
+  result.message = outcome.ending == Ending::stopped ? kStoppedBySignal : outcome.message;
   result.position = outcome.position;
   result.worker_digests = outcome.worker_digests;
   result.mean_digest = outcome.mean_digest;

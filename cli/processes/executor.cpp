@@ -20,6 +20,7 @@
 #include "cli/terminal/session.hpp"
 #include "engine/base/names.hpp"
 #include "engine/base/signals.hpp"
+#include "engine/base/worker_words.hpp"
 #include "engine/python/model_templates.hpp"
 #include "reports/run_names.hpp"
 #include "store/existing_store.hpp"
@@ -261,7 +262,10 @@ class Executor {
       progress_.say_above(fmt::format("{} was not started: {}", name_of(run), new_words(ending)));
       return fail(Exit::usage);
     }
-    if (exit == Exit::interrupted) {
+    // An mpirun that is told to stop has an exit code of its own.
+    const bool stopped = detail.attempts.size() > started.attempts &&
+                         detail.attempts.back().message == kStoppedBySignal;
+    if (exit == Exit::interrupted || stopped) {
       say_words(run, new_words(ending));
       progress_.say_above(
           fmt::format("{} was stopped by a signal from elsewhere; 'acid resume {}' "

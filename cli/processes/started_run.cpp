@@ -8,6 +8,7 @@
 #include "cli/processes/launcher.hpp"
 #include "engine/base/worker_words.hpp"
 #include "engine/environment/environment.hpp"
+#include "store/existing_store.hpp"
 
 namespace acid {
 namespace {
@@ -86,7 +87,7 @@ void record_failed_start(const std::string& store_folder, const RunDetail& run,
   const std::string& id = run.summary.id;
   const std::string message = "it did not start: " + why;
   try {
-    Store store(store_folder, Store::Access::write);
+    Store store = open_existing_store(store_folder);
     if (run.attempts.empty()) {
       const std::int64_t attempt = store.begin_attempt(
           id, Lease::of_this_process(), environment(""), nlohmann::json::object(), {});

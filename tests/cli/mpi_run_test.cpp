@@ -94,13 +94,22 @@ Disturbed disturb(const std::function<void(const Running&, const std::vector<pid
   return {};
 }
 
+/// What /proc says of a process after its name: "S 4711 …", its state and its parent. Empty: it is
+/// gone.
+std::string status_of(pid_t pid) {
+  std::string line;
+  std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/stat"), line);
+  const std::size_t name_end = line.rfind(") ");
+  return name_end == std::string::npos ? "" : line.substr(name_end + 2);
+}
+
+pid_t parent_of(pid_t pid) { return std::stoi(status_of(pid).substr(2)); }
+
 bool all_gone(const std::vector<pid_t>& pids) {
   return comes_true([&] {
     return std::none_of(pids.begin(), pids.end(), [](pid_t pid) {
-      std::string line;
-      std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/stat"), line);
-      const std::size_t name_end = line.rfind(") ");
-      return name_end != std::string::npos && line[name_end + 2] != 'Z';
+      const std::string status = status_of(pid);
+      return !status.empty() && status.front() != 'Z';
     });
   });
 }
@@ -235,8 +244,10 @@ TEST_CASE("a killed process is named, and the run goes on from its checkpoint") 
 
 TEST_CASE("a stop saves the run, and the same command goes on") {
   if (!there_is_mpi()) return;
-  const Disturbed stopped = disturb(
-      [](const Running& running, const std::vector<pid_t>&) { kill(running.pid(), SIGINT); });
+  const bool launcher_alone = GENERATE(false, true);
+  const Disturbed stopped = disturb([&](const Running& running, const std::vector<pid_t>& ranks) {
+    kill(launcher_alone ? parent_of(ranks[0]) : running.pid(), SIGINT);
+  });
   const MpiBench& bench = *stopped.bench;
   INFO(stopped.result.err);
   CHECK(stopped.result.code == 130);

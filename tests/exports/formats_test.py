@@ -91,6 +91,12 @@ def check_errors(acid):
     refused("nonesuch", says="nonesuch")
     refused("small", "-o", "no/such/folder.csv", says="cannot create", code=1)
     refused("small", "--format", "tensorboard", "-o", "small.toml", says="cannot create", code=1)
+    for path in ("store.db", "store.db-wal", "checkpoints/model"):
+        refused("small", "-o", "acid-store/" + path, says="belongs to the store", code=2)
+    acid.call("export", "small", "-o", "kept.csv")
+    os.chmod(acid.path("kept.csv"), 0o600)
+    acid.call("export", "small", "-o", "kept.csv")
+    assert os.stat(acid.path("kept.csv")).st_mode & 0o777 == 0o600
     before = acid.listed()
     assert acid.call("export", "small", "-o", "out.csv") == ""
     assert acid.listed() == sorted(before + ["out.csv"])

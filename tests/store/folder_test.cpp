@@ -73,6 +73,12 @@ TEST_CASE("what the file system cannot look at is named as a problem of the stor
     CHECK_THAT(error_of(temp.store(), Store::Access::read),
                ContainsSubstring("Too many levels of symbolic links"));
   }
+  SECTION("the database is a pipe") {
+    fs::create_directory(temp.store());
+    REQUIRE(mkfifo((temp.store() + "/store.db").c_str(), 0600) == 0);
+    for (const Store::Access access : {Store::Access::read, Store::Access::write})
+      CHECK_THAT(error_of(temp.store(), access), ContainsSubstring("is no file"));
+  }
   SECTION("the log is no file") {
     make_store(temp.store(), {});
     fs::remove(temp.store() + "/store.db-wal");
