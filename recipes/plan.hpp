@@ -94,8 +94,8 @@ struct PlannedRun {
   /// By normalised time, as [evaluation] says; absent if the clock decides.
   struct Samples {
     std::int64_t evaluations = 0;  // after the one at the start
-    std::int64_t consensus = 0;    // of the consensus distance, after the one at the start; every
-                                   // evaluation is one, too
+    std::int64_t consensus = 0;    // of the consensus distance, after the one at the start and
+                                   // beside one at every evaluation
     std::optional<double> share;   // of all evaluations' cost in that of all gradients, if known
     bool is_exact = true;        // false: the run ends somewhat after what its gradients stand for
     bool may_end_early = false;  // seconds, bytes or a target end the run, too

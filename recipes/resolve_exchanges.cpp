@@ -209,31 +209,34 @@ void Resolver::look_at_codec(const Method& method) {
                       "exchange do not have the same elements",
                       entry_->name),
           "leave common out");
-  const bool is_coarse = method.codec->leaves_out() || method.codec->has_gaps();
+  const bool leaves_out = method.codec->leaves_out();
+  const bool is_coarse = leaves_out || method.codec->has_gaps();
+  const char* const rounded = "use codec = { kind = \"bf16\" }, or none";
   if (const std::string heard = root_of_heard(*entry_); !heard.empty() && is_coarse)
     warn("algorithm",
          {fmt::format("{} takes the square root of '{}', which workers exchange: where it is "
                       "smaller than what this codec changes, it becomes 0 or negative, and the run "
                       "diverges",
                       entry_->name, heard),
-          "use codec = { kind = \"bf16\" }, or none"});
-  if (method.codec->leaves_out() && !corrects_codec(*entry_) &&
+          rounded});
+  if (leaves_out && !corrects_codec(*entry_) &&
       std::ranges::any_of(entry_->listing->of_graph.needs, &is_of_graph))
     warn("algorithm",
-         {fmt::format("{} needs a graph that stays, and elements that this codec leaves out of an "
-                      "exchange have no neighbours in it: workers may diverge",
-                      entry_->name),
-          "use codec = { kind = \"bf16\" }, or none"});
+         {fmt::format(
+              "{} needs a graph that stays, and this codec leaves elements out of an exchange, "
+              "so that they have no edges in it: workers may diverge",
+              entry_->name),
+          rounded});
   if (!says_models(*entry_)) return;
   const bool takes_mean = takes_mean_as_model(*entry_);
-  if (method.codec->leaves_out() && !(method.codec->is_common() && !takes_mean && !fed_back))
+  if (leaves_out && !(method.codec->is_common() && !takes_mean && !fed_back))
     warn("algorithm",
          {fmt::format("{} sends models, of which this codec leaves out a part: workers stay apart, "
                       "and with error feedback or in pairs they may diverge",
                       entry_->name),
           "use a method that sends differences, which fade (acid methods lists them), or codec = "
           "{ kind = \"bf16\", error_feedback = true }"});
-  else if (!method.codec->leaves_out() && !method.codec->has_gaps() && takes_mean && !fed_back)
+  else if (!is_coarse && takes_mean && !fed_back)
     warn("algorithm",
          {fmt::format("{} replaces x by the mean of messages, its own included, and this codec "
                       "rounds them: steps that are small beside x may be lost",

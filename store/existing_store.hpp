@@ -13,6 +13,10 @@ inline bool store_exists(const std::string& folder) {
   return std::filesystem::exists(std::filesystem::path(folder) / "store.db", ignored);
 }
 
+/// The folder of the store whose database that is, or that keeps it for a run. Empty: there is
+/// none.
+std::string store_that_keeps(const std::filesystem::path& file);
+
 /// Opens a store for writing that must be there already; only `acid run` creates one. Throws
 /// StoreError as Store does.
 inline Store open_existing_store(const std::string& folder) {

@@ -17,6 +17,7 @@
 #include "engine/base/descriptor.hpp"
 #include "engine/base/digest.hpp"
 #include "engine/base/folders.hpp"
+#include "store/existing_store.hpp"
 
 namespace acid {
 namespace fs = std::filesystem;
@@ -118,6 +119,15 @@ bool is_checkpoint_path(std::string_view path) {
     if (name.empty() || name == "." || name == "..") return false;
     if (slash == std::string_view::npos) return true;
     path.remove_prefix(slash + 1);
+  }
+}
+
+std::string store_that_keeps(const fs::path& file) {
+  for (fs::path folder = file.parent_path();; folder = folder.parent_path()) {
+    const std::string name = file.lexically_relative(folder).string();
+    if ((is_checkpoint_path(name) || name.starts_with("store.db")) && store_exists(folder.string()))
+      return folder.string();
+    if (folder == folder.parent_path()) return {};
   }
 }
 

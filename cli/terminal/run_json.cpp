@@ -74,6 +74,7 @@ json topology_of(const RunDetail& run) {
   for (const std::string& name : names)
     topology[name] = run.plan.is_object() ? run.plan.value(name, json(nullptr)) : json(nullptr);
   if (run.settings.contains("topology")) topology["settings"] = run.settings["topology"];
+  const bool saturated = saturates(run.settings);
   json edges = json::array();
   if (run.result)
     for (const auto& edge : run.result->edges) {
@@ -82,7 +83,7 @@ json topology_of(const RunDetail& run) {
       edges.push_back(
           {{"i", edge.i},
            {"j", edge.j},
-           {"nominal", saturates(run.settings) ? json(nullptr) : json(edge.nominal)},
+           {"nominal", saturated ? json(nullptr) : json(edge.nominal)},
            {"realised", time > 0 ? json(static_cast<double>(edge.count) / time) : json(nullptr)},
            {"exchanges", edge.count}});
     }

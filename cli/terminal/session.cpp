@@ -146,21 +146,6 @@ TextLines lines_of_standard_output() {
   return {screen_size(STDOUT_FILENO).columns, isatty(STDOUT_FILENO) == 1};
 }
 
-namespace {
-
-// The store whose database, or file of a run, that is; empty: it belongs to none.
-std::string store_that_keeps(const std::filesystem::path& file) {
-  for (std::filesystem::path folder = file.parent_path();; folder = folder.parent_path()) {
-    if (store_exists(folder.string())) {
-      const std::string first = file.lexically_relative(folder).begin()->string();
-      if (first == "checkpoints" || first.starts_with("store.db")) return folder.string();
-    }
-    if (folder == folder.parent_path()) return {};
-  }
-}
-
-}  // namespace
-
 OutputFile::OutputFile(const std::string& path) {
   if (path == "-") return;
   namespace fs = std::filesystem;
@@ -173,7 +158,7 @@ OutputFile::OutputFile(const std::string& path) {
   const fs::path followed =
       fs::weakly_canonical(path, ignored);  // a link stays, its target changes
   path_ = followed.empty() ? path : followed.string();
-  if (const std::string store = store_that_keeps(fs::absolute(path_)); !store.empty())
+  if (const std::string store = store_that_keeps(fs::absolute(path_, ignored)); !store.empty())
     throw UsageError(fmt::format("{} belongs to the store {}; name another file", path, store));
   const fs::file_status before = fs::status(path_, ignored);
   const bool special = fs::exists(before) && !fs::is_regular_file(before);

@@ -8,7 +8,7 @@ inline constexpr const char* kWorkerErrorPrefix = "acid-worker: error: ";
 /// The beginning of a line that says for which process a start is waiting.
 inline constexpr const char* kWorkerWaitingPrefix = "acid-worker: waiting: ";
 
-/// How an attempt ended that a signal stopped.
+/// The message of an attempt that a signal stopped.
 inline constexpr const char* kStoppedBySignal = "stopped by a signal";
 
 /// The descriptor on which acid names more runs to a worker that was started with --more.

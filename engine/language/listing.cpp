@@ -28,10 +28,10 @@ const std::vector<std::string> kAboveKeys = {"keep", "scalars", "hear", "send"};
 
 class ListingReader {
  public:
-  ListingReader(const json& table, std::vector<Finding>& findings, bool of_run)
-      : table_(table), findings_(findings), of_run_(of_run) {}
+  ListingReader(const json& table, std::vector<Finding>& findings)
+      : table_(table), findings_(findings) {}
 
-  std::optional<Listing> read() {
+  std::optional<Listing> read(bool of_run) {
     if (!table_.is_object()) {
       report("", "a method is a table", "write [[methods]] and its keys below");
       return std::nullopt;
@@ -45,6 +45,7 @@ class ListingReader {
     read_kept("keep", kMostVectors, listing.vectors);
     read_kept("scalars", kMostNumbers, listing.numbers);
     read_parameters(listing);
+    for (ListedParameter& one : listing.parameters) one.of_run = of_run;
     read_between(listing);
     read_codec(listing);
     for (const Statement& need : list("needs", json::array(), &parse_message))
@@ -65,7 +66,7 @@ class ListingReader {
                                        : served        ? "x = theirs(0)"
                                                        : "x = mean(0)"});
     read_server(listing);
-    if (findings_.empty()) check_listing(listing, of_run_, findings_);
+    if (findings_.empty()) check_listing(listing, findings_);
     for (Finding& finding : findings_)
       if (finding.remedy.empty()) finding.remedy = "docs/METHODS.md has the language";
     if (!findings_.empty()) return std::nullopt;
@@ -121,7 +122,7 @@ class ListingReader {
   void read_part(const std::string& path, const json& table, const std::vector<std::string>& known,
                  const Listing& listing, Listing& part) {
     std::vector<Finding> findings;
-    ListingReader reader(table, findings, of_run_);
+    ListingReader reader(table, findings);
     for (const auto& [key, value] : table.items()) reader.check_key(key, known);
     for (const ListedParameter& one : listing.parameters) reader.names_.insert(one.name);
     part.name = listing.name;
@@ -372,7 +373,6 @@ class ListingReader {
 
   const json& table_;
   std::vector<Finding>& findings_;
-  const bool of_run_;
   std::set<std::string> names_;
 };
 
@@ -386,7 +386,7 @@ std::string ListedParameter::unmet(double given) const {
 
 std::optional<Listing> read_listing(const json& table, std::vector<Finding>& findings,
                                     bool of_run) {
-  return ListingReader(table, findings, of_run).read();
+  return ListingReader(table, findings).read(of_run);
 }
 
 }  // namespace acid

@@ -35,6 +35,7 @@ struct ListedParameter {
   std::string help = {};
   std::optional<double> minimum = {}, maximum = {};
   bool is_whole = false;  // no fraction
+  bool of_run = false;    // a run's number: formulas of it are gone, so that it may be unread
 
   /// The demand that this value does not meet: "at most 1", "a whole number"; empty: it meets all.
   std::string unmet(double given) const;
@@ -123,8 +124,7 @@ struct Listing {
 };
 
 /// Reads a listing from a recipe's table in JSON. Absent when the listing has faults: then
-/// `findings` has all of them. `of_run`: the table is a run's, whose parameters are numbers by now,
-/// so that those that only other parameters' formulas read are not read any more.
+/// `findings` has all of them. `of_run`: of all its parameters.
 std::optional<Listing> read_listing(const nlohmann::json& table, std::vector<Finding>& findings,
                                     bool of_run = false);
 

@@ -16,8 +16,8 @@ bool has_reduction(const Expression& value) {
 
 class ListingCheck {
  public:
-  ListingCheck(Listing& listing, bool of_run, std::vector<Finding>& findings)
-      : listing_(listing), of_run_(of_run), findings_(findings) {}
+  ListingCheck(Listing& listing, std::vector<Finding>& findings)
+      : listing_(listing), findings_(findings) {}
 
   void run() {
     if (listing_.is_of_worker()) check_parameters();
@@ -29,7 +29,7 @@ class ListingCheck {
     check_statements("say", listing_.say);
     check_messages();
     check_statements("hear", listing_.hear);
-    if (findings_.empty()) check_use(listing_, shape_, of_run_, findings_);
+    if (findings_.empty()) check_use(listing_, shape_, findings_);
   }
 
  private:
@@ -53,8 +53,8 @@ class ListingCheck {
                (other != listing_.parameters.end() && !other->formula);
       };
       check_formula(fmt::format("parameters.{}", one.name), *one.formula, known,
-                    "a formula is of parameters that are numbers and, if pairs meet, of chi1 and "
-                    "chi2, on which the rate of their meetings does not depend");
+                    "a formula reads parameters that are numbers; where pairs meet, and rate does "
+                    "not read its parameter, it may read chi1 and chi2");
     }
     if (listing_.rate) check_parametric("rate", *listing_.rate);
     if (listing_.fragments) check_parametric("fragments", *listing_.fragments);
@@ -353,7 +353,6 @@ class ListingCheck {
   }
 
   Listing& listing_;
-  const bool of_run_;
   std::vector<Finding>& findings_;
   RoundShape shape_;
   Scope said_;  // the scope after say, for `send`
@@ -364,7 +363,7 @@ void check_served(Listing& listing, const std::string& path, std::vector<Finding
   Listing& server = *listing.served.server;
   std::vector<Finding> found;
   server.served.theirs_vector = listing.sends_vector;
-  ListingCheck(server, false, found).run();
+  ListingCheck(server, found).run();
   if (found.empty() && findings.empty()) check_messages_of_server(listing, findings);
   add_below(path, found, findings);
 }
@@ -384,15 +383,15 @@ void note_types(Listing& listing) {
 
 }  // namespace
 
-void check_listing(Listing& listing, bool of_run, std::vector<Finding>& findings) {
+void check_listing(Listing& listing, std::vector<Finding>& findings) {
   note_types(listing);
-  ListingCheck(listing, of_run, findings).run();
+  ListingCheck(listing, findings).run();
   check_served(listing, "server", findings);
   if (!listing.served.server || !listing.served.server->served.hubs) return;
   Listing& visit = *listing.served.server->served.hubs->visit;
   std::vector<Finding> found;
   note_types(visit);
-  ListingCheck(visit, of_run, found).run();
+  ListingCheck(visit, found).run();
   add_below("server.visit", found, findings);
   check_served(visit, "server.above", findings);
 }

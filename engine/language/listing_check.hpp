@@ -9,9 +9,8 @@
 namespace acid {
 
 /// Finds the faults of a listing whose texts are parsed: unknown names, wrong types, reads of
-/// undefined values, lost updates. Fills in facts that follow from the texts. `of_run` as in
-/// read_listing().
-void check_listing(Listing& listing, bool of_run, std::vector<Finding>& findings);
+/// undefined values, lost updates. Fills in facts that follow from the texts.
+void check_listing(Listing& listing, std::vector<Finding>& findings);
 
 /// Adds the findings of the table at `path` of a listing.
 void add_below(const std::string& path, const std::vector<Finding>& found,
@@ -31,9 +30,8 @@ nlohmann::json listed_codec(const nlohmann::json& given, std::vector<Finding>& f
 void check_pulled(const Listing& listing, std::vector<Finding>& findings);
 
 /// The checks that need all texts to be right one by one: lost updates, and names that are never
-/// read, but parameters of a run.
-void check_use(Listing& listing, const RoundShape& shape, bool of_run,
-               std::vector<Finding>& findings);
+/// read.
+void check_use(Listing& listing, const RoundShape& shape, std::vector<Finding>& findings);
 
 /// Checks that a worker and its server, or a hub and the server above, hear what the other sends.
 /// Each part must be right by itself.

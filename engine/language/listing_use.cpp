@@ -61,7 +61,7 @@ class UseCheck {
     }
   }
 
-  void check_use(bool of_run) {
+  void check_use() {
     const auto reads_direction = [](const Statement& one) { return reads(one, "u"); };
     if (listing_.takes_momentum && std::ranges::any_of(listing_.step, reads_direction))
       report("momentum", 0, "u has the recipe's momentum in it already",
@@ -86,7 +86,8 @@ class UseCheck {
         report(fmt::format("scalars.{}", one.name), 0, fmt::format("'{}' is never read", one.name),
                "remove it, or use it");
     for (const ListedParameter& one : listing_.parameters)
-      if (listing_.is_of_worker() && !of_run && !counts(one.name) && !is_read_anywhere(one.name))
+      if (listing_.is_of_worker() && !one.of_run && !counts(one.name) &&
+          !is_read_anywhere(one.name))
         report(fmt::format("parameters.{}", one.name), 0,
                fmt::format("'{}' is never read", one.name), "remove it, or use it");
     for (std::size_t i = 0; i < listing_.send.size() && listing_.peers != Peers::server; ++i)
@@ -248,12 +249,11 @@ void check_messages_of_server(const Listing& listing, std::vector<Finding>& find
               is_visit ? "the visit" : "the workers", findings);
 }
 
-void check_use(Listing& listing, const RoundShape& shape, bool of_run,
-               std::vector<Finding>& findings) {
+void check_use(Listing& listing, const RoundShape& shape, std::vector<Finding>& findings) {
   UseCheck check(listing, shape, findings);
   check.check_lost_updates();
   check.check_counts();
-  check.check_use(of_run);
+  check.check_use();
 }
 
 }  // namespace acid

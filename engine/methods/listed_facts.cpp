@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "engine/language/listed_programs.hpp"
@@ -15,6 +14,16 @@ namespace {
 
 bool is_just(const std::vector<Statement>& statements, std::string_view text) {
   return statements.size() == 1 && print(statements.front()) == text;
+}
+
+bool takes_root_of(const Listing& listing, std::string_view name) {
+  const auto is_root = [&](const Expression& one) {
+    return one.operation == Operation::square_root && reads(one, name);
+  };
+  for (const auto* part : {&listing.step, &listing.say, &listing.hear})
+    for (const Statement& one : *part)
+      if (any_of(one, is_root)) return true;
+  return false;
 }
 
 // Whether a message moves where x, and vectors that start as x, move by the same vector.
@@ -108,21 +117,10 @@ bool averages_kept(const AlgorithmEntry& entry) {
 
 std::string root_of_heard(const AlgorithmEntry& entry) {
   const Listing& listing = *entry.listing;
-  const auto takes_root = [&](std::string_view name) {
-    const auto is_root = [&](const Expression& one) {
-      return one.operation == Operation::square_root && reads(one, name);
-    };
-    return std::ranges::any_of(std::array{&listing.step, &listing.say, &listing.hear},
-                               [&](const std::vector<Statement>* part) {
-                                 return std::ranges::any_of(*part, [&](const Statement& one) {
-                                   return any_of(one, is_root);
-                                 });
-                               });
-  };
+  const auto hears = [](const Expression& part) { return is_heard(part.operation); };
   for (const Statement& one : listing.hear)
-    if (one.target != "x" && listing.keeps(one.target) &&
-        any_of(one.value, [](const Expression& part) { return is_heard(part.operation); }) &&
-        takes_root(one.target))
+    if (one.target != "x" && listing.keeps(one.target) && any_of(one.value, hears) &&
+        takes_root_of(listing, one.target))
       return one.target;
   return {};
 }

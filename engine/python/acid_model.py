@@ -78,8 +78,8 @@ def call(function, *arguments, **options):
 
 
 def returns_once(function, *arguments, **options):
-    """What a function of the user's gives. A fork of its own that comes back, too, ends here, before
-    it writes into memory that is shared with acid."""
+    """What a function of the user's gives. If it forks and the child returns, too, the child ends
+    here, before it writes into memory that is shared with acid."""
     process = os.getpid()
     result = function(*arguments, **options)
     if os.getpid() != process:
@@ -1337,9 +1337,7 @@ class Template:
         """Executes the file. Returns part of a sentence, or None: there is none."""
         global executed
         before, began = shared_maps(), time.time()
-        executed = UserFile(self.file)
-        if os.getpid() != self.host.process:  # a fork of the user's that came back
-            os._exit(0)
+        executed = returns_once(UserFile, self.file)
         sys.stdout.flush()
         sys.stderr.flush()
         self.said = os.pread(1, os.fstat(1).st_size, 0)

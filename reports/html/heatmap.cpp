@@ -72,7 +72,7 @@ std::string ratio_text(const std::vector<RatedEdge>& edges) {
   std::vector<std::pair<double, const RatedEdge*>> ratios;
   for (const RatedEdge& edge : edges)
     if (edge.nominal > 0) ratios.emplace_back(edge.realised / edge.nominal, &edge);
-  if (ratios.empty()) return "There are no nominal ones.";
+  if (ratios.empty()) return "There are no nominal rates.";
   std::stable_sort(ratios.begin(), ratios.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   const auto at = [](const std::pair<double, const RatedEdge*>& ratio) {

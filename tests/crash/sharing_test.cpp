@@ -238,6 +238,7 @@ TEST_CASE("a run whose store is removed or moved ends with 3 and says where ever
   const auto stopped = std::ranges::find(runs, nlohmann::json(id),
                                          [](const nlohmann::json& run) { return run["id"]; });
   REQUIRE(stopped != runs.end());
+  CHECK(runs.size() == 2);
   CHECK((*stopped)["state"] == "interrupted");
   CHECK_FALSE((*stopped)["metrics"].empty());
 }
