@@ -23,6 +23,7 @@ Exit figure(const Session& session, const FigureCommand& command) {
   const Store store(session.store_folder, Store::Access::read);
   const AskedRuns asked =
       runs_where(store, resolve_runs(store, command.names, OfSearches::without), command.where);
+  require_finished(store, asked.ids, "draw");
   ReportOptions reading;
   reading.at = parse_read_at(command.at);
   const ReportData data = read_report(store, asked, reading);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <map>
 
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/progress.hpp"
@@ -17,21 +16,6 @@ struct ReportCommand {
   std::string file = "acid-report.html";
 };
 
-/// Refuses to make a page without a single result, which would only hide that there is none.
-void require_results(const Store& store, const std::vector<std::string>& ids) {
-  std::map<RunState, std::size_t> states;
-  for (const RunSummary& run : run_summaries(store, ids)) ++states[run.state];
-  if (states.count(RunState::finished) > 0) return;
-  std::string counts;
-  for (const auto& [state, count] : states)
-    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, state_name(state));
-  throw UsageError(fmt::format(
-      "there is nothing to report: none of the {} {} has finished ({}). 'acid watch' shows those "
-      "that go on, 'acid run RECIPE' goes on with a recipe, 'acid show RUN' says why one failed or "
-      "diverged",
-      ids.size(), ids.size() == 1 ? "run" : "runs", counts));
-}
-
 std::string make_page(const Store& store, const AskedRuns& asked,
                       const std::vector<std::string>& where) {
   ReadingProgress progress("read");
@@ -45,7 +29,7 @@ Exit report(const Session& session, const ReportCommand& command) {
   const Store store(session.store_folder, Store::Access::read);
   const AskedRuns asked =
       runs_where(store, resolve_runs(store, command.names, OfSearches::without), command.where);
-  require_results(store, asked.ids);
+  require_finished(store, asked.ids, "report");
   const std::string page = make_page(store, asked, command.where);
   if (page_script().script.empty())
     say("static charts: this acid was built without npm; with it, charts zoom and tables can be "

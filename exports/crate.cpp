@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/base/names.hpp"
 #include "exports/crate_parts.hpp"
 #include "exports/points.hpp"
 #include "reports/claims.hpp"
@@ -15,15 +14,6 @@ namespace acid {
 namespace {
 
 using nlohmann::json;
-
-void require_finished(const Store& store, const std::vector<std::string>& run_ids) {
-  const auto runs = run_summaries(store, run_ids);
-  if (std::ranges::find(runs, RunState::finished, &RunSummary::state) == runs.end())
-    throw UsageError(
-        fmt::format("there is nothing to publish: none of the {} has finished; 'acid list' "
-                    "shows how far they are, 'acid resume' continues what was interrupted",
-                    counted(runs.size(), "run")));
-}
 
 void require_compared(const Store& store, const AskedRuns& asked) {
   if (without_searches(store, asked).ids.empty())
@@ -145,7 +135,7 @@ void add_crate_tables(const Store& store, const AskedRuns& asked, StagedFolder& 
 
 void fill_crate(const Store& store, const AskedRuns& asked, StagedFolder& folder,
                 const CrateStatement& statement, const RunJson& run_json, const RunsDone& done) {
-  require_finished(store, asked.ids);
+  require_finished(store, asked.ids, "publish");
   if (statement.parts.tables) require_compared(store, asked);
   const std::string place = folder.place_of(kCrateStore);
   copy_runs(store, with_plans_of_claims(store, asked), place,

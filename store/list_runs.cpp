@@ -1,8 +1,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
+#include "engine/base/names.hpp"
 #include "store/filter.hpp"
 #include "store/impl.hpp"
 #include "store/queries.hpp"
@@ -127,6 +129,21 @@ std::vector<RunSummary> run_summaries(const Store& store, const std::vector<std:
     ordered.push_back(*run->second);
   }
   return ordered;
+}
+
+void require_finished(const Store& store, const std::vector<std::string>& run_ids,
+                      std::string_view make) {
+  std::map<RunState, std::size_t> states;
+  for (const RunSummary& run : run_summaries(store, run_ids)) ++states[run.state];
+  if (states.contains(RunState::finished)) return;
+  std::vector<std::string> counts;
+  for (const auto& [state, count] : states)
+    counts.push_back(fmt::format("{} {}", count, state_name(state)));
+  throw UsageError(fmt::format(
+      "there is nothing to {}: none of the {} has finished ({}). 'acid watch' shows those that go "
+      "on, 'acid resume' continues what was interrupted, 'acid show RUN' says why one failed or "
+      "diverged",
+      make, counted(run_ids.size(), "run"), fmt::join(counts, ", ")));
 }
 
 AskedRuns runs_where(const Store& store, AskedRuns runs,

@@ -198,6 +198,10 @@ RunDetail run_detail(const Store& store, const std::string& run_id);
 void look_at_files(const Store& store, RunDetail& run);
 /// In the order of the ids. UsageError when one does not exist.
 std::vector<RunSummary> run_summaries(const Store& store, const std::vector<std::string>& run_ids);
+/// Refuses to `make`, such as "publish" or "draw", something of runs of which none has finished: it
+/// would only hide that there is no result. UsageError.
+void require_finished(const Store& store, const std::vector<std::string>& run_ids,
+                      std::string_view make);
 /// As run_summaries(), but a run that several experiments share gets the id, name and label of the
 /// experiment by which it was named. A run that was named by itself gets those of the experiment
 /// whose runs are all among the named ones (the largest, then the newest); else those of the newest

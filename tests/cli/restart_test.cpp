@@ -143,6 +143,11 @@ TEST_CASE("a run that diverged is done until it is forced to begin anew") {
              ContainsSubstring("1 of 1 runs already diverged (--force runs them again)"));
   CHECK_THAT(again.out, ContainsSubstring("1 of 1 runs diverged (seed"));
   CHECK(bench.starts().size() == 1);
+  for (const char* picture : {"report", "figure"}) {
+    const auto refused = bench.call({picture});
+    CHECK(refused.code == 2);
+    CHECK_THAT(refused.err, ContainsSubstring("none of the 1 run has finished (1 diverged)"));
+  }
   fast.push_back("--force");
   CHECK(bench.one(fast).code == 1);
   CHECK(bench.starts().size() == 2);
