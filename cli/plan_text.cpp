@@ -143,6 +143,11 @@ std::string text_of_agreement(const Plan& plan) {
          text;
 }
 
+bool has_random_gradients(const nlohmann::json& settings) {
+  const ComputeModel compute = settings_from(settings).execution.simulation.compute;
+  return compute.kind != ComputeKind::constant || compute.slowdown_probability > 0;
+}
+
 // The rates that are expected where workers exchange as often as they can, each once.
 std::string text_of_saturation(const Plan& plan) {
   std::set<std::string> told;
@@ -150,9 +155,13 @@ std::string text_of_saturation(const Plan& plan) {
   for (const PlannedRun& run : plan.runs) {
     if (!saturates(run.settings)) continue;
     const std::string line = fmt::format(
-        "{} with {} workers exchanges as often as its network carries: about {:.4g} "
-        "times per worker and gradient, from which χ₁ and χ₂ are.\n",
-        shown_name(run.algorithm, run.label), run.workers, nominal_rate(run.settings).value_or(0));
+        "{} with {} workers exchanges as often as its network carries: about {:.4g} times per "
+        "worker "
+        "and gradient, from which χ₁ and χ₂ are{}.\n",
+        shown_name(run.algorithm, run.label), run.workers, nominal_rate(run.settings).value_or(0),
+        has_random_gradients(run.settings)
+            ? ", if every gradient takes its mean; random ones leave room for fewer"
+            : "");
     if (told.insert(line).second) text += line;
   }
   return text.empty() ? text : "\n" + text;

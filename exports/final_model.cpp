@@ -13,10 +13,11 @@ namespace acid {
 void require_model(const RunDetail& run) {
   const TaskSettings task = task_from(run.settings);
   if (!task.model.is_null()) return;
-  throw UsageError(
-      fmt::format("run {} has no model and no test set for one: the gradients of its task, {}, are "
-                  "formulas; '--format safetensors' exports the vector that it found",
-                  run.summary.id, text(task.dataset, "kind")));
+  throw UsageError(fmt::format(
+      "run {} has no model: the gradients of its task, {}, are formulas, and torchscript "
+      "and test-set are for models; '--format safetensors' exports the vector that it "
+      "found",
+      run.summary.id, text(task.dataset, "kind")));
 }
 
 AttemptResult::Artifact final_mean_of(const RunDetail& run) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <exception>
 #include <future>
+#include <numeric>
+#include <tuple>
 
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
@@ -121,6 +123,25 @@ void compose_objective(ComposedRun& run, const json& dataset, int cores, std::op
   run.model_runtime = runtime->environment();
 }
 
+/// Says so where a minibatch is larger than what one of the workers has.
+void remark_on_few_examples(ComposedRun& run) {
+  const TaskSettings& task = run.settings.task;
+  const std::int64_t batch = task.batch_size.value_or(1);
+  std::int64_t fewest = batch, all = 0;
+  std::size_t worker = 0;
+  const auto holdings = run.objective->holdings();
+  for (std::size_t w = 0; w < holdings.size(); ++w) {
+    const std::int64_t has = std::reduce(holdings[w].begin(), holdings[w].end());
+    all += has;
+    if (has < fewest) std::tie(fewest, worker) = std::pair(has, w);
+  }
+  if (fewest < batch)
+    run.remarks.push_back(
+        fmt::format("worker {} has {} of the {} training examples, fewer than a batch of {}, which "
+                    "holds them several times",
+                    worker, fewest, all, batch));
+}
+
 void add_edges_file(ComposedRun& run, const json& topology) {
   const auto edges = topology.find("edges");
   if (edges == topology.end() || !edges->is_string()) return;
@@ -145,6 +166,7 @@ std::unique_ptr<ComposedRun> compose(RunSettings settings, int cores, std::optio
   if (execution.cuda) compose_cuda(*run, rank);
   ScratchCopies copies = ScratchCopies::of_this_process();
   compose_objective(*run, copies.local(asked.task.dataset), cores, rank);
+  remark_on_few_examples(*run);
   for (auto& [path, digest] : run->file_digests) path = copies.original(path);
   run->remarks.insert(run->remarks.end(), copies.remarks().begin(), copies.remarks().end());
   add_edges_file(*run, asked.topology);

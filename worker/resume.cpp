@@ -1,9 +1,11 @@
 #include "worker/resume.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "engine/base/error.hpp"
 #include "engine/run/cut.hpp"
@@ -39,6 +41,7 @@ constexpr std::array kPartOfTheResult = {
     "/model_runtime/jax",
     "/model_runtime/program_sha256",
     "/model_runtime/start_sha256",
+    "/model_runtime/examples_sha256",
     "/cuda/driver",
     "/cuda/runtime",
     "/cuda/device/name",
@@ -51,8 +54,12 @@ json at_pointer(const json& document, const char* pointer) {
 }
 
 std::string shown(const json& value) {
-  if (value.is_null()) return "nothing";
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  if (value.empty()) return "nothing";
+  if (!value.is_array()) return value.is_string() ? value.get<std::string>() : value.dump();
+  std::vector<std::string> files;
+  for (const auto& [path, sha256] : value.get<FileDigests>())
+    files.push_back(fmt::format("{} (SHA-256 {}…)", path, sha256.substr(0, 12)));
+  return fmt::format("{}", fmt::join(files, ", "));
 }
 
 /// Throws UsageError when the run may not go on from the checkpoint.
@@ -94,9 +101,10 @@ json differences(const AttemptRow& then, const json& environment_now,
   const auto by_content = [](const auto& a, const auto& b) { return a.second < b.second; };
   std::sort(before.begin(), before.end(), by_content);
   std::sort(now.begin(), now.end(), by_content);
-  const auto same = [](const auto& a, const auto& b) { return a.second == b.second; };
-  if (!std::equal(before.begin(), before.end(), now.begin(), now.end(), same))
-    changed["data"] = {before, now};
+  FileDigests gone, come;
+  std::ranges::set_difference(before, now, std::back_inserter(gone), by_content);
+  std::ranges::set_difference(now, before, std::back_inserter(come), by_content);
+  if (!gone.empty() || !come.empty()) changed["data"] = {gone, come};
   return changed;
 }
 

@@ -18,7 +18,8 @@ constexpr double kChance = 0.9, kEqualShare = 1e-9;
 // All of these take about a second.
 constexpr double kMostGradients = 2e6, kMostOfParts = 5e6;
 constexpr double kQuick = 2e7;
-constexpr double kMostIterations = 200, kFewestIterations = 50, kLongestPeriod = 1000;
+constexpr double kMostIterations = 200, kFewestIterations = 50, kFewestOfAll = 4;
+constexpr double kLongestPeriod = 1000;
 
 double budget_of(const RunSpec& spec) {
   return spec.budget.normalised_time < kNever
@@ -34,6 +35,17 @@ double period_of(const Method& method, const Topology& graph, std::size_t dimens
   const auto once = static_cast<double>(legs);
   const double all = once * static_cast<double>(exchange_period(method, graph, dimension));
   return all <= kLongestPeriod ? all : once;
+}
+
+/// What simulating one gradient costs, with the exchanges that go with it: 1 where these are few.
+double work_of(const Method& method) { return std::max(1.0, method.rate); }
+
+/// Iterations whose second half has so many exchanges that one more or less hardly matters, but for
+/// those of a network that hardly carries any.
+double iterations_for_exchanges(const Method& method, int workers) {
+  constexpr double kEnough = 200, kMostTimes = 20;
+  if (!(method.rate > 0)) return 0;
+  return std::min(4 * kEnough / (method.rate * workers), kMostTimes * kMostIterations);
 }
 
 /// Half of the interval in which one further run lies.
@@ -220,20 +232,24 @@ Predictor::Predictor(Effort effort, std::vector<std::uint64_t> seeds)
 
 void Predictor::size(const Plan& plan) {
   if (effort_.iterations) return;
-  double all = 0, one = 0;
+  double all = 0, one = 0, most_work = 1;
   std::set<std::string> seen;
   for (const PlannedCell& cell : plan.cells) {
     if (!seen.insert(cell.group).second) continue;
     const PlannedRun& run = run_of(plan, cell.group);
     const RunSettings settings = settings_from(run.settings);
-    const auto draws = static_cast<double>(effort_.draws);
-    one += draws * run.workers;
     const Topology graph = topology_of(settings);
-    all += draws * run.workers * budget_of(spec_from(settings, graph));
+    const RunSpec spec = spec_from(settings, graph);
+    const double work = work_of(spec.method);
+    const double of_iteration = static_cast<double>(effort_.draws) * run.workers * work;
+    one += of_iteration;
+    all += of_iteration * budget_of(spec);
+    most_work = std::max(most_work, work);
   }
-  effort_.iterations = all <= kMostGradients ? kNever
-                                             : std::clamp(std::round(kMostOfParts / one),
-                                                          kFewestIterations, kMostIterations);
+  const double fewest = std::max(kFewestIterations / most_work, kFewestOfAll);
+  continues_ = all > kMostGradients;
+  effort_.iterations =
+      continues_ ? std::clamp(std::round(kMostOfParts / one), fewest, kMostIterations) : kNever;
 }
 
 std::vector<std::pair<const char*, const Range*>> Prediction::totals() const {
@@ -262,14 +278,17 @@ Prediction Predictor::predict(const PlannedRun& run) {
   prediction.budget = budget_of(spec);
   // Both halves are whole periods.
   const double periods = 2 * period_of(spec.method, graph, dimension);
-  const double wanted = std::ceil(effort_.iterations.value_or(kNever) / periods);
+  double asked = effort_.iterations.value_or(kNever);
+  if (continues_) asked = std::max(asked, iterations_for_exchanges(spec.method, run.workers));
+  const double wanted = std::ceil(asked / periods);
   prediction.iterations = std::min(prediction.budget, std::max(1.0, wanted) * periods);
   prediction.closed_form = closed_form_seconds(spec, options, dimension);
   prediction.has_target = spec.budget.target.has_value();
   prediction.sends_again = spec.method.rules.floats->extra_floats().has_value();
   prediction.is_limited = std::min(spec.budget.seconds, spec.budget.bytes) < kNever;
   prediction.has_pauses = !options.compute.pauses.empty();
-  simulated_ += prediction.iterations * run.workers * static_cast<double>(seeds_.size());
+  simulated_ += prediction.iterations * run.workers * work_of(spec.method) *
+                static_cast<double>(seeds_.size());
   std::vector<Timing> timings;
   std::vector<double> factors;  // of its times, by draw
   for (const std::uint64_t seed : seeds_) {

@@ -96,7 +96,8 @@ class Predictor {
   Effort effort_;
   std::vector<std::uint64_t> seeds_;         // of the draws
   std::map<std::string, Prediction> known_;  // by group
-  double simulated_ = 0;                     // gradients
+  double simulated_ = 0;                     // gradients, or exchanges where these are more
+  bool continues_ = false;                   // parts of budgets, which size() chose
 };
 
 }  // namespace acid

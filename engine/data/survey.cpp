@@ -15,11 +15,11 @@
 namespace acid {
 namespace {
 
-// "3", "3, 7 and 8", "3, 7, 8 and 5 more".
-std::string some_of(const std::vector<std::size_t>& classes) {
+// "class 3", "classes 3, 7 and 8", "classes 3, 7, 8 and 5 more".
+std::string named(const std::vector<std::size_t>& classes) {
   constexpr std::size_t kShown = 4;
   const std::size_t shown = classes.size() <= kShown + 1 ? classes.size() : kShown;
-  std::string text;
+  std::string text = classes.size() == 1 ? "class " : "classes ";
   for (std::size_t k = 0; k < shown; ++k)
     text += fmt::format("{}{}", k == 0 ? "" : k + 1 == classes.size() ? " and " : ", ", classes[k]);
   if (shown < classes.size()) text += fmt::format(" and {} more", classes.size() - shown);
@@ -93,7 +93,7 @@ class Doubts {
           "save labels - 1");
     else if (!empty.empty())
       add(train_.labels,
-          fmt::format("{} of {} classes {} no training example", some_of(empty), classes,
+          fmt::format("{} of 0 to {} {} no training example", named(empty), classes - 1,
                       empty.size() == 1 ? "has" : "have"),
           "number the existing classes from 0, or correct the number of classes");
     look_at_test_classes();
@@ -111,9 +111,8 @@ class Doubts {
         untested.push_back(c);
     if (!untested.empty() && !test_.classes.empty())
       add(test_.labels,
-          fmt::format("{} of {} classes {} training examples and no test example",
-                      some_of(untested), train_.classes.size(),
-                      untested.size() == 1 ? "has" : "have"),
+          fmt::format("{} of 0 to {} {} training examples and no test example", named(untested),
+                      train_.classes.size() - 1, untested.size() == 1 ? "has" : "have"),
           "take the test set from all classes, as from a shuffled list");
   }
 
@@ -171,7 +170,7 @@ class Doubts {
 
   void compare() {
     constexpr double kFarApart = 10;
-    constexpr std::int64_t kFew = 10;  // one of this many
+    constexpr std::int64_t kFew = 50;  // one of this many
     const auto differ = std::minmax(train_.magnitude, test_.magnitude);
     const bool comparable = train_.looked_at > 0 && test_.looked_at > 0 &&
                             train_.not_finite + test_.not_finite == 0 && !info_.shape.tokens;

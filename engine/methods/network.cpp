@@ -196,16 +196,14 @@ std::vector<std::vector<std::pair<int, int>>> doubling_steps(int workers) {
 double recursive_doubling(const NetworkModel& network, int workers, double bytes) {
   const auto steps = doubling_steps(workers);
   const std::vector<double> of_spare = pair_seconds(network, bytes, steps[0]);
-  std::vector<double> now(static_cast<std::size_t>(workers)), before;  // by worker
+  std::vector<double> now(static_cast<std::size_t>(workers));  // by worker
   for (std::size_t k = 0; k < of_spare.size(); ++k) now[2 * k + 1] = of_spare[k];
   for (std::size_t step = 1; step < steps.size(); ++step) {
     const std::vector<double> seconds = pair_seconds(network, bytes, steps[step]);
-    before = now;
     for (std::size_t k = 0; k < seconds.size(); ++k) {
       const auto a = static_cast<std::size_t>(steps[step][k].first);
       const auto b = static_cast<std::size_t>(steps[step][k].second);
-      now[a] = std::max(before[a], before[b] + seconds[k]);
-      now[b] = std::max(before[b], before[a] + seconds[k]);
+      now[a] = now[b] = std::max(now[a], now[b]) + seconds[k];
     }
   }
   for (std::size_t k = 0; k < of_spare.size(); ++k) now[2 * k + 1] += of_spare[k];
@@ -245,12 +243,14 @@ void NetworkModel::settle(int workers) {
   link.limit_to_window(window_bytes);
   inside.limit_to_window(window_bytes);
   if (hubs) hubs->limit_to_window(window_bytes);
-  if (std::ranges::all_of(workers_per_node, [](int count) { return count == 1; })) return;
+  const bool alone = std::ranges::all_of(workers_per_node, [](int count) { return count == 1; });
+  if (alone && between_nodes.empty()) return;
   node_of.clear();
   for (int node = 0; static_cast<int>(node_of.size()) < workers; ++node) {
     const bool listed = static_cast<std::size_t>(node) < workers_per_node.size();
-    const int count =
-        listed ? workers_per_node[static_cast<std::size_t>(node)] : workers_per_node.back();
+    const int count = alone    ? 1
+                      : listed ? workers_per_node[static_cast<std::size_t>(node)]
+                               : workers_per_node.back();
     for (int k = 0; k < count && static_cast<int>(node_of.size()) < workers; ++k)
       node_of.push_back(node);
   }

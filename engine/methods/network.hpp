@@ -91,7 +91,7 @@ struct NetworkModel {
   double window_bytes = 0;    // 0: unlimited; see LinkCost::limit_to_window
   ExchangeOverhead overhead = {};
   // Set by settle(), before a window limits what one message gets.
-  std::vector<int> node_of = {};     // by worker; empty: no two share a node
+  std::vector<int> node_of = {};     // by worker; empty: one on each, and no matrix
   double card_bytes_per_second = 0;  // of a node, each way; 0: unlimited
   std::map<std::pair<int, int>, double> path_bytes_per_second = {};  // as between_nodes
 
@@ -102,8 +102,8 @@ struct NetworkModel {
     return node_of.empty() ? worker : node_of[static_cast<std::size_t>(worker)];
   }
   int nodes() const { return node_of.empty() ? 0 : node_of.back() + 1; }
-  /// Whether messages share cards, or paths. A worker that is alone on its node has its card to
-  /// itself, so with one worker on each there is nothing to share.
+  /// Whether messages share cards, or paths. With one worker on each node and without a matrix each
+  /// has a port of its own instead.
   bool shares_cards() const;
   bool share_a_card(int i, int j) const { return shares_cards() && node(i) != node(j); }
   /// The cards of Cards. `directed`: a node has one for each direction, and so has a path; else one
@@ -142,8 +142,9 @@ struct NetworkModel {
   ///   from the other end; the deepest path's latencies twice, and the bytes of the worker whose
   ///   links carry most. On equal links 2⌈log₂ n⌉·latency + 2·bytes/bandwidth (n = 2: half those
   ///   bytes).
-  /// recursive doubling: whole vectors with the partner whose number differs in one bit; workers
-  ///   beyond the largest power of two hand theirs to a neighbour before and get the sum after.
+  /// recursive doubling: whole vectors with the partner whose number differs in one bit, once both
+  ///   have theirs; workers beyond the largest power of two hand theirs to a neighbour before and
+  ///   get the sum after: ⌊log₂ n⌋ + 2 messages then, one after the other.
   /// blocking: no worker begins a step of the ring before both neighbours have ended the last, so
   ///   every step takes as long as the slowest link: 2(n−1) times that.
   /// hierarchical (as NCCL over nodes): the m workers of each node add up pieces round a ring
@@ -151,7 +152,8 @@ struct NetworkModel {
   ///   round inside: 2(m−1) steps of bytes/m inside, and a ring of the whole vector among nodes.
   ///   Without nodes it is the ring.
   /// direct (acid's own under mpi): each worker sends each other its n-th of the vector, adds up
-  ///   what comes, and sends each the sum: 2·latency + 2(n−1)/n·bytes/bandwidth on equal links.
+  ///   what comes, and sends each the sum: 2·latency + 2(n−1)/n·bytes/bandwidth on equal links, on
+  ///   others the highest latency and the bytes of the busiest port, card or path.
   ///
   /// Nodes: the ring enters and leaves each node once, so its messages have the cards to
   /// themselves. In the trees and the direct one the bytes of all links of a node's card add up; in

@@ -149,6 +149,8 @@ class ProcessObjective final : public Objective {
       evaluated_names_ = names_in(evaluated);
       task.environment = told_.at("versions");
       task.environment["interface"] = told_.at("interface");
+      if (told_.contains("examples"))
+        task.environment["examples_sha256"] = sha256_hex(told_.at("examples").get<std::string>());
       for (const auto& file : told_.at("files")) files_.push_back({file.at(0), file.at(1)});
     });
     task.environment["program_sha256"] = sha256_file(model_program());
@@ -214,8 +216,9 @@ class ProcessObjective final : public Objective {
         told_ = std::move(told);
       } else if (told != told_) {
         throw Error(
-            fmt::format("two processes of {} differ in parameters, data or imports: "
-                        "model() and dataset() must give the same each time",
+            fmt::format("two processes of {} differ in parameters, data or imports: model() and "
+                        "dataset() must give the same each time; give random generators of your "
+                        "own a fixed seed",
                         lanes_[lane].process.file()));
       }
     }

@@ -110,8 +110,9 @@ REMEDIES = [
     (r"Found dtype \w+ but expected|can't be cast to the desired output type|bool tensors? is not",
      "a loss of numbers, such as mse_loss, takes labels of the outputs' type: give labels.float()"),
     (r"must have the same dtype|bias type .* should be the same",
-     "a layer takes inputs of its weights' type: give inputs.float()"),
-    (r"Target -?\d+ is out of bounds", "labels are classes from 0, fewer than the module has outputs"),
+     "a layer takes inputs of its weights' type: give inputs.float() and module.float()"),
+    (r"Target -?\d+ is out of bounds", "labels are classes from 0, fewer than the module has outputs; "
+     "to leave examples out define loss() and evaluate()"),
     (r"must be Tensor, not (tuple|list|str)|numpy\.(str_|bytes_|object_)",
      "labels and inputs are numbers, no texts: number the classes, as "
      "numpy.unique(labels, return_inverse=True)[1] does"),
@@ -458,6 +459,16 @@ def whole_numbers(labels, floats=True):
         return []
 
 
+SAMPLED_ROWS = 64  # of an array, at least where it has them
+
+
+def row_bytes(row):
+    try:
+        return (row.numpy() if hasattr(row, "numpy") else row).tobytes()
+    except Exception:  # of another kind
+        return repr(row).encode()
+
+
 class Examples:
     """One of the two sets: arrays whose rows are examples, or an object with len() and [i]."""
 
@@ -525,6 +536,27 @@ class Examples:
         if self.form == "one":
             return rows[0]
         return tuple(rows) if self.form == "tuple" else dict(zip(self.form, rows))
+
+    def sample(self):
+        """A digest that other examples, or another order, would change: of some rows of arrays or
+        lists, or of the numbers that an object lists of its examples. None is computed for it."""
+        digest = hashlib.sha256(str(self.size).encode())
+        for values in [self.listed_numbers()] if self.parts is None else self.parts:
+            size = 0 if values is None else len(values)
+            for i in range(0, size, max(size // SAMPLED_ROWS, 1)):
+                digest.update(row_bytes(values[i]))
+        return digest.hexdigest()
+
+    def listed_numbers(self):
+        if isinstance(self.items, (list, tuple)):
+            return self.items
+        for name in ("indices", "targets", "labels"):
+            try:
+                found = getattr(self.items, name)
+                return found if len(found) >= self.size else None
+            except Exception:  # there is none, or it is no list
+                continue
+        return None
 
     def listed_labels(self):
         """Labels stored beside the examples, a list or an array; None when there are none."""
@@ -734,6 +766,9 @@ def acids_examples(kit, given):
 
 
 # ---- models -------------------------------------------------------------------------------------
+
+
+NO_LABEL = -(1 << 31)
 
 
 def one_number(value, function):
@@ -973,7 +1008,11 @@ class TorchModel:
 
     def _default_loss(self, batch):
         outputs, labels = self._outputs(batch)
-        return self.torch.nn.functional.cross_entropy(outputs, labels)
+        return self._cross_entropy(outputs, labels)
+
+    def _cross_entropy(self, outputs, labels):
+        # No label is left out of the mean, so that a batch has the weight of its rows.
+        return self.torch.nn.functional.cross_entropy(outputs, labels, ignore_index=NO_LABEL)
 
     def gradient(self, batch, x, g, buffers, check):
         self._set_mode(training=True)
@@ -1026,7 +1065,7 @@ class TorchModel:
                 told = self._without_gradients(whose, batch)
             else:
                 outputs, labels = self._outputs(batch)
-                loss = self.torch.nn.functional.cross_entropy(outputs, labels)
+                loss = self._cross_entropy(outputs, labels)
                 told = loss, (outputs.argmax(1) == labels).sum()
         self._refuse_changes(before)
         return evaluation(told, rows, whose)
@@ -1198,6 +1237,7 @@ class Host:
             if self.kit is None:
                 self.kit = TorchArrays(memory) if "torch" in sys.modules else NumpyArrays(memory)
             self.sets = users_examples(self.kit, user, data["options"])
+            answer["examples"] = "".join(part.sample() for part in self.sets.values())
             if data.get("survey"):
                 answer["survey"] = Survey(self.sets).told
         elif data:

@@ -446,6 +446,11 @@ def check_unrepeatable(lab):
     expect_in("different in 'b'", lab.messages)
     expect(lab.shown()["environment"]["model_runtime"]["repeatable"] is False, "it is repeatable")
     expect_in("cannot be executed again bit for bit", lab.acid("verify", "@latest", code=2))
+    for form, text in FORMS.items():  # examples that each process draws for itself
+        lab.write("draws.py", OWN_DATA.format(form=text).replace("default_rng(0)", "default_rng()"))
+        lab.acid("run", lab.recipe("draws.toml", "draws.py", dataset=OWN), "--driver", "threads",
+                 "--set", "workers.count=2", "--force", code=1)
+        expect_in("differ in parameters, data or imports", lab.messages)
 
 
 def numpy_part(lab):
@@ -1385,6 +1390,10 @@ def check_torch_errors(lab):
     expect(messages.count("\n") <= ONE_SCREEN, messages)
     lab.write("broken.py", TORCH_BROKEN.replace("torch.nn.Linear(3, 2)", "3"))
     lab.refused(recipe, "broken.py:3: in model(): model() gave int: it must give a torch.nn.Module")
+    lab.write("broken.py", "import torch\ndef dataset():\n    labels = torch.arange(40) % 2\n"
+              "    labels[::2] = -100\n    return [(torch.ones(40, 3), labels)] * 2\n"
+              "def model():\n    return torch.nn.Linear(3, 2)\n")
+    lab.refused(recipe, "Target -100 is out of bounds", "define loss() and evaluate()")
     # Zeros reveal that a module has another shape; the layer is the file's, wherever it is defined.
     lab.write("broken.py", "import torch\ndef model():\n    return torch.nn.Sequential("
               "torch.nn.Flatten(), torch.nn.Linear(783, 10))\n")

@@ -75,6 +75,19 @@ TEST_CASE("arrays train, wherever they lie are the same run, and changed are ano
   CHECK(id("moved") != before);
 }
 
+TEST_CASE("a run says which worker has fewer examples than a minibatch") {
+  const OwnData folder;
+  const std::string told =
+      "of the 16 training examples, fewer than a batch of 8, which holds them "
+      "several times";
+  CHECK_THAT(folder
+                 .done({"run", "own.toml", "--set", "task.batch_size=8", "--set",
+                        "task.partition={kind=\"quantity\",alpha=1e-3}"})
+                 .err,
+             ContainsSubstring("worker ") && ContainsSubstring(told));
+  CHECK_THAT(folder.done({"run", "own.toml"}).err, !ContainsSubstring(told.substr(30)));
+}
+
 TEST_CASE("what is wrong with arrays is said before anything runs") {
   const OwnData folder;
   const auto planned = [&](const std::string& name, const std::string& content) {

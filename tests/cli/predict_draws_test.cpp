@@ -120,3 +120,23 @@ execution.virtual.variation = 0.1)");
   const double half = (seconds["high"].get<double>() - seconds["low"].get<double>()) / 2;
   CHECK(half / seconds["mean"].get<double>() == Approx(0.183).epsilon(0.02));  // t(0.95, 9) = 1.83
 }
+
+TEST_CASE("a budget is continued from enough exchanges, where a network carries few of them") {
+  const Folder folder;
+  folder.write("few.toml", std::string(kTask) + R"(
+workers.count = 8
+topology.kind = "star"
+algorithms = [{ kind = "ad-psgd", communication_rate = "saturate" }]
+[execution.virtual]
+random_slowdown = { probability = 0.2, factor = 5.0 }
+network = { latency_seconds = 0.01, bandwidth_bytes_per_second = 1000.0, vector_bytes = "64 KiB" }
+)");
+  const auto bytes_each = [&](double gradients) {
+    const auto told = prediction(folder.told({"predict", "few.toml", "--draws", "6", "--set",
+                                              fmt::format("budget.gradients={}", gradients)}),
+                                 "ad-psgd");
+    CHECK((told["simulated_iterations"] < told["budget_iterations"]) == (gradients > 330'000));
+    return told["bytes"].get<double>() / gradients;
+  };
+  CHECK(bytes_each(400'000) == Approx(bytes_each(200'000)).epsilon(0.03));
+}

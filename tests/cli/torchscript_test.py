@@ -100,6 +100,10 @@ def save(module, path):
     torch.jit.script(module).save(str(path))
 
 
+def trace(module, path):
+    torch.jit.trace(module, torch.ones(2, 1, 28, 28), check_trace=False).save(str(path))
+
+
 def with_code(source, target, old, new):
     """The archive with another text in its code."""
     with zipfile.ZipFile(source) as archive, zipfile.ZipFile(target, "w") as out:
@@ -144,6 +148,12 @@ def check_refusals(lab):
         ("held", lambda: save(Holding(torch.tensor([float("nan"), 0.5], dtype=torch.float64)), bad),
          "fails on rows of shape"),
         ("clamped", lambda: save(Clamped(), bad), "changes its parameter 'out.weight'"),
+        ("traced", lambda: trace(Net(), bad), "the layer batch_norm stays in training mode"),
+        ("traced in eval()", lambda: trace(Net().eval(), bad),
+         "the layer batch_norm stays in evaluation mode"),
+        ("traced dropout", lambda: trace(nn.Sequential(nn.Flatten(), nn.Dropout(0.5),
+                                                       nn.Linear(784, 10)).eval(), bad),
+         "the layer dropout stays in evaluation mode"),
     ]
     before = lab.acid("list", "--json")
     for name, make, said in cases:

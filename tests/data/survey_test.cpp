@@ -92,13 +92,13 @@ TEST_CASE("tests that are training examples or on another scale are doubted") {
   // Equal sets are also found when only a few examples are looked at.
   CHECK(doubts_of(look(train, train, kVectors, 64 * 12)) ==
         Doubts{"b: 6 of 6 test examples looked at are among the training examples"});
-  Rows test = rows(20, 64, 1000);
+  Rows test = rows(100, 64, 1000);
   test.inputs[4] = train.inputs[50];
   test.inputs[5] = train.inputs[51];
   CHECK(look(train, test, kVectors).doubts.empty());
   test.inputs[6] = train.inputs[52];
   CHECK(doubts_of(look(train, test, kVectors)) ==
-        Doubts{"b: 3 of 20 test examples looked at are among the training examples"});
+        Doubts{"b: 3 of 100 test examples looked at are among the training examples"});
   Rows few = rows(20, 2), other = rows(20, 2, 1000);
   other.inputs[0] = other.inputs[1] = other.inputs[2] = few.inputs[2];  // by chance
   CHECK(look(few, other, {1, 1, 2, 2}).doubts.empty());
@@ -129,7 +129,7 @@ TEST_CASE("classes that tests lack are doubted where they are enough to have the
   Rows test = rows(20, 64, 1000);
   std::ranges::fill(test.labels, 1);
   CHECK(doubts_of(look(train, test, kVectors)) ==
-        Doubts{"b: 0 of 2 classes has training examples and no test example"});
+        Doubts{"b: class 0 of 0 to 1 has training examples and no test example"});
   test = rows(5, 64, 1000);
   std::ranges::fill(test.labels, 1);
   CHECK(look(train, test, kVectors).doubts.empty());

@@ -187,6 +187,35 @@ TEST_CASE("a hierarchical all-reduce goes round inside the nodes and among them"
   CHECK(network.all_reduce_seconds(8, 1e6) == Approx(2 * (0.001 + 0.1) + 0.25 + 4));
 }
 
+TEST_CASE("messages over paths of a matrix do not wait for each other, alone on a node or not") {
+  for (const int workers : {3, 6}) {
+    INFO(workers);
+    NetworkModel sites;
+    sites.link = {0, 1e9};
+    for (int a = 0; a < workers; ++a)
+      for (int b = a + 1; b < workers; ++b) sites.between_nodes[{a, b}] = {0, kVector / 2};
+    NetworkModel more = sites;
+    more.workers_per_node.assign(static_cast<std::size_t>(workers), 1);
+    for (NetworkModel* const each : {&sites, &more}) {
+      Setup setup;
+      setup.workers = workers;
+      setup.topology = {{"kind", "complete"}};
+      setup.algorithm = "d-psgd";
+      setup.options = {{"order", "adapt-then-combine"}, {"exchange", "messages"}};
+      setup.task = {{"dimension", static_cast<int>(kVector) / 4}};
+      setup.spec.budget.gradients = workers;
+      setup.virtual_time.compute.gradient_seconds = 1;
+      setup.virtual_time.cost.buckets = 1;
+      each->all_reduce = AllReduceKind::direct;
+      each->settle(workers);
+      // Twice an n-th of the vector on each path.
+      CHECK(each->all_reduce_seconds(workers, kVector) == Approx(2 * 2.0 / workers));
+      setup.virtual_time.network = *each;
+      CHECK(setup.run().position.seconds == Approx(1 + 2).epsilon(1e-4));
+    }
+  }
+}
+
 TEST_CASE("no all-reduce is faster than the nodes' cards, whatever the links between them") {
   for (const AllReduceKind kind :
        {AllReduceKind::ring, AllReduceKind::blocking, AllReduceKind::hierarchical}) {

@@ -4,7 +4,6 @@
 #include <caffe2/serialize/inline_container.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/serialization/import.h>
 #include <torch/version.h>
@@ -15,6 +14,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/models/torch/model.hpp"
+#include "engine/models/torch/script_operators.hpp"
 
 namespace acid {
 namespace {
@@ -106,30 +106,6 @@ void expect_exact(const std::string& path, const ScriptFile::State& state) {
                   state.name, path, toString(tensor.scalar_type()), state.key));
 }
 
-// Parts of the names of operators that draw random numbers.
-constexpr const char* kRandom[] = {"dropout",     "::rand",  "::normal", "bernoulli",   "uniform",
-                                   "multinomial", "poisson", "rrelu",    "exponential_"};
-
-void note_random(jit::Block* block, std::set<std::string>& names) {
-  for (jit::Node* const node : block->nodes()) {
-    const std::string kind = node->kind().toQualString();
-    const auto has = [&](const char* word) { return kind.find(word) != std::string::npos; };
-    if (std::ranges::any_of(kRandom, has)) names.insert(kind);
-    for (jit::Block* const inner : node->blocks()) note_random(inner, names);
-  }
-}
-
-/// The file's operators that may draw random numbers, whether forward() reaches them or not.
-std::string random_operators(const jit::Module& module) {
-  std::set<std::string> names;
-  for (jit::Function* const function : module._ivalue()->compilation_unit()->get_functions()) {
-    function->ensure_defined();
-    if (function->isGraphFunction())
-      note_random(jit::toGraphFunction(*function).graph()->block(), names);
-  }
-  return names.empty() ? "an operator" : fmt::format("{}", fmt::join(names, ", "));
-}
-
 at::Tensor rows_of(std::int64_t rows, const DataShape& shape, const float* features) {
   const bool images = shape.height > 1 && shape.width > 1;
   const std::vector<std::int64_t> sizes =
@@ -149,6 +125,7 @@ at::Tensor rows_of(std::int64_t rows, const DataShape& shape, const float* featu
 /// Tries two examples, a gradient in training mode and an evaluation, so that a fault of the module
 /// shows before anything can be lost.
 void try_out(ScriptFile& file, const DataShape& shape) {
+  refuse_fixed_modes(file.path, file.module);
   std::vector<float> numbers(static_cast<std::size_t>(2 * shape.features()));
   for (std::size_t k = 0; k < numbers.size(); ++k)
     numbers[k] = static_cast<float>(k * 7919 % 1000) / 500 - 1;
@@ -305,9 +282,12 @@ at::Tensor ScriptFile::logits(const at::Tensor& features, std::int64_t classes) 
   try {
     made = module.forward({features});
   } catch (const std::exception& error) {
-    throw UsageError(fmt::format("forward() of {} fails on rows of shape {}:\n{}", path,
+    const std::string said = said_by(error);
+    const auto reason = said.rfind("RuntimeError: ");  // it comes last, after where it happened
+    throw UsageError(fmt::format("forward() of {} fails on rows of shape {}:\n{}{}", path,
                                  fmt::join(features.sizes().slice(1), " x "),
-                                 first_lines(said_by(error), 12)));
+                                 reason == std::string::npos ? "" : said.substr(reason) + "\n",
+                                 first_lines(said, 12)));
   }
   if (!made.isTensor())
     throw UsageError(
