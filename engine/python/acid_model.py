@@ -459,14 +459,19 @@ def whole_numbers(labels, floats=True):
         return []
 
 
-SAMPLED_ROWS = 64  # of an array, at least where it has them
+SAMPLED_ROWS, SAMPLED_PARTS = 64, 1000  # at least, of an array; at most, of a row that is a list
 
 
 def row_bytes(row):
-    try:
-        return (row.numpy() if hasattr(row, "numpy") else row).tobytes()
-    except Exception:  # of another kind
+    """What tells a row from others in every process: its numbers and words, no addresses."""
+    if isinstance(row, dict):
+        row = list(row.values())
+    if isinstance(row, (list, tuple)):
+        return b"".join(map(row_bytes, row[:SAMPLED_PARTS]))
+    if isinstance(row, (bool, int, float, complex, str, bytes)):
         return repr(row).encode()
+    array = row.numpy() if hasattr(row, "numpy") else row
+    return array.tobytes() if getattr(array.dtype, "kind", "O") != "O" else b""
 
 
 class Examples:
@@ -544,11 +549,14 @@ class Examples:
         for values in [self.listed_numbers()] if self.parts is None else self.parts:
             size = 0 if values is None else len(values)
             for i in range(0, size, max(size // SAMPLED_ROWS, 1)):
-                digest.update(row_bytes(values[i]))
+                try:
+                    digest.update(row_bytes(values[i]))
+                except Exception:  # of an object that counts otherwise
+                    break
         return digest.hexdigest()
 
     def listed_numbers(self):
-        if isinstance(self.items, (list, tuple)):
+        if type(self.items) in (list, tuple):
             return self.items
         for name in ("indices", "targets", "labels"):
             try:
