@@ -138,7 +138,7 @@ void remark_on_few_examples(ComposedRun& run) {
   if (fewest < batch)
     run.remarks.push_back(
         fmt::format("worker {} has {} of the {} training examples, fewer than a batch of {}, which "
-                    "holds them several times",
+                    "holds some several times",
                     worker, fewest, all, batch));
 }
 

@@ -40,12 +40,10 @@ double period_of(const Method& method, const Topology& graph, std::size_t dimens
 /// What simulating one gradient costs, with the exchanges that go with it: 1 where these are few.
 double work_of(const Method& method) { return std::max(1.0, method.rate); }
 
-/// Iterations whose second half has so many exchanges that one more or less hardly matters, but for
-/// those of a network that hardly carries any.
+/// Iterations whose second half has so many exchanges that one more or less hardly matters.
 double iterations_for_exchanges(const Method& method, int workers) {
-  constexpr double kEnough = 200, kMostTimes = 20;
-  if (!(method.rate > 0)) return 0;
-  return std::min(4 * kEnough / (method.rate * workers), kMostTimes * kMostIterations);
+  constexpr double kEnough = 200;
+  return method.rate > 0 ? 4 * kEnough / (method.rate * workers) : 0;
 }
 
 /// Half of the interval in which one further run lies.
@@ -247,9 +245,9 @@ void Predictor::size(const Plan& plan) {
     most_work = std::max(most_work, work);
   }
   const double fewest = std::max(kFewestIterations / most_work, kFewestOfAll);
-  continues_ = all > kMostGradients;
+  if (all > kMostGradients) affordable_ = std::round(kMostOfParts / one);
   effort_.iterations =
-      continues_ ? std::clamp(std::round(kMostOfParts / one), fewest, kMostIterations) : kNever;
+      all > kMostGradients ? std::clamp(affordable_, fewest, kMostIterations) : kNever;
 }
 
 std::vector<std::pair<const char*, const Range*>> Prediction::totals() const {
@@ -279,7 +277,8 @@ Prediction Predictor::predict(const PlannedRun& run) {
   // Both halves are whole periods.
   const double periods = 2 * period_of(spec.method, graph, dimension);
   double asked = effort_.iterations.value_or(kNever);
-  if (continues_) asked = std::max(asked, iterations_for_exchanges(spec.method, run.workers));
+  asked =
+      std::max(asked, std::min(affordable_, iterations_for_exchanges(spec.method, run.workers)));
   const double wanted = std::ceil(asked / periods);
   prediction.iterations = std::min(prediction.budget, std::max(1.0, wanted) * periods);
   prediction.closed_form = closed_form_seconds(spec, options, dimension);

@@ -97,7 +97,7 @@ class Predictor {
   std::vector<std::uint64_t> seeds_;         // of the draws
   std::map<std::string, Prediction> known_;  // by group
   double simulated_ = 0;                     // gradients, or exchanges where these are more
-  bool continues_ = false;                   // parts of budgets, which size() chose
+  double affordable_ = 0;  // iterations of each run, at most, where size() chose parts of budgets
 };
 
 }  // namespace acid

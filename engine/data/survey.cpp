@@ -93,7 +93,7 @@ class Doubts {
           "save labels - 1");
     else if (!empty.empty())
       add(train_.labels,
-          fmt::format("{} of 0 to {} {} no training example", named(empty), classes - 1,
+          fmt::format("{} (of classes 0 to {}) {} no training example", named(empty), classes - 1,
                       empty.size() == 1 ? "has" : "have"),
           "number the existing classes from 0, or correct the number of classes");
     look_at_test_classes();
@@ -111,8 +111,9 @@ class Doubts {
         untested.push_back(c);
     if (!untested.empty() && !test_.classes.empty())
       add(test_.labels,
-          fmt::format("{} of 0 to {} {} training examples and no test example", named(untested),
-                      train_.classes.size() - 1, untested.size() == 1 ? "has" : "have"),
+          fmt::format("{} (of classes 0 to {}) {} training examples and no test example",
+                      named(untested), train_.classes.size() - 1,
+                      untested.size() == 1 ? "has" : "have"),
           "take the test set from all classes, as from a shuffled list");
   }
 

@@ -105,10 +105,9 @@ class Loads {
       else
         longest_ = std::max(longest_, cards_[static_cast<std::size_t>(network_.node(worker))] +=
                                       alone ? port : card.port_seconds(bytes));
-    if (const auto path = network_.path_bytes_per_second.find(nodes);
-        !alone && path != network_.path_bytes_per_second.end() &&
+    if (!alone && network_.between_nodes.contains(nodes) &&
         !network_.edges.contains(std::minmax(i, j)))
-      longest_ = std::max(longest_, paths_[nodes] += LinkCost{0, path->second}.port_seconds(bytes));
+      longest_ = std::max(longest_, paths_[nodes] += port);
   }
   /// Until all have left.
   double seconds() const { return longest_; }
@@ -236,8 +235,6 @@ void LinkCost::limit_to_window(double bytes) {
 
 void NetworkModel::settle(int workers) {
   card_bytes_per_second = link.bytes_per_second;
-  for (const auto& [ends, of_ends] : between_nodes)
-    path_bytes_per_second[ends] = of_ends.bytes_per_second;
   for (auto* const links : {&edges, &between_nodes})
     for (auto& [ends, of_ends] : *links) of_ends.limit_to_window(window_bytes);
   link.limit_to_window(window_bytes);
@@ -246,23 +243,28 @@ void NetworkModel::settle(int workers) {
   const bool alone = std::ranges::all_of(workers_per_node, [](int count) { return count == 1; });
   if (alone && between_nodes.empty()) return;
   node_of.clear();
+  const auto counts = workers_per_node.empty() ? std::vector<int>{1} : workers_per_node;
   for (int node = 0; static_cast<int>(node_of.size()) < workers; ++node) {
-    const bool listed = static_cast<std::size_t>(node) < workers_per_node.size();
-    const int count = alone    ? 1
-                      : listed ? workers_per_node[static_cast<std::size_t>(node)]
-                               : workers_per_node.back();
+    const int count = counts[std::min(static_cast<std::size_t>(node), counts.size() - 1)];
     for (int k = 0; k < count && static_cast<int>(node_of.size()) < workers; ++k)
       node_of.push_back(node);
   }
-  for (auto& [ends, of_ends] : between_nodes) of_ends.limit_to_card(card_bytes_per_second);
+  const auto is_alone = [&](int node) { return std::ranges::count(node_of, node) == 1; };
+  for (auto& [ends, of_ends] : between_nodes) {
+    // A path between two workers has one message each way: it is their link's own limit.
+    if (!is_alone(ends.first) || !is_alone(ends.second))
+      path_bytes_per_second[ends] = of_ends.bytes_per_second;
+    of_ends.limit_to_card(card_bytes_per_second);
+  }
   for (auto& [ends, of_ends] : edges)
     if (share_a_card(ends.first, ends.second)) of_ends.limit_to_card(card_bytes_per_second);
 }
 
 bool NetworkModel::shares_cards() const {
   return nodes() > 0 &&
-         (card_bytes_per_second > 0 ||
-          std::ranges::any_of(path_bytes_per_second, [](auto& path) { return path.second > 0; }));
+         (card_bytes_per_second > 0 || std::ranges::any_of(between_nodes, [](auto& path) {
+            return path.second.bytes_per_second > 0;
+          }));
 }
 
 std::vector<double> NetworkModel::cards(bool directed) const {

@@ -93,7 +93,8 @@ struct NetworkModel {
   // Set by settle(), before a window limits what one message gets.
   std::vector<int> node_of = {};     // by worker; empty: one on each, and no matrix
   double card_bytes_per_second = 0;  // of a node, each way; 0: unlimited
-  std::map<std::pair<int, int>, double> path_bytes_per_second = {};  // as between_nodes
+  // As between_nodes, of the paths that several pairs of workers share.
+  std::map<std::pair<int, int>, double> path_bytes_per_second = {};
 
   /// To be called once all members have their values: fits the links to the number of workers.
   void settle(int workers);

@@ -470,8 +470,25 @@ def row_bytes(row):
         return b"".join(map(row_bytes, row[:SAMPLED_PARTS]))
     if isinstance(row, (bool, int, float, complex, str, bytes)):
         return repr(row).encode()
-    array = row.numpy() if hasattr(row, "numpy") else row
-    return array.tobytes() if getattr(array.dtype, "kind", "O") != "O" else b""
+    try:
+        array = row.detach().double().numpy() if hasattr(row, "detach") else row
+        return array.tobytes() if array.dtype.kind != "O" else b""
+    except Exception:  # of another kind
+        return b""
+
+
+def rows_kept_by(value):
+    """The lists and arrays in which a list or an object, such as a Subset of another, keeps its
+    examples, their labels or their numbers."""
+    if type(value) in (list, tuple):
+        return [value]
+    kept = vars(value) if hasattr(value, "__dict__") else {}
+    found = [kept[name] for name in ("indices", "targets", "labels") if name in kept]
+    found += kept["tensors"] if type(kept.get("tensors")) is tuple else []
+    inner = kept.get("dataset")
+    more = rows_kept_by(inner) if inner is not None and inner is not value else []
+    return [rows for rows in found if type(rows) in (list, tuple) or
+            is_array(rows) and type(rows).__module__.split(".")[0] in ("numpy", "torch")] + more
 
 
 class Examples:
@@ -543,28 +560,13 @@ class Examples:
         return tuple(rows) if self.form == "tuple" else dict(zip(self.form, rows))
 
     def sample(self):
-        """A digest that other examples, or another order, would change: of some rows of arrays or
-        lists, or of the numbers that an object lists of its examples. None is computed for it."""
+        """A digest that other examples, or another order, would change: of some rows of arrays and
+        lists, or of those in which an object keeps its examples. No code of the user's runs."""
         digest = hashlib.sha256(str(self.size).encode())
-        for values in [self.listed_numbers()] if self.parts is None else self.parts:
-            size = 0 if values is None else len(values)
-            for i in range(0, size, max(size // SAMPLED_ROWS, 1)):
-                try:
-                    digest.update(row_bytes(values[i]))
-                except Exception:  # of an object that counts otherwise
-                    break
+        for rows in self.parts or rows_kept_by(self.items):
+            for i in range(0, len(rows), max(len(rows) // SAMPLED_ROWS, 1)):
+                digest.update(row_bytes(rows[i]))
         return digest.hexdigest()
-
-    def listed_numbers(self):
-        if type(self.items) in (list, tuple):
-            return self.items
-        for name in ("indices", "targets", "labels"):
-            try:
-                found = getattr(self.items, name)
-                return found if len(found) >= self.size else None
-            except Exception:  # there is none, or it is no list
-                continue
-        return None
 
     def listed_labels(self):
         """Labels stored beside the examples, a list or an array; None when there are none."""
@@ -1020,6 +1022,9 @@ class TorchModel:
 
     def _cross_entropy(self, outputs, labels):
         # No label is left out of the mean, so that a batch has the weight of its rows.
+        if outputs.device.type != "cpu" and bool((labels < 0).any()):
+            raise ModelError("labels are classes from 0; to leave examples out define loss() and "
+                             "evaluate()", self.make)
         return self.torch.nn.functional.cross_entropy(outputs, labels, ignore_index=NO_LABEL)
 
     def gradient(self, batch, x, g, buffers, check):

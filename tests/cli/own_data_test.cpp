@@ -78,7 +78,7 @@ TEST_CASE("arrays train, wherever they lie are the same run, and changed are ano
 TEST_CASE("a run says which worker has fewer examples than a minibatch") {
   const OwnData folder;
   const std::string told =
-      "of the 16 training examples, fewer than a batch of 8, which holds them "
+      "of the 16 training examples, fewer than a batch of 8, which holds some "
       "several times";
   CHECK_THAT(folder
                  .done({"run", "own.toml", "--set", "task.batch_size=8", "--set",

@@ -190,10 +190,11 @@ TEST_CASE("a plan says what arrays hold, and doubts what is most likely a mistak
   CHECK(doubt({1, 2, 3, 2}) ==
         "labels begin with 1, so that class 0 of 4 has no example | save labels - 1");
   CHECK_THAT(doubt({1, 1, 1, 1}), ContainsSubstring("all training labels are 1, so that nothing"));
-  CHECK_THAT(doubt({0, 2, 7, 2}),
-             ContainsSubstring("classes 1, 3, 4, 5 and 6 of 0 to 7 have no training example"));
+  CHECK_THAT(
+      doubt({0, 2, 7, 2}),
+      ContainsSubstring("classes 1, 3, 4, 5 and 6 (of classes 0 to 7) have no training example"));
   CHECK_THAT(doubt({0, 1, 2, 2}, {{"classes", 4}}),
-             ContainsSubstring("class 3 of 0 to 3 has no training example"));
+             ContainsSubstring("class 3 (of classes 0 to 3) has no training example"));
   images({6, 2, 1});
   const nlohmann::json last{{"layout", "channels-last"}};
   CHECK(doubt({0, 1, 2, 1}) ==

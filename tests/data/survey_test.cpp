@@ -129,7 +129,7 @@ TEST_CASE("classes that tests lack are doubted where they are enough to have the
   Rows test = rows(20, 64, 1000);
   std::ranges::fill(test.labels, 1);
   CHECK(doubts_of(look(train, test, kVectors)) ==
-        Doubts{"b: class 0 of 0 to 1 has training examples and no test example"});
+        Doubts{"b: class 0 (of classes 0 to 1) has training examples and no test example"});
   test = rows(5, 64, 1000);
   std::ranges::fill(test.labels, 1);
   CHECK(look(train, test, kVectors).doubts.empty());

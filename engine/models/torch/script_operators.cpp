@@ -21,13 +21,12 @@ namespace jit = torch::jit;
 constexpr const char* kRandom[] = {"dropout",     "::rand",  "::normal", "bernoulli",   "uniform",
                                    "multinomial", "poisson", "rrelu",    "exponential_"};
 
-/// `function`: the whole name of the one that has the operator.
-using Visit = std::function<void(const std::string& function, const jit::Node& node)>;
+using Visit = std::function<void(const jit::Node& node)>;
 
-void visit_block(const std::string& function, jit::Block* block, const Visit& visit) {
+void visit_block(jit::Block* block, const Visit& visit) {
   for (jit::Node* const node : block->nodes()) {
-    visit(function, *node);
-    for (jit::Block* const inner : node->blocks()) visit_block(function, inner, visit);
+    visit(*node);
+    for (jit::Block* const inner : node->blocks()) visit_block(inner, visit);
   }
 }
 
@@ -35,8 +34,7 @@ void visit_operators(const jit::Module& module, const Visit& visit) {
   for (jit::Function* const function : module._ivalue()->compilation_unit()->get_functions()) {
     function->ensure_defined();
     if (function->isGraphFunction())
-      visit_block(function->qualname().qualifiedName(),
-                  jit::toGraphFunction(*function).graph()->block(), visit);
+      visit_block(jit::toGraphFunction(*function).graph()->block(), visit);
   }
 }
 
@@ -50,25 +48,28 @@ std::optional<c10::IValue> constant_of(const jit::Node& node, const std::string&
   return std::nullopt;
 }
 
-/// The mode in which the layer stays; nothing where the module says it, or where it is all the
-/// same. Functions of batch normalisation may have a mode of their own in a script.
-std::optional<bool> fixed_mode(const std::string& function, const jit::Node& node) {
-  const bool normalises = node.kind() == c10::Symbol::fromQualString("aten::batch_norm");
-  if (normalises ? function.find("torch.nn.modules.") == std::string::npos
-                 : node.kind() != c10::Symbol::fromQualString("aten::dropout"))
-    return std::nullopt;
-  const auto trains = constant_of(node, normalises ? "training" : "train");
-  if (!trains || !trains->isBool()) return std::nullopt;
-  const auto p = normalises ? std::nullopt : constant_of(node, "p");
-  if (p && p->toScalar().toDouble() == 0) return std::nullopt;
-  return trains->toBool();
+/// The mode in which the operator stays, whatever its module's is; nothing where the module says
+/// it, or where both modes do the same.
+std::optional<bool> fixed_mode(const jit::Node& node) {
+  for (const char* const argument : {"training", "train", "use_input_stats"}) {
+    const auto trains = constant_of(node, argument);
+    if (!trains || !trains->isBool()) continue;
+    const auto statistics = constant_of(node, "running_mean");
+    if (statistics && statistics->isNone()) return std::nullopt;
+    for (const char* const chance : {"p", "dropout"}) {
+      const auto p = constant_of(node, chance);
+      if (p && p->isDouble() && p->toDouble() == 0) return std::nullopt;
+    }
+    return trains->toBool();
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 std::string random_operators(const jit::Module& module) {
   std::set<std::string> names;
-  visit_operators(module, [&](const std::string& /*function*/, const jit::Node& node) {
+  visit_operators(module, [&](const jit::Node& node) {
     const std::string kind = node.kind().toQualString();
     const auto has = [&](const char* word) { return kind.find(word) != std::string::npos; };
     if (std::ranges::any_of(kRandom, has)) names.insert(kind);
@@ -77,8 +78,8 @@ std::string random_operators(const jit::Module& module) {
 }
 
 void refuse_fixed_modes(const std::string& path, const jit::Module& module) {
-  visit_operators(module, [&](const std::string& function, const jit::Node& node) {
-    if (const auto trains = fixed_mode(function, node))
+  visit_operators(module, [&](const jit::Node& node) {
+    if (const auto trains = fixed_mode(node))
       throw UsageError(fmt::format(
           "in {} the layer {} stays in {} mode, in gradients and in evaluations: torch.jit.trace "
           "fixes it, and torch.jit.script does not; or model = {{ kind = \"python\" }} takes the "
