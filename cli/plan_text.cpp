@@ -156,8 +156,7 @@ std::string text_of_saturation(const Plan& plan) {
     if (!saturates(run.settings)) continue;
     const std::string line = fmt::format(
         "{} with {} workers exchanges as often as its network carries: about {:.4g} times per "
-        "worker "
-        "and gradient, from which χ₁ and χ₂ are{}.\n",
+        "worker and gradient, from which χ₁ and χ₂ are{}.\n",
         shown_name(run.algorithm, run.label), run.workers, nominal_rate(run.settings).value_or(0),
         has_random_gradients(run.settings)
             ? ", if every gradient takes its mean; random ones leave room for fewer"

@@ -14,9 +14,8 @@ void require_model(const RunDetail& run) {
   const TaskSettings task = task_from(run.settings);
   if (!task.model.is_null()) return;
   throw UsageError(fmt::format(
-      "run {} has no model: the gradients of its task, {}, are formulas, and torchscript "
-      "and test-set are for models; '--format safetensors' exports the vector that it "
-      "found",
+      "run {} has no model: the gradients of its task, {}, are formulas, and torchscript and "
+      "test-set are for models; '--format safetensors' exports the vector that it found",
       run.summary.id, text(task.dataset, "kind")));
 }
 

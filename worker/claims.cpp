@@ -6,6 +6,7 @@
 
 #include "engine/models/blas_core.hpp"
 #include "recipes/digest.hpp"
+#include "worker/resume.hpp"
 
 namespace acid {
 namespace {
@@ -131,8 +132,8 @@ std::vector<std::string> false_claims(const Recording& recording, const Composed
   Claims claims;
   if (changed.contains("data"))
     claims.untrue.push_back(fmt::format("the data is not what it was: then {}, now {}",
-                                        changed["data"].at(0).dump(),
-                                        changed["data"].at(1).dump()));
+                                        side_of_difference("data", changed["data"].at(0)),
+                                        side_of_difference("data", changed["data"].at(1))));
   check_columns(detail.summary, run.settings, claims);
   check_digests(detail, run.settings.algorithm, claims);
   check_plan(detail.plan, run.settings.algorithm, claims);

@@ -6,7 +6,6 @@
 #include <exception>
 #include <future>
 #include <numeric>
-#include <tuple>
 
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
@@ -133,7 +132,9 @@ void remark_on_few_examples(ComposedRun& run) {
   for (std::size_t w = 0; w < holdings.size(); ++w) {
     const std::int64_t has = std::reduce(holdings[w].begin(), holdings[w].end());
     all += has;
-    if (has < fewest) std::tie(fewest, worker) = std::pair(has, w);
+    if (has >= fewest) continue;
+    fewest = has;
+    worker = w;
   }
   if (fewest < batch)
     run.remarks.push_back(

@@ -48,8 +48,9 @@ void add_host(std::map<std::string, std::string>& hosts_by_difference,
 std::string lines_of(const json& differences) {
   std::string lines;
   for (const auto& [what, pair] : differences.items())
-    lines += fmt::format("{}  {}: {} there, {} at worker 0", lines.empty() ? "" : "\n", what,
-                         pair.at(1).dump(), pair.at(0).dump());
+    lines +=
+        fmt::format("{}  {}: {} there, {} at worker 0", lines.empty() ? "" : "\n", what,
+                    side_of_difference(what, pair.at(1)), side_of_difference(what, pair.at(0)));
   return lines;
 }
 

@@ -53,13 +53,13 @@ json at_pointer(const json& document, const char* pointer) {
   return document.contains(path) ? document.at(path) : json();
 }
 
-std::string shown(const json& value) {
-  if (value.empty()) return "nothing";
-  if (!value.is_array()) return value.is_string() ? value.get<std::string>() : value.dump();
+constexpr const char* kData = "data";  // beside what kPartOfTheResult names
+
+std::string words_of_files(const FileDigests& digests) {
   std::vector<std::string> files;
-  for (const auto& [path, sha256] : value.get<FileDigests>())
+  for (const auto& [path, sha256] : digests)
     files.push_back(fmt::format("{} (SHA-256 {}…)", path, sha256.substr(0, 12)));
-  return fmt::format("{}", fmt::join(files, ", "));
+  return files.empty() ? "nothing" : fmt::format("{}", fmt::join(files, ", "));
 }
 
 /// Throws UsageError when the run may not go on from the checkpoint.
@@ -104,14 +104,21 @@ json differences(const AttemptRow& then, const json& environment_now,
   FileDigests gone, come;
   std::ranges::set_difference(before, now, std::back_inserter(gone), by_content);
   std::ranges::set_difference(now, before, std::back_inserter(come), by_content);
-  if (!gone.empty() || !come.empty()) changed["data"] = {gone, come};
+  if (!gone.empty() || !come.empty()) changed[kData] = {gone, come};
   return changed;
+}
+
+std::string side_of_difference(std::string_view what, const json& value) {
+  if (what == kData) return words_of_files(value.get<FileDigests>());
+  if (value.is_null()) return "nothing";
+  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 std::string describe_differences(const json& differences) {
   std::string text;
   for (const auto& [what, pair] : differences.items())
-    text += fmt::format("  {}: then {}, now {}\n", what, shown(pair.at(0)), shown(pair.at(1)));
+    text += fmt::format("  {}: then {}, now {}\n", what, side_of_difference(what, pair.at(0)),
+                        side_of_difference(what, pair.at(1)));
   if (!text.empty()) text.pop_back();
   return text;
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,9 +16,12 @@ namespace acid {
 using FileDigests = std::vector<std::pair<std::string, std::string>>;  // path, SHA-256
 
 /// The differences between two executions in things that must be equal for equal bits: {what:
-/// [then, now]}. Compares environments (of environment() and the model runtime) and data files.
+/// [then, now]}. Compares environments (of environment() and the model runtime) and data files, of
+/// which only those that the other execution does not have are listed.
 nlohmann::json differences(const AttemptRow& then, const nlohmann::json& environment_now,
                            const FileDigests& files_now);
+/// What one execution has of a difference, for a reader; `what` is its name in differences().
+std::string side_of_difference(std::string_view what, const nlohmann::json& value);
 /// One line per difference, indented: "  program: then …, now …".
 std::string describe_differences(const nlohmann::json& differences);
 

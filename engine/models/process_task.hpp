@@ -16,7 +16,8 @@ namespace acid {
 struct ProcessTask {
   std::unique_ptr<Objective> objective;
   /// Versions of the libraries that compute, {"python", "torch", …}; "start_sha256", of the start
-  /// point; "repeatable", whether the same gradient, asked for twice, was equal.
+  /// point; "examples_sha256", of some examples, where dataset() gives them; "repeatable", whether
+  /// the same gradient, asked for twice, was equal.
   nlohmann::json environment;
   std::vector<FileDigest> files;  // the user's own, and those of a data set of acid's
   std::string warning;            // about gradients that are not repeatable; else empty

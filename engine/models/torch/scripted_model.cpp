@@ -284,10 +284,11 @@ at::Tensor ScriptFile::logits(const at::Tensor& features, std::int64_t classes) 
   } catch (const std::exception& error) {
     const std::string said = said_by(error);
     const auto reason = said.rfind("RuntimeError: ");  // it comes last, after where it happened
-    throw UsageError(fmt::format("forward() of {} fails on rows of shape {}:\n{}{}", path,
-                                 fmt::join(features.sizes().slice(1), " x "),
-                                 reason == std::string::npos ? "" : said.substr(reason) + "\n",
-                                 first_lines(said, 12)));
+    throw UsageError(
+        fmt::format("forward() of {} fails on rows of shape {}:\n{}{}", path,
+                    fmt::join(features.sizes().slice(1), " x "),
+                    reason == std::string::npos ? "" : first_lines(said.substr(reason), 1) + "\n",
+                    first_lines(said, 12)));
   }
   if (!made.isTensor())
     throw UsageError(
