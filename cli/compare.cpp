@@ -95,6 +95,7 @@ Exit print_comparison(const Session& session, const Options& options) {
                       .colour = colour_on_standard_output(),
                       .lines = lines_of_standard_output(),
                       .command = session.command_line + " --details"};
+  if (options.pivot) require_finished(store, runs.ids, "put into a table");
   if (options.pivot && *options.pivot != "true") request.keys = parse_pivot(*options.pivot);
   const auto shape = options.pivot ? ComparisonForm::Shape::pivot : ComparisonForm::Shape::whole;
   print_data(form_of(shape, form_asked(options)).print(comparison, request));

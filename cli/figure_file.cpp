@@ -39,6 +39,19 @@ FigureFile::FigureFile(std::string path, const std::string& width, const char* f
   if (kind != ".svg" && kind != ".pdf")
     throw UsageError(fmt::format("-o {}: the name must end in .svg or .pdf", path_));
   is_svg_ = kind == ".svg";
+  const auto beside = [&](const char* ending) {
+    return std::filesystem::path(path_).replace_extension(ending);
+  };
+  numbers_ = beside(".csv").string();
+  const auto is_there = [](const std::filesystem::path& file) {
+    std::error_code ignored;
+    return std::filesystem::exists(file, ignored);
+  };
+  if (is_there(numbers_) && !is_there(beside(".svg")) && !is_there(beside(".pdf")))
+    throw UsageError(fmt::format(
+        "-o {}: its numbers would replace {}, which is of no figure there: name another file, or "
+        "remove it",
+        path_, numbers_));
 }
 
 void FigureFile::save(const PageFigure& figure, bool titled) const {
@@ -46,7 +59,13 @@ void FigureFile::save(const PageFigure& figure, bool titled) const {
   Figure drawn = figure_of(*figure.drawing);
   if (titled) drawn = with_title(std::move(drawn));
   save_file(path_, is_svg_ ? figure_svg(drawn, millimetres_) : figure_pdf(drawn, millimetres_));
-  save_file(std::filesystem::path(path_).replace_extension(".csv").string(), figure.csv);
+  save_file(numbers_, figure.csv);
+  if (const std::string without = is_svg_ ? std::string() : characters_without_form(drawn);
+      !without.empty())
+    say(
+        fmt::format("warning: the font in {} has no {}: question marks are in their place; a "
+                    "figure in SVG has them",
+                    path_, without));
 }
 
 }  // namespace acid

@@ -18,6 +18,7 @@ class FigureFile {
  private:
   std::string path_;
   double millimetres_;
+  std::string numbers_;  // the file of what is drawn
   bool is_svg_;
 };
 

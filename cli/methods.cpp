@@ -230,7 +230,15 @@ std::string toml_of_method(const AlgorithmEntry& entry) {
   const std::string_view text = listing_text(entry.name);
   if (text.empty())
     throw UsageError(fmt::format("the listing of {} is the recipe's own", entry.name));
-  return fmt::format("[[methods]]\n{}", text);
+  std::string pasted = "[[methods]]\n";
+  for (std::size_t at = 0; at < text.size();) {  // a table of the listing becomes one of the method
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    const std::string_view line = text.substr(at, end - at);
+    pasted +=
+        line.starts_with('[') ? fmt::format("[methods.{}", line.substr(1)) : std::string(line);
+    at = end;
+  }
+  return pasted;
 }
 
 std::string list_of_methods(const std::string& recipe) {

@@ -41,7 +41,10 @@ std::string text_of_training(const Plan& plan, bool changed) {
         words.push_back(fmt::format("{} {}", key.substr(key.find('.') + 1), value_text(value)));
     if (!words.empty()) text += fmt::format("  {}: {}\n", table, fmt::join(words, ", "));
   }
-  return text.empty() ? text : "\nAll runs have\n" + text;
+  const bool halves = plan.search && plan.search->halves();
+  return text.empty()
+             ? text
+             : fmt::format("\nAll runs{} have\n{}", halves ? " of the first rung" : "", text);
 }
 
 // The data sets that are read, and the examples that are held out, each once.
@@ -181,6 +184,15 @@ std::string text_of_shared(const Plan& plan) {
   return text;
 }
 
+// "38 % of the grid's 51200"; empty if that is not known.
+std::string share_of_grid(const PlannedSearch& search) {
+  if (search.grid_gradients == 0) return {};
+  return fmt::format(
+      "{:.3g} % of the grid's {}",
+      100.0 * static_cast<double>(search.gradients()) / static_cast<double>(search.grid_gradients),
+      search.grid_gradients);
+}
+
 // What the rungs of successive halving run. The table before it has the first. `folded`: in one
 // sentence.
 std::string text_of_rungs(const Plan& plan, bool folded) {
@@ -190,8 +202,10 @@ std::string text_of_rungs(const Plan& plan, bool folded) {
     std::vector<std::string> rungs;
     for (const PlannedSearch::Rung& rung : search.rungs)
       rungs.push_back(fmt::format("{} with {}", rung.values, share_of_budget(rung.share)));
-    return fmt::format("{}, the same for every algorithm; values: {}\n",
-                       counted(rungs.size(), "rung"), fmt::join(rungs, ", "));
+    const std::string share = share_of_grid(search);
+    return fmt::format("{}, the same for every algorithm; values: {}{}\n",
+                       counted(rungs.size(), "rung"), fmt::join(rungs, ", "),
+                       share.empty() ? share : fmt::format("; {} gradients", share));
   }
   std::string text = fmt::format(
       "\nThe search halves in {}, with the same budgets for every algorithm and setting; the table "
@@ -203,11 +217,9 @@ std::string text_of_rungs(const Plan& plan, bool folded) {
                         share_of_budget(search.rungs[k].share), counted(search.rung_runs(k), "run"),
                         counted(static_cast<std::uint64_t>(search.rungs[k].gradients), "gradient"));
   if (search.grid_gradients == 0) return text;
-  return text + fmt::format("  {} in all, {:.3g} % of the grid's {}\n",
+  return text + fmt::format("  {} in all, {}\n",
                             counted(static_cast<std::uint64_t>(search.gradients()), "gradient"),
-                            100.0 * static_cast<double>(search.gradients()) /
-                                static_cast<double>(search.grid_gradients),
-                            search.grid_gradients);
+                            share_of_grid(search));
 }
 
 // What execution.predict adds to them. A cell of a search counts by its first value.

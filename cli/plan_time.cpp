@@ -55,9 +55,9 @@ double work_of_plan(const PlannedRun& run) {
 /// A finished run.
 struct FinishedRun {
   std::string id, group, host;
-  double work = 0, seconds = 0;         // of its last attempt
-  double whole = 0;                     // seconds of all of it, had it been one attempt
-  std::vector<std::string> likenesses;  // empty: not read
+  double work = 0, seconds = 0;              // of its last attempt
+  double whole = 0;                          // seconds of all of it, had it been one attempt
+  std::vector<std::string> likenesses = {};  // empty: not read
   double at_once = 1;
 };
 

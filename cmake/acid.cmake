@@ -2,10 +2,11 @@
 add_library(acid_flags INTERFACE)
 target_compile_features(acid_flags INTERFACE cxx_std_20)
 # Contraction off: the bits of a run must not depend on whether the compiler fused a*b+c. g++ takes
-# each file of a unity build for a header, in which an anonymous namespace is a warning.
+# each file of a unity build for a header, in which an anonymous namespace is a warning, and takes
+# members of optional and map that their destructors never read for uninitialised.
 target_compile_options(acid_flags INTERFACE
   -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage;-Wno-maybe-uninitialized>
   $<$<BOOL:${ACID_WERROR}>:-Werror>
   $<$<CXX_COMPILER_ID:Clang>:-Werror=thread-safety>)
 # A build id tells which binary an attempt ran: resuming with another one is refused.

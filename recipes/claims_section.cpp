@@ -158,12 +158,15 @@ class Reader {
     if (!is_kind("crossover")) return true;
     const json::json_pointer at(pointer_to(claim_["key"]));
     const json& between = claim_["between"];
-    return std::ranges::find(between, run.settings.at(at)) != between.end();
+    return run.settings.contains(at) &&
+           std::ranges::find(between, run.settings.at(at)) != between.end();
   }
 
-  static std::string pointer_to(std::string key) {
-    std::ranges::replace(key, '.', '/');
-    return "/" + key;
+  static std::string pointer_to(const std::string& key) {
+    std::string pointer = "/";
+    for (const char one : key)
+      pointer += one == '~' ? "~0" : std::string(1, one == '.' ? '/' : one);
+    return pointer;
   }
 
   void check_name() {
@@ -219,23 +222,36 @@ class Reader {
                  "leave out at");
   }
 
-  /// The values that the sweep gives a key, each once; none if it is not swept.
+  bool is_searched(const std::string& key) const {
+    return plan_.search && std::ranges::find(plan_.search->keys, key) != plan_.search->keys.end();
+  }
+
+  /// The values that the sweep gives a key, each once; none if no algorithm has several of them, or
+  /// if a search chooses among them.
   std::vector<json> swept(const std::string& key) const {
-    std::vector<json> values;
-    if (key.empty() || key.find('/') != std::string::npos) return values;
+    std::map<std::string, std::vector<json>> of_labels;
+    std::vector<json> all;
+    if (key.empty() || key.find('/') != std::string::npos || is_searched(key)) return all;
+    const auto add = [](std::vector<json>& values, const json& value) {
+      if (std::ranges::find(values, value) == values.end()) values.push_back(value);
+    };
     for (const PlannedRun& run : plan_.compared())
       if (const json::json_pointer at(pointer_to(key)); run.settings.contains(at))
-        if (const json& value = run.settings.at(at);
-            std::ranges::find(values, value) == values.end())
-          values.push_back(value);
-    return values.size() > 1 ? values : std::vector<json>{};
+        add(of_labels[run.label], run.settings.at(at));
+    for (const auto& [label, values] : of_labels)
+      if (values.size() > 1)
+        for (const json& value : values) add(all, value);
+    return all;
   }
 
   /// Whether the sweep gives the key this value.
   bool check_value(const Place& place, const std::string& key, const json& value) {
     const std::vector<json> values = swept(key);
     if (values.empty()) {
-      out_.error(place, fmt::format("{} has one value in this recipe", key),
+      out_.error(place,
+                 is_searched(key)
+                     ? fmt::format("the search chooses {}, and claims are about what it chose", key)
+                     : fmt::format("[sweep] does not vary '{}'", key),
                  "name a key that [sweep] varies");
       return false;
     }

@@ -88,7 +88,7 @@ std::optional<double> percentage(std::string text) {
 
 /// Why every difference would be within the margin; empty: not so.
 std::string too_wide(const std::string& metric, double value, bool relative) {
-  if (relative) return value >= 1 ? "a margin of the baseline's whole value holds everything" : "";
+  if (relative) return value >= 1 ? "a margin as large as the baseline's value shows nothing" : "";
   return of_accuracy(metric) && value >= 1
              ? "accuracies are shares from 0 to 1, of which none differ by more"
              : "";

@@ -58,8 +58,8 @@ void Compiler::compile(const Node& root, Plan& plan) {
 
 void Compiler::warn_of_unused_methods(const Node& root, const Plan& plan) {
   for (const AlgorithmEntry* own : checker_.algorithms())
-    if (std::ranges::none_of(plan.runs,
-                             [&](const PlannedRun& run) { return run.algorithm == own->name; }))
+    if (std::ranges::find(plan.runs, own->name, &PlannedRun::algorithm) == plan.runs.end() &&
+        std::ranges::find(plan.left_out, own->name, &LeftOut::algorithm) == plan.left_out.end())
       out_.warn(root.find("methods")->place,
                 {fmt::format("no run uses the method '{}'", own->name),
                  fmt::format("add [[algorithms]] with kind = \"{}\"", own->name)});

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 namespace acid {
 namespace {
@@ -58,8 +60,25 @@ std::optional<Problem> tail_doubt(const ExecutionSettings& execution, double gra
                   "off, and differ from seed to seed",
                   gradients, share),
       "exchanges keep their rate per gradient; for steadier times use a lighter tail (pareto with "
-      "a "
-      "larger shape, lognormal with a smaller sigma) or a longer budget"};
+      "a larger shape, lognormal with a smaller sigma) or a longer budget"};
+}
+
+std::optional<Problem> seconds_doubt(const RunSettings& settings, bool in_rounds) {
+  const ExecutionSettings& execution = settings.execution;
+  const double limit = settings.budget.seconds;
+  if (!execution.entry().simulates ||
+      execution.simulation.gradient_clock != GradientClock::duration || settings.workers < 1)
+    return std::nullopt;
+  std::vector<double> means;
+  for (int w = 0; w < settings.workers; ++w)
+    means.push_back(execution.simulation.compute.mean_seconds(w));
+  const double first = in_rounds ? std::ranges::max(means) : std::ranges::min(means);
+  if (first <= limit) return std::nullopt;
+  return Problem{fmt::format("a run ends without a gradient: the first {} {:g} s in the mean, and "
+                             "budget.seconds is {:g}",
+                             in_rounds ? "round takes at least" : "one takes", first, limit),
+                 "give it more seconds, or say how long a gradient takes: "
+                 "execution.virtual.network.gradient_seconds"};
 }
 
 }  // namespace acid

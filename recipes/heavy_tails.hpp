@@ -18,4 +18,8 @@ double expected_mean_share(const ComputeModel& model, double draws);
 /// expected to miss their mean by more than 5 %.
 std::optional<Problem> tail_doubt(const ExecutionSettings& execution, double gradients);
 
+/// A warning for a run under the virtual driver that its limit in seconds ends before a first
+/// gradient is expected: the fastest worker's, or in rounds the slowest one's.
+std::optional<Problem> seconds_doubt(const RunSettings& settings, bool in_rounds);
+
 }  // namespace acid

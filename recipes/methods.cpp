@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include "engine/base/utf8.hpp"
 #include "engine/methods/common_fields.hpp"
@@ -23,7 +24,7 @@ constexpr Field kFileField{.name = "file",
 // Keys of [[algorithms]] and of their settings beside the method's own parameters.
 bool is_algorithm_key(const Listing& listing, std::string_view name) {
   return table_of("algorithm").find(name) != nullptr || name == "kind" || name == "listing" ||
-         name == kSaturates ||
+         name == kSaturates || (listing.meets() && name == kCommunicationRateField.name) ||
          (listing.peers == Peers::neighbours &&
           (name == kWeightsField.name || name == kExchangeField.name));
 }
@@ -31,9 +32,10 @@ bool is_algorithm_key(const Listing& listing, std::string_view name) {
 /// Reports every number that is not finite.
 bool are_numbers(const Node& node, Diagnostics& out) {
   bool all = true;
-  if (node.type == Node::Type::number && !std::isfinite(node.scalar.get<double>())) {
+  if (node.type == Node::Type::number &&
+      !(std::abs(node.scalar.get<double>()) <= std::numeric_limits<float>::max())) {
     out.error(node.place, fmt::format("{} is no number to compute with", describe(node)),
-              "write a finite one");
+              "write a finite one, as float32 has");
     all = false;
   }
   for (const Node& child : node.children) all = are_numbers(child, out) && all;
@@ -59,7 +61,10 @@ const Node* node_of(const Node& table, const std::string& path) {
 // The place of a finding's character if the text is in the file unchanged; otherwise of its key.
 Place place_of_finding(const Node& table, const Finding& finding) {
   const Node* const node = node_of(table, finding.path);
-  if (node == nullptr) return place_of(table, finding.path);
+  if (node == nullptr) {
+    const Place nearest = place_of(table, finding.path);
+    return nearest.line > 0 ? nearest : table.place;
+  }
   Place place = node->place;
   const bool as_written =
       node->is_text() && place.length == static_cast<int>(printable(node->text()).size()) + 2;
@@ -107,14 +112,18 @@ class MethodReader {
                               key),
                   "write it with characters that can be seen");
     for (const ListedParameter& one : listing->parameters)
-      if (is_algorithm_key(*listing, one.name))
+      if (is_algorithm_key(*listing, one.name)) {
+        broken.insert(listing->name);
         return out.error(place_of(table, "parameters." + one.name),
                          fmt::format("'{}' is a key of every algorithm of this kind", one.name),
                          "choose another name for the parameter");
-    if (!listing->name.empty() && !is_method_name(listing->name))
+      }
+    if (!listing->name.empty() && !is_method_name(listing->name)) {
+      broken.insert(listing->name);
       return out.error(table.find("name")->place,
                        fmt::format("'{}' is no name of a method", clip(listing->name, 40)),
                        "use letters, digits, - and _, a letter first, at most 40 characters");
+    }
     if (listing->name.empty())
       return out.error(table.place, "a method needs a name",
                        "add name = \"…\", which [[algorithms]] give as kind");

@@ -82,6 +82,8 @@ class Resolver {
     plan_.graph.kind = graph_name(plan_.settings["topology"]);
     if (const auto doubt = tail_doubt(settings_.execution, worker_time_))
       warn("execution.virtual.compute", *doubt);
+    if (const auto doubt = seconds_doubt(settings_, !method.is_asynchronous()))
+      warn("budget.seconds", *doubt);
     unused_.look_at(tree_, {.settings = settings_,
                             .entry = *entry_,
                             .method = method,

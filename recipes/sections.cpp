@@ -175,7 +175,8 @@ void check_codec(Checker& checker, const Node* node, const AlgorithmEntry& entry
 
 json check_algorithm(Checker& checker, const Node* node) {
   if (const Node* const name = node != nullptr ? kind_of(*node) : nullptr; name != nullptr)
-    if (const std::string_view written = written_for(name->text()); !written.empty()) {
+    if (const std::string_view written = written_for(name->text());
+        !written.empty() && checker.algorithm(name->text()) == nullptr) {
       checker.diagnostics().error(name->place,
                                   fmt::format("'{}' is no method of its own", name->text()),
                                   fmt::format("write {}", written));

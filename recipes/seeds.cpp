@@ -59,7 +59,7 @@ std::vector<std::uint64_t> read_seeds(const Node& node, const std::string& remed
     if (!wrong.empty())
       out.error(from.place, wrong, remedy);
     else if (!seen.insert(seed).second)
-      out.error(from.place, fmt::format("seed {} is listed twice", seed), remedy);
+      out.error(from.place, fmt::format("seed {} is listed twice", seed), "list each seed once");
     else if (seeds.size() == kMostSeeds)
       out.error(from.place, fmt::format("these are more than {} seeds", kMostSeeds), remedy);
     else

@@ -68,14 +68,16 @@ std::optional<std::string> metric_at(const Comparison& comparison, const Claim& 
   return std::nullopt;
 }
 
-/// The advantage of `a` over `b` beyond a margin, by seed; a run that diverged is infinitely worse.
+/// The advantage of `a` over `b` beyond a margin, by seed; a run that diverged is infinitely worse,
+/// and of two that did neither is better by any margin.
 /// Here and below, what is within rounding of a bound is on neither side of it.
 std::vector<double> advantages_of(const PairedValues& pairs, int direction, const Margin& margin) {
   std::vector<double> list;
   for (std::size_t k = 0; k < pairs.a.size(); ++k) {
     const double a = pairs.a[k], b = pairs.b[k];
     const double difference = a == b ? 0 : direction * (a - b);
-    list.push_back(beyond_floor(difference - (std::isinf(b) ? 0 : margin.of(b)), pairs.floors[k]));
+    const double beyond = std::isinf(b) && (a != b || margin.value == 0) ? 0 : margin.of(b);
+    list.push_back(beyond_floor(difference - beyond, pairs.floors[k]));
   }
   return list;
 }
@@ -159,6 +161,14 @@ PairedValues paired_with(const Claim& claim, const ComparedGroup& a,
   return pairs;
 }
 
+/// Why values are not read at the claim's equal place; empty: they are.
+std::string why_stale(const Comparison& comparison, const Claim& claim, std::size_t point) {
+  for (const EqualPlace& place : comparison.equal)
+    if (place.point == point && place.axis == claim.equal && !place.stale.empty())
+      return "; nothing is read" + doubt_of(comparison, place);
+  return {};
+}
+
 Tested test_point(const Comparison& comparison, const Claim& claim, std::size_t p, bool turned) {
   const ComparedPoint& point = comparison.points[p];
   const std::string& first = turned ? claim.than : claim.algorithm;
@@ -182,13 +192,21 @@ Tested test_point(const Comparison& comparison, const Claim& claim, std::size_t 
     if (pairs.a.size() < claim.seeds.size())
       tested.missing = fmt::format("{} of {} seeds have a value{}{}", pairs.a.size(),
                                    claim.seeds.size(), kind == Claim::Kind::law ? "" : " of both",
-                                   diverged ? "; runs that diverged have none" : "");
+                                   diverged ? "; runs that diverged have none" : "") +
+                       why_stale(comparison, claim, p);
     else if (pairs.a.size() < 2)
       tested.missing = "one seed cannot tell a difference from chance";
     else
       tested = tested_of(claim, kind, pairs, direction_of(claim.metric));
   }
   tested.at = settings_title(point.settings);
+  Estimate& e = tested.estimate;  // of the claim's algorithm, wherever it is to be worse
+  if (turned && e.n > 0) {
+    e.mean = -e.mean;
+    std::swap(e.ci_low, e.ci_high);
+    for (std::optional<double>* const end : {&e.ci_low, &e.ci_high})
+      if (*end) **end = -**end;
+  }
   return tested;
 }
 
@@ -338,35 +356,15 @@ void adjust(std::vector<JudgedClaim>& claims, std::optional<double> JudgedClaim:
 
 }  // namespace
 
-std::string_view name_of(ClaimVerdict verdict) {
-  constexpr std::array<std::string_view, 3> kNames{"holds", "does not hold", "cannot be told"};
-  return kNames[static_cast<std::size_t>(verdict)];
-}
-
 double said_by_law(const Claim& claim, const json& settings) {
   try {
-    return number_of_settings(claim.formula, settings);
+    const double value = number_of_settings(claim.formula, settings);
+    if (value == 0 && claim.margin.relative)
+      throw UsageError("it is 0, of which no share is a margin: write within as a number");
+    return value;
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("the formula of the claim '{}': {}", claim.name, error.what()));
   }
-}
-
-double smallest_p_of(const Claim& claim, const std::vector<Claim>& family) {
-  double smallest = 0;
-  for (const Claim& surer : family) {
-    if (surer.seeds.size() < claim.seeds.size()) continue;
-    const auto left = std::ranges::count_if(
-        family, [&](const Claim& one) { return one.seeds.size() <= surer.seeds.size(); });
-    smallest = std::max(smallest, static_cast<double>(left) / std::exp2(surer.seeds.size()));
-  }
-  return std::min(1.0, smallest);
-}
-
-double power_of_claim(const Claim& claim, int seeds, double effect, std::size_t claims) {
-  const std::vector<double> sides(claim.is_range() ? 2 : 1, effect);
-  const std::size_t least = claim.kind == Claim::Kind::crossover ? 2 : 1;
-  const std::vector<std::vector<double>> effects(std::max(least, claim.points), sides);
-  return power_at_each(seeds, effects, claim.level / static_cast<double>(claims));
 }
 
 std::vector<JudgedClaim> judge_claims(const Comparison& comparison,

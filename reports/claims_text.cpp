@@ -71,6 +71,29 @@ std::string margin_text(const Claim& claim) {
 
 }  // namespace
 
+std::string_view name_of(ClaimVerdict verdict) {
+  constexpr std::array<std::string_view, 3> kNames{"holds", "does not hold", "cannot be told"};
+  return kNames[static_cast<std::size_t>(verdict)];
+}
+
+double smallest_p_of(const Claim& claim, const std::vector<Claim>& family) {
+  double smallest = 0;
+  for (const Claim& surer : family) {
+    if (surer.seeds.size() < claim.seeds.size()) continue;
+    const auto left = std::ranges::count_if(
+        family, [&](const Claim& one) { return one.seeds.size() <= surer.seeds.size(); });
+    smallest = std::max(smallest, static_cast<double>(left) / std::exp2(surer.seeds.size()));
+  }
+  return std::min(1.0, smallest);
+}
+
+double power_of_claim(const Claim& claim, int seeds, double effect, std::size_t claims) {
+  const std::vector<double> sides(claim.is_range() ? 2 : 1, effect);
+  const std::size_t least = claim.kind == Claim::Kind::crossover ? 2 : 1;
+  const std::vector<std::vector<double>> effects(std::max(least, claim.points), sides);
+  return power_at_each(seeds, effects, claim.level / static_cast<double>(claims));
+}
+
 std::string Claim::words() const {
   const std::string place =
       metric + (equal ? fmt::format(" at equal {}", equal_words(*equal)) : std::string());
@@ -85,8 +108,8 @@ std::string Claim::words() const {
                          margin_text(*this), place);
       break;
     case Kind::ratio:
-      said = fmt::format("{} of {} is {} to {} times that of {}", place, algorithm,
-                         format_number(low, 4), format_number(high, 4), than);
+      said = fmt::format("{} of {} is {} to {} times that of {}", place, algorithm, value_text(low),
+                         value_text(high), than);
       break;
     case Kind::crossover:
       said = fmt::format("in {}, {} is better than {} at {} = {} and worse at {}", place, algorithm,

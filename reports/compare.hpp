@@ -13,21 +13,21 @@
 namespace acid {
 
 struct CompareOptions {
-  std::string baseline{kBaseline};      // algorithm or label; without any, the first stands in
-  bool baseline_must_be_there = false;  // then a UsageError instead
-  std::vector<std::string> metrics;     // empty: the losses and accuracies, consensus_distance
-                                        // and totals, as far as recorded
-  bool derive_all = false;              // also train_loss, the workers' own, auc_* and
-                                        // exchanges_to_target where none are named: too many for a
-                                        // screen, and some take reading whole series
-  ReadAt at;                            // where in a run its series are read
-  std::optional<Target> target;         // instead of the recipe's
-  std::vector<std::string> by;  // dotted settings whose values make the sections that groups
-                                // are shown in; empty: all that a sweep varies
+  std::string baseline{kBaseline};        // algorithm or label; without any, the first stands in
+  bool baseline_must_be_there = false;    // then a UsageError instead
+  std::vector<std::string> metrics = {};  // empty: the losses and accuracies, consensus_distance
+                                          // and totals, as far as recorded
+  /// Also train_loss, the workers' own, auc_* and exchanges_to_target where none are named: too
+  /// many for a screen, and some take reading whole series.
+  bool derive_all = false;
+  ReadAt at = {};                     // where in a run its series are read
+  std::optional<Target> target = {};  // instead of the recipe's
+  std::vector<std::string> by = {};   // dotted settings whose values make the sections that groups
+                                      // are shown in; empty: all that a sweep varies
   /// Only the best value of these keys for each algorithm and other setting (select_best()).
-  std::vector<std::string> best_over;
-  std::string best_on;  // by this metric; empty: select_best() says
-  std::vector<std::uint64_t> selection_seeds;
+  std::vector<std::string> best_over = {};
+  std::string best_on = {};  // by this metric; empty: select_best() says
+  std::vector<std::uint64_t> selection_seeds = {};
   bool same_seeds = false;  // compared on the seeds that it was chosen on
 };
 

@@ -4,12 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
 #include "engine/base/names.hpp"
 #include "reports/compare.hpp"
 #include "reports/equal_places.hpp"
+#include "reports/grouping.hpp"
 #include "reports/numbers.hpp"
 #include "reports/power.hpp"
 #include "reports/primary.hpp"
@@ -81,9 +83,36 @@ std::string other_settings(const ComparedGroup& group, const ComparedGroup& base
   return what;
 }
 
-void note_pair(GroupNotes notes, const ComparedGroup& baseline,
-               const std::set<std::string>& searched) {
+/// The keys in which a search chose for the group.
+std::set<std::string> chosen_keys(const Comparison& comparison, const ComparedGroup& group) {
+  std::set<std::string> keys;
+  for (const Selection& selection : comparison.selections)
+    if (const Selection::Choice* const choice = selection.choice_of(group.runs_group))
+      keys.insert(choice->keys.begin(), choice->keys.end());
+  return keys;
+}
+
+/// Algorithms whose settings are compared as they were written, beside those that were searched.
+void note_not_searched(Comparison& comparison) {
+  if (comparison.selections.empty()) return;
+  ComparedNote note{NoteKind::unequal_search, ""};
+  std::set<std::string> labels;
+  for (const ComparedGroup& group : comparison.groups)
+    if (chosen_keys(comparison, group).empty()) {
+      note.groups.push_back(group.group);
+      if (labels.insert(group.label).second)
+        note.text += (note.text.empty() ? "" : ", ") + group.label;
+    }
+  if (note.groups.empty()) return;
+  note.text += ": not searched, so that settings are as written; a search makes others look better";
+  comparison.notes.push_back(std::move(note));
+}
+
+void note_pair(GroupNotes notes, const ComparedGroup& baseline, const Comparison& comparison) {
   const ComparedGroup& group = notes.group();
+  std::set<std::string> searched;  // for both
+  std::ranges::set_intersection(chosen_keys(comparison, group), chosen_keys(comparison, baseline),
+                                std::inserter(searched, searched.end()));
   if (const std::string what = other_settings(group, baseline, searched); !what.empty())
     notes.add(NoteKind::other_settings,
               fmt::format("{} also differs from its baseline in {}{}", notes.name(), what,
@@ -105,13 +134,11 @@ void note_pair(GroupNotes notes, const ComparedGroup& baseline,
 }
 
 void note_points(Comparison& comparison) {
-  std::set<std::string> searched;  // named once for all
-  for (const Selection& selection : comparison.selections) searched.merge(selection.keys());
   for (std::size_t p = 0; p < comparison.points.size(); ++p) {
     const ComparedPoint& point = comparison.points[p];
     if (point.baseline) {
       for (const std::size_t g : point.groups)
-        note_pair({comparison, p, g}, comparison.groups[*point.baseline], searched);
+        note_pair({comparison, p, g}, comparison.groups[*point.baseline], comparison);
       continue;
     }
     const std::string title = point_title(point);
@@ -246,7 +273,9 @@ double end_on(PositionAxis axis, const RunSummary& run, const nlohmann::json& se
 void add_notes(Comparison& comparison, const std::vector<ComparedRun>& runs,
                const CompareOptions& options) {
   for (const Selection& selection : comparison.selections)
-    for (ComparedNote& note : selection_notes(selection)) add_selection_note(comparison, note);
+    for (ComparedNote& note : selection_notes(selection, chose_for_all(comparison, selection)))
+      add_selection_note(comparison, note);
+  note_not_searched(comparison);
   for (std::size_t p = 0; p < comparison.points.size(); ++p)
     for (const std::size_t g : comparison.points[p].groups) {
       const GroupNotes notes(comparison, p, g);

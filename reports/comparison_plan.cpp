@@ -91,7 +91,7 @@ std::string words_before(const Store& store, const RunSummary& run, const Compar
 double Margin::of(double baseline) const { return relative ? value * std::abs(baseline) : value; }
 
 std::string Margin::words() const {
-  return relative ? format_number(100 * value, 3) + " %" : format_number(value, 3);
+  return relative ? fmt::format("{:.12g} %", 100 * value) : fmt::format("{:.12g}", value);
 }
 
 std::vector<LeftOutCell> left_out_from(const json& list) {

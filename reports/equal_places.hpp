@@ -28,6 +28,8 @@ std::vector<std::string_view> outcomes_at_equal();
 FillEqualPlaces reads_equal_places(const Store& store, const CompareOptions& options);
 /// Keeps only the places of the primary outcome. Called after it is chosen.
 void keep_primary_places(Comparison& comparison);
+/// " of AR-SGD at 4 kB: …; …": why a place shows nothing, and what would.
+std::string doubt_of(const Comparison& comparison, const EqualPlace& place);
 /// The axis in words: "time", "gradients", "bytes".
 std::string_view equal_words(PositionAxis axis);
 /// The metrics of the equal places, each once.

@@ -55,29 +55,6 @@ std::size_t index_of(const Comparison& comparison, const ComparedPoint& point) {
   return static_cast<std::size_t>(&point - comparison.points.data());
 }
 
-std::string doubt_of(const Comparison& comparison, const EqualPlace& place) {
-  if (place.place <= 0) return fmt::format(": a run came to 0 {} only", unit_of(place.axis));
-  std::vector<std::string> labels;
-  const EqualPlace::Stale* widest = &place.stale.front();
-  for (const EqualPlace::Stale& stale : place.stale) {
-    labels.push_back(comparison.groups[stale.group].label);
-    if (stale.apart > widest->apart) widest = &stale;
-  }
-  std::string remedy = "a finer cadence in [evaluation] would tell";
-  if (place.axis == PositionAxis::seconds) {
-    const double enough = place.place / 10;
-    const double now =
-        number_at(comparison.groups[widest->group].settings, "/evaluation/every_seconds", INFINITY);
-    remedy =
-        now <= enough
-            ? "they are asked for more often already, and none falls between its gradients"
-            : fmt::format("evaluation.every_seconds = {} would tell", format_number(enough, 1));
-  }
-  return fmt::format(" of {} at {}: {}; {}", fmt::join(labels, ", "),
-                     format_on(place.axis, place.place),
-                     stale_words(place.axis, widest->apart, widest->run, widest->seed), remedy);
-}
-
 /// "AR-SGD in 10 of 10 runs", for every group of the point.
 std::string reached_words(const Comparison& comparison, const ComparedPoint& point,
                           const std::string& metric) {
@@ -121,6 +98,29 @@ std::vector<std::string> target_sentences(const Comparison& comparison,
 }
 
 }  // namespace
+
+std::string doubt_of(const Comparison& comparison, const EqualPlace& place) {
+  if (place.place <= 0) return fmt::format(": a run came to 0 {} only", unit_of(place.axis));
+  std::vector<std::string> labels;
+  const EqualPlace::Stale* widest = &place.stale.front();
+  for (const EqualPlace::Stale& stale : place.stale) {
+    labels.push_back(comparison.groups[stale.group].label);
+    if (stale.apart > widest->apart) widest = &stale;
+  }
+  std::string remedy = "a finer cadence in [evaluation] would tell";
+  if (place.axis == PositionAxis::seconds) {
+    const double enough = place.place / 10;
+    const double now =
+        number_at(comparison.groups[widest->group].settings, "/evaluation/every_seconds", INFINITY);
+    remedy =
+        now <= enough
+            ? "they are asked for more often already, and none falls between its gradients"
+            : fmt::format("evaluation.every_seconds = {} would tell", format_number(enough, 1));
+  }
+  return fmt::format(" of {} at {}: {}; {}", fmt::join(labels, ", "),
+                     format_on(place.axis, place.place),
+                     stale_words(place.axis, widest->apart, widest->run, widest->seed), remedy);
+}
 
 std::vector<std::string> equal_sentences(const Comparison& comparison, const ComparedPoint& point) {
   std::vector<std::string> sentences;

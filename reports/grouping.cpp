@@ -167,11 +167,8 @@ std::size_t index_of(std::vector<Name>& names, const Name& name) {
 /// The keys that distinguish points: those that a sweep varies and no search chose.
 std::set<std::string> point_keys(const Comparison& comparison) {
   const std::vector<Selection>& selections = comparison.selections;
-  const bool all_chosen =
-      selections.size() == 1 && std::ranges::all_of(comparison.groups, [&](const auto& group) {
-        return selections.front().choice_of(group.runs_group) != nullptr;
-      });
-  if (all_chosen) return selections.front().settings();
+  if (selections.size() == 1 && chose_for_all(comparison, selections.front()))
+    return selections.front().settings();
   std::set<std::string> swept = swept_keys(comparison);
   for (const Selection& selection : selections)
     for (const std::string& key : selection.keys()) swept.erase(key);
@@ -179,6 +176,12 @@ std::set<std::string> point_keys(const Comparison& comparison) {
 }
 
 }  // namespace
+
+bool chose_for_all(const Comparison& comparison, const Selection& selection) {
+  return std::ranges::all_of(comparison.groups, [&](const ComparedGroup& group) {
+    return selection.choice_of(group.runs_group) != nullptr;
+  });
+}
 
 void form_groups(Comparison& comparison, const std::vector<ComparedRun>& runs) {
   std::map<std::string, std::size_t> index;

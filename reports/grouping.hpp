@@ -30,6 +30,8 @@ void form_points(Comparison& comparison);
 /// in them keep the order of the points. UsageError, with the nearest keys, for a setting that no
 /// group has. After form_points.
 void form_sections(Comparison& comparison, const std::vector<std::string>& by);
+/// Whether a search chose the settings of every group.
+bool chose_for_all(const Comparison& comparison, const Selection& selection);
 /// Labels unique within a point. After form_points.
 void distinguish_labels(Comparison& comparison);
 

@@ -30,6 +30,8 @@ constexpr std::array kReplacements{Replacement{"±", "$\\pm$"},
                                    Replacement{">", "$>$"},
                                    Replacement{"|", "$|$"},
                                    Replacement{"[", "{[}"},
+                                   Replacement{"`", "\\textasciigrave{}"},
+                                   Replacement{"''", "'{}'"},
                                    Replacement{"*", "{*}"},
                                    Replacement{"\n", " "},
                                    Replacement{"\r", " "}};
@@ -139,7 +141,7 @@ std::string latex_notes(const std::vector<std::string>& sentences) {
 
 std::string latex_paragraph(std::string_view words) {
   return fmt::format(
-      "\\par\\smallskip\n\\begin{{minipage}}{{\\linewidth}}\n\\footnotesize\n{}\n"
+      "\\par\\smallskip\\noindent\n\\begin{{minipage}}{{\\linewidth}}\n\\footnotesize\n{}\n"
       "\\end{{minipage}}\n",
       words);
 }

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "engine/base/names.hpp"
@@ -30,9 +31,21 @@ std::string seeds_of(const Comparison& comparison) {
                        : fmt::format("{} to {}", least, counted(most, "seed"));
 }
 
-/// "at 160 seconds, …" after --at, else the budgets of the runs.
+/// "at 160 seconds, …" after --at, else where the runs ended, or the budgets of those without
+/// gradients.
 std::string place_text(const Comparison& comparison) {
   if (const std::string at = describe(comparison.at); !at.empty()) return "read " + at;
+  constexpr std::int64_t kAlike = 50;  // ends that differ by no more than this part
+  std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
+  for (const ComparedGroup& group : comparison.groups)
+    for (const RunSummary& run : group.runs) {
+      least = std::min(least, run.progress.gradients);
+      most = std::max(most, run.progress.gradients);
+    }
+  if (most > 0 && most - least > most / kAlike) return "at the end of each run";
+  if (most > 0)
+    return least == most ? fmt::format("after {} gradients", most)
+                         : fmt::format("after {} to {} gradients", least, most);
   std::set<std::string> budgets;
   for (const ComparedGroup& group : comparison.groups) {
     std::vector<std::string> parts;

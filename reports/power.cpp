@@ -144,9 +144,11 @@ std::optional<int> seeds_to_show_equivalent(const ComparedDifference& difference
   const auto& equivalence = difference.equivalence;
   const bool shown = is_equivalent(difference);
   if (shown || !equivalence || !equivalence->p || !has_known_spread(difference) ||
-      equivalence->size <= std::max(difference.hidden, difference.rounding))
+      equivalence->size <= difference.rounding)
     return std::nullopt;
   const Estimate& e = difference.value.difference;
+  if (difference.hidden > 0 && equivalence->size - std::abs(e.mean) <= difference.hidden)
+    return std::nullopt;
   return if_more(seeds_to_show_within(equivalence->size, e.mean, *e.sd,
                                       static_cast<std::size_t>(difference.family)),
                  difference);

@@ -30,7 +30,7 @@ struct AxisName {
   std::string_view name, unit;
   std::optional<double> (*read)(std::string_view text);
 };
-constexpr std::array kNames = {
+constexpr std::array kCoordinateNames = {
     AxisName{PositionAxis::gradients, "gradients", "gradients", &read_count},
     AxisName{PositionAxis::normalised_time, "time", "units of normalised time", &number_in},
     AxisName{PositionAxis::seconds, "seconds", "seconds", &read_seconds},
@@ -44,8 +44,8 @@ ReadAt parse_read_at(const std::string& text) {
   if (text == "best") return {.kind = ReadAt::Kind::best};
   const std::size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
-  const auto axis = std::ranges::find(kNames, name, &AxisName::name);
-  if (equals == std::string::npos || axis == kNames.end())
+  const auto axis = std::ranges::find(kCoordinateNames, name, &AxisName::name);
+  if (equals == std::string::npos || axis == kCoordinateNames.end())
     throw UsageError(fmt::format(
         "--at: '{}' is none of last, best, gradients=N, epochs=E, time=T, seconds=S and bytes=B",
         text));
@@ -71,11 +71,11 @@ std::string place_of(const ReadAt& at) {
 }
 
 std::string_view name_of(PositionAxis axis) {
-  return std::ranges::find(kNames, axis, &AxisName::axis)->name;
+  return std::ranges::find(kCoordinateNames, axis, &AxisName::axis)->name;
 }
 
 std::string_view unit_of(PositionAxis axis) {
-  return std::ranges::find(kNames, axis, &AxisName::axis)->unit;
+  return std::ranges::find(kCoordinateNames, axis, &AxisName::axis)->unit;
 }
 
 double coordinate(const Position& position, PositionAxis axis) {

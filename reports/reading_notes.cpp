@@ -53,6 +53,16 @@ void note_too_short(GroupNotes& notes, const std::vector<const ComparedRun*>& ru
                           notes.name(), ended, runs.size(), place_of(place)));
 }
 
+/// Runs whose limit in seconds or bytes came before their first gradient show where they began.
+void note_untrained(GroupNotes& notes, const std::vector<const ComparedRun*>& runs) {
+  const auto untrained = std::ranges::count_if(runs, [](const ComparedRun* run) {
+    return run->summary.budget_gradients > 0 && run->summary.progress.gradients == 0;
+  });
+  if (untrained > 0)
+    notes.add(NoteKind::untrained, fmt::format("{}: {} of {} runs ended without a gradient",
+                                               notes.name(), untrained, runs.size()));
+}
+
 /// Notes values that are too far from any sample, and those beside a sample that is not finite.
 void note_not_read(GroupNotes& notes, const std::vector<const ComparedRun*>& runs,
                    const CompareOptions& options) {
@@ -198,7 +208,7 @@ void note_points_read(Comparison& comparison) {
           fmt::format("runs have different targets, so that nothing compares the ways to them: {}",
                       own_targets(comparison, point)),
           target_metrics(comparison));
-    if (point.mid && point.mid->of_shortest)
+    if (point.mid && point.mid->of_shortest && point.mid->to > 0)
       add(NoteKind::mid_span,
           fmt::format("runs ended at different places, so that {} is the mean from {} to {} in "
                       "each, 20-50 % of the shortest run's length",
@@ -211,7 +221,9 @@ void note_points_read(Comparison& comparison) {
 void note_target_reached(Comparison& comparison, const CompareOptions& options) {
   if (!options.target) return;
   std::size_t all = 0, there = 0;
+  std::set<std::string> counted;  // runs of no graph are in the groups of all graphs
   for (const ComparedGroup& group : comparison.groups) {
+    if (!counted.insert(group.runs_group).second) continue;
     all += group.outcomes();
     there += reached(group);
   }
@@ -231,6 +243,7 @@ void note_readings(GroupNotes notes, const std::vector<ComparedRun>& all,
   for (const ComparedRun& run : all)
     if (run.summary.group == group.group && run.summary.state == RunState::finished)
       runs.push_back(&run);
+  note_untrained(notes, runs);
   note_too_short(notes, runs, options.at);
   note_not_read(notes, runs, options);
   for (const auto& [metric, e] : group.metrics) {

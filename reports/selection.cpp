@@ -375,18 +375,18 @@ Selection select_best(std::vector<ComparedRun>& runs, const CompareOptions& opti
   form_groups(all, runs);
   check_keys(all, options.best_over);
   const std::string metric = options.best_on.empty() ? metric_to_choose_by(all) : options.best_on;
-  if (better_direction(metric) == 0)
+  if (known_metric(metric) != nullptr && better_direction(metric) == 0)
     throw UsageError(fmt::format("--best-on: neither more nor less {} is better", metric));
   Selection selection = select(runs, cells_over(all, options.best_over), options.best_over, metric,
                                options.selection_seeds);
   selection.same_seeds = options.same_seeds;
-  const auto chosen_on = [&](std::uint64_t seed) {
-    return std::ranges::find(selection.seeds, seed) != selection.seeds.end();
-  };
   std::erase_if(runs, [&](const ComparedRun& run) {
     return selection.choice_of(run.summary.group) == nullptr ||
-           (!options.same_seeds && chosen_on(run.summary.seed));
+           (!options.same_seeds && std::ranges::count(selection.seeds, run.summary.seed) > 0);
   });
+  // As all runs are ordered: the first algorithm may be the baseline.
+  std::ranges::stable_sort(
+      runs, {}, [&](const ComparedRun& run) { return selection.choice_of(run.summary.group); });
   for (const Selection::Choice& choice : selection.choices)
     if (std::ranges::none_of(runs, [&](const ComparedRun& run) {
           return run.summary.group == choice.winner().group;

@@ -85,8 +85,9 @@ Cells best_of(const Selection& selection, std::size_t count, const Cells& cells)
 Selection select_best(std::vector<ComparedRun>& runs, const CompareOptions& options);
 
 /// The notes of a comparison on the choices, the numbers of candidates, unequal searches, and
-/// values on the edge. Their groups are those of runs (ComparedGroup::runs_group).
-std::vector<ComparedNote> selection_notes(const Selection& selection);
+/// values on the edge. Their groups are those of runs (ComparedGroup::runs_group). `of_all`: it
+/// chose for every algorithm that is compared.
+std::vector<ComparedNote> selection_notes(const Selection& selection, bool of_all);
 /// A line for each choice.
 std::string selection_table(const Selection& selection, const TextLines& lines);
 /// "1/4 of the budget", "the whole budget".

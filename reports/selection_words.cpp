@@ -71,6 +71,25 @@ std::string equal_words(const Selection& selection) {
          " each, with as many gradients for every algorithm at a setting";
 }
 
+/// "optimizer.learning_rate chosen for each algorithm", or by name where not all have the same
+/// keys.
+std::string chosen_for(const Selection& selection, bool of_all) {
+  std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> labels;  // by keys
+  for (const Selection::Choice& choice : selection.choices) {
+    auto same = std::ranges::find(labels, choice.keys, [](const auto& one) { return one.first; });
+    if (same == labels.end()) same = labels.insert(same, {choice.keys, {}});
+    if (std::ranges::find(same->second, choice.label) == same->second.end())
+      same->second.push_back(choice.label);
+  }
+  std::vector<std::string> words;
+  for (const auto& [keys, names] : labels)
+    words.push_back(fmt::format("{} chosen for {}", fmt::join(keys, ", "),
+                                of_all && labels.size() == 1
+                                    ? "each algorithm"
+                                    : fmt::format("{}", fmt::join(names, ", "))));
+  return fmt::format("{}", fmt::join(words, "; "));
+}
+
 /// "; by successive halving: 4 values with 1/4 of the budget, 2 with 1/2 of the budget"
 std::string rungs_words(const Selection& selection) {
   std::vector<std::string> rungs;
@@ -162,15 +181,14 @@ std::string tried_words(const Selection::Choice& choice) {
   return words;
 }
 
-std::vector<ComparedNote> selection_notes(const Selection& selection) {
+std::vector<ComparedNote> selection_notes(const Selection& selection, bool of_all) {
   std::vector<ComparedNote> notes;
   const auto add = [&](NoteKind kind, std::string text) {
     notes.push_back({kind, std::move(text)});
   };
   const std::string sizes = sizes_note(selection);
   add(NoteKind::chosen,
-      fmt::format("{} chosen for each algorithm{} by the mean of {} over seed{} {}{}{}{}",
-                  fmt::join(selection.keys(), ", "),
+      fmt::format("{}{} by the mean of {} over seed{} {}{}{}{}", chosen_for(selection, of_all),
                   selection.settings().empty() ? "" : " and setting", selection.metric,
                   selection.seeds.size() == 1 ? "" : "s", fmt::join(selection.seeds, ", "),
                   sizes.empty() ? ": " + equal_words(selection) : "", rungs_words(selection),

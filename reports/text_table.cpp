@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdint>
 #include <set>
@@ -246,11 +247,20 @@ std::string csv_line(const std::vector<std::string>& fields) {
 }
 
 std::string markdown_cell(std::string_view text) {
+  const auto is_of_word = [&](std::size_t at) {
+    return at < text.size() && std::isalnum(static_cast<unsigned char>(text[at])) != 0;
+  };
   std::string cell;
-  for (const char c : text) {
-    if (std::string_view("|\\`").find(c) != std::string_view::npos) cell += '\\';
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    const bool within = c == '_' && at > 0 && is_of_word(at - 1) && is_of_word(at + 1);
+    const bool of_link = c == '(' && cell.ends_with(']');
+    if (of_link || (std::string_view("|\\`*_").find(c) != std::string_view::npos && !within))
+      cell += '\\';
     if (c == '<')
       cell += "&lt;";
+    else if (c == '&')
+      cell += "&amp;";
     else
       cell += c == '\n' || c == '\r' ? ' ' : c;
   }

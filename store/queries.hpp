@@ -121,10 +121,10 @@ struct Series {
 };
 
 struct RunFilter {
-  std::optional<RunState> state;
-  std::string algorithm;           // empty: any
-  std::vector<std::string> where;  // conditions (store/condition.hpp), which hold together
-  std::vector<std::string> ids;    // run ids; empty: any
+  std::optional<RunState> state = {};
+  std::string algorithm = {};           // empty: any
+  std::vector<std::string> where = {};  // conditions (store/condition.hpp), which hold together
+  std::vector<std::string> ids = {};    // run ids; empty: any
 };
 
 /// Newest first: sorted by when a run last began or, if it never did, when it was asked for.

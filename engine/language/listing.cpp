@@ -322,8 +322,11 @@ class ListingReader {
       if (described) describe(path, value, parameter);
       if (given.is_number())
         check_default(path, parameter, given.get<double>());
-      else
+      else if (given.is_string())
         parameter.formula = parsed(path, given, &parse_expression);
+      else
+        report(path, fmt::format("{} is a number, a formula, or a table with such a value", path),
+               "write 0.5, \"1 / n\" or { value = 0.5, minimum = 0 }");
       listing.parameters.push_back(std::move(parameter));
     }
   }

@@ -58,7 +58,9 @@ class CodecReader {
     const double value = given_[name].get<double>();
     if (value < field.minimum || value > field.maximum ||
         (field.minimum_excluded && value == field.minimum))
-      report(path, fmt::format("{} is {}", path, field.help));
+      report(path, fmt::format("{} is {}, and must be {} {} and at most {}", path, value,
+                               field.minimum_excluded ? "above" : "at least", field.minimum,
+                               field.maximum));
     if (field.type == FieldType::number) codec[name] = value;
   }
 

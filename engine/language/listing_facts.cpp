@@ -46,6 +46,7 @@ struct Graph {
   std::vector<int> degrees;  // by worker
   double weight = 0;
   std::vector<std::vector<std::size_t>> heard = {};  // by worker, ascending
+  std::vector<double> surplus = {};  // by worker, the sum of its weights − 1; empty: 0
 };
 
 std::vector<Graph> graphs_for(const Listing& listing) {
@@ -78,6 +79,16 @@ class Experiment {
   std::size_t workers() const { return graph_.degrees.size(); }
   std::size_t vectors() const { return 2 + settings_.slots.size(); }
 
+  /// Sets the vectors of rounding errors to 0: they are as small as these.
+  void clear_rests(const Listing& listing, State& state) const {
+    for (std::size_t k = 0; k < settings_.slots.size(); ++k) {
+      const auto kept = std::ranges::find(listing.vectors, settings_.slots[k].name, &Kept::name);
+      if (kept == listing.vectors.end() || !(kept->is_rest || kept->is_rest_of_x)) continue;
+      for (std::vector<double>& one : state)
+        std::fill_n(one.begin() + static_cast<std::ptrdiff_t>((k + 1) * kMeasured), kMeasured, 0.0);
+    }
+  }
+
   /// The first exchange in which most of the workers' messages are sent.
   std::int64_t fullest() const {
     constexpr std::int64_t kLooked = 64;
@@ -107,25 +118,16 @@ class Experiment {
   bool keeps_differences(const State& start) const {
     constexpr std::int64_t kExchanges = 64;
     Crew crew(*this, start);
-    const auto begin = [&] {
-      for (BasicWorker<double>& one : crew.all) {
-        one.begin_gradient(0);
-        std::ranges::fill(one.gradient(), 0.0);
-      }
-    };
-    const auto step = [&] {
-      for (BasicWorker<double>& one : crew.all) one.commit_gradient(0, one.gradient(), kRate);
-    };
-    begin();
-    step();
+    crew.begin();
+    crew.step();
     std::uint32_t sent_vectors = 0, sent_scalars = 0;
     for (std::int64_t number = 0; number < kExchanges; ++number) {
       const Extent extent = rules_.doubles->extent(number, kMeasured);
       sent_vectors |= extent.vectors;
       sent_scalars |= extent.scalars;
-      begin();
+      crew.begin();
       crew.exchange();
-      step();
+      crew.step();
       for (std::size_t i = 1; i < workers(); ++i)
         for (std::size_t k = 0; k < kMeasured; ++k) {
           const double before = start[i][k] - start[0][k];
@@ -135,6 +137,22 @@ class Experiment {
     }
     const Extent whole(rules_.doubles->message(), kMeasured);
     return sent_vectors == whole.vectors && sent_scalars == whole.scalars;
+  }
+
+  /// Whether gradients are taken at one point by all workers, which start at one model, after any
+  /// number of exchanges beside gradients of 0.
+  bool keeps_agreement(const State& start) const {
+    constexpr int kExchanges = 32;
+    Crew crew(*this, start);
+    for (int number = 0; number <= kExchanges; ++number) {
+      crew.begin();
+      for (const BasicWorker<double>& one : crew.all)
+        for (std::size_t k = 0; k < kMeasured; ++k)
+          if (!(std::abs(one.snapshot()[k] - crew.all[0].snapshot()[k]) <= kExact)) return false;
+      crew.exchange();
+      crew.step();
+    }
+    return true;
   }
 
  private:
@@ -147,6 +165,15 @@ class Experiment {
         all[i].start(start[i]);
         messages.emplace_back(of.rules_.doubles->message().floats(kMeasured));
       }
+    }
+    void begin() {
+      for (BasicWorker<double>& one : all) {
+        one.begin_gradient(0);
+        std::ranges::fill(one.gradient(), 0.0);
+      }
+    }
+    void step() {
+      for (BasicWorker<double>& one : all) one.commit_gradient(0, one.gradient(), kRate);
     }
     void exchange() {
       for (std::size_t i = 0; i < all.size(); ++i) all[i].offer(0, messages[i]);
@@ -162,7 +189,8 @@ class Experiment {
   void hear(BasicWorker<double>& worker, std::size_t i,
             const std::vector<std::vector<double>>& messages) const {
     if (meets_) return worker.apply(0, 0, messages[i], messages[1 - i]);
-    std::vector<kernels::Weighted<double>> sources{{messages[i].data(), 0}};
+    std::vector<kernels::Weighted<double>> sources{
+        {messages[i].data(), graph_.surplus.empty() ? 0 : graph_.surplus[i]}};
     for (const std::size_t j : graph_.heard[i])
       sources.push_back({messages[j].data(), graph_.weight});
     worker.hear(0, {.sources = sources});
@@ -251,7 +279,9 @@ ExchangeFacts measure_exchange(const Listing& listing, const Rules& rules) {
   for (const Graph& graph : graphs_for(listing)) {
     const Experiment experiment(listing, rules, graph);
     const auto drawn = [&] {
-      return random_state(experiment.workers(), experiment.vectors(), stream);
+      State state = random_state(experiment.workers(), experiment.vectors(), stream);
+      experiment.clear_rests(listing, state);
+      return state;
     };
     const State a = drawn(), b = drawn();
     const State of_a = experiment.exchange(a), of_b = experiment.exchange(b);
@@ -276,6 +306,14 @@ bool keeps_differences(const Listing& listing, const Rules& rules) {
   const Graph graph = graphs_for(listing).front();
   const Experiment experiment(listing, rules, graph);
   return experiment.keeps_differences(random_state(experiment.workers(), 1, stream));
+}
+
+bool keeps_agreement(const Listing& listing, const Rules& rules) {
+  Stream stream(1);
+  // All keep half of what they send.
+  const Graph graph{"one-way", {1, 1, 1, 1}, 0.5, {{1, 2}, {3}, {}, {0}}, {0.5, 0, -0.5, 0}};
+  const State one = random_state(1, 1, stream);
+  return Experiment(listing, rules, graph).keeps_agreement(State(graph.degrees.size(), one[0]));
 }
 
 std::string overlap_of(const Round& round) {

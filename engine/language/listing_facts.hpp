@@ -31,6 +31,11 @@ ExchangeFacts measure_exchange(const Listing& listing, const Rules& rules);
 /// above: what is sent are gradients, or changes of models. Not for methods with a server.
 bool keeps_differences(const Listing& listing, const Rules& rules);
 
+/// Whether models that agree stay so where the weights of what a worker hears do not sum to 1, but
+/// those of what it sends do: the listing divides by a number that it sends with them (push-sum).
+/// For methods whose peers are neighbours.
+bool keeps_agreement(const Listing& listing, const Rules& rules);
+
 /// The work that overlaps messages: "a gradient is", "8 gradients are", "" if nothing does.
 std::string overlap_of(const Round& round);
 

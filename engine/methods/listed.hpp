@@ -45,6 +45,8 @@ bool corrects_codec(const AlgorithmEntry& entry);
 /// Whether workers that start apart stay as far apart: they exchange gradients, or changes of their
 /// models, and never models. `options`: of the algorithm, resolved.
 bool leaves_workers_apart(const AlgorithmEntry& entry, const nlohmann::json& options);
+/// keeps_agreement() of a method whose peers are neighbours.
+bool divides_by_what_it_sends(const AlgorithmEntry& entry, const Method& method);
 
 /// Whether the step uses the mean of all gradients and nothing else, as DDP's does.
 bool averages_gradients(const Listing& listing);

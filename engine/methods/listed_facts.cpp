@@ -148,6 +148,10 @@ bool leaves_workers_apart(const AlgorithmEntry& entry, const nlohmann::json& opt
   return method.reduces_gradients || keeps_differences(*entry.listing, method.rules);
 }
 
+bool divides_by_what_it_sends(const AlgorithmEntry& entry, const Method& method) {
+  return keeps_agreement(*entry.listing, method.rules);
+}
+
 bool steps_by_gradients(const AlgorithmEntry& entry) {
   if (averages_gradients(*entry.listing)) return true;
   bool steps = false, elsewhere = false;

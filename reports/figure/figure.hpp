@@ -32,5 +32,8 @@ Figure with_title(Figure figure);
 /// Whole files with the font inside, `millimetres` wide. Equal figures give equal bytes.
 std::string figure_svg(const Figure& figure, double millimetres);
 std::string figure_pdf(const Figure& figure, double millimetres);
+/// The characters of its texts that the PDF's font does not have, each once, with blanks between.
+/// In their place are question marks.
+std::string characters_without_form(const Figure& figure);
 
 }  // namespace acid

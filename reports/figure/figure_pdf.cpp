@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/base/error.hpp"
+#include "engine/base/utf8.hpp"
 #include "reports/figure/figure.hpp"
 #include "reports/html/font.hpp"
 
@@ -107,7 +108,7 @@ class PathWriter {
 
 FigureFont::Glyph glyph(char32_t c) {
   const auto found = figure_font().glyphs.find(c);
-  return found == figure_font().glyphs.end() ? figure_font().missing : found->second;
+  return found == figure_font().glyphs.end() ? figure_font().glyphs.at(U'?') : found->second;
 }
 
 std::string text_operators(const FigureItem& item) {
@@ -167,6 +168,17 @@ std::string font_bytes() {
 }
 
 }  // namespace
+
+std::string characters_without_form(const Figure& figure) {
+  std::set<char32_t> without;
+  for (const FigureItem& item : figure.items)
+    for (const char32_t c : code_points(item.text))
+      if (!figure_font().glyphs.contains(c)) without.insert(c);
+  std::string words;
+  for (const char32_t c : without)
+    words += (words.empty() ? "" : " ") + to_utf8(std::u32string_view(&c, 1));
+  return words;
+}
 
 std::string figure_pdf(const Figure& figure, double millimetres) {
   const double points = millimetres * kPointsPerMillimetre;

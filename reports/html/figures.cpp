@@ -51,10 +51,12 @@ PageFigure curve_figure(const ReportData& data, const FigureRequest& request) {
   figure.csv = csv_line({"label", std::string(axis.key), "mean", "ci_low", "ci_high"});
   for (const std::size_t g : chart.groups) {
     const Band& band = data.curves[g][chart.metric].bands[a];
+    const bool has_interval = data.comparison.groups[g].outcomes() > 1;
+    const auto end = [&](double value) { return has_interval ? fmt::format("{}", value) : ""; };
     for (std::size_t k = 0; k < band.x.size(); ++k)
-      figure.csv += csv_line({data.comparison.groups[g].label, fmt::format("{}", band.x[k]),
-                              fmt::format("{}", band.mean[k]), fmt::format("{}", band.low[k]),
-                              fmt::format("{}", band.high[k])});
+      figure.csv +=
+          csv_line({data.comparison.groups[g].label, fmt::format("{}", band.x[k]),
+                    fmt::format("{}", band.mean[k]), end(band.low[k]), end(band.high[k])});
   }
   return figure;
 }

@@ -19,9 +19,9 @@ struct ForestRow {
   bool heading = false;
   int style = 0;  // colour, see looks.hpp
   double value = 0;
-  std::optional<double> low, high;  // absent: one seed, no interval
-  std::string text = {};            // the numbers, at the end of the row
-  std::string_view mark = {};       // after the label, which may be cut
+  std::optional<double> low = {}, high = {};  // absent: one seed, no interval
+  std::string text = {};                      // the numbers, at the end of the row
+  std::string_view mark = {};                 // after the label, which may be cut
 };
 
 /// Values with their intervals below each other, around a line of no effect.

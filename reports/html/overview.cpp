@@ -197,9 +197,14 @@ void add_axis_above(Shapes& out, const OverviewPlot& plot, double head, double b
   std::string grid;
   Shapes labels;
   const int most = std::clamp(static_cast<int>((x.end - x.begin) / kTickRoom), 1, 5);
+  double free_from = 0;  // no label is cut, or written over another one
   for (const auto& [value, text] : named_ticks_along(x, most)) {
     grid += path_of("M{} {}V{}", x(value), head - 4, bottom);
-    labels.text(x(value), head - 8, "middle", with_minus(text));
+    const double half = kOverviewCharacter * static_cast<double>(text.size()) / 2;
+    const double middle = std::max(x(value), half);
+    if (middle - half < free_from) continue;
+    labels.text(middle, head - 8, "middle", with_minus(text));
+    free_from = middle + half;
   }
   out.path("grid", grid).ends_line = true;
   out.add(std::move(labels));

@@ -143,7 +143,9 @@ std::string search_section(const ReportData& data) {
       row.push_back(number_text(format_number(choice.winner().mean), choice.winner().mean));
       table.rows.push_back(std::move(row));
     }
-    for (const ComparedNote& note : selection_notes(selection)) body += paragraph(note.text + ".");
+    for (const ComparedNote& note :
+         selection_notes(selection, chose_for_all(data.comparison, selection)))
+      body += paragraph(note.text + ".");
     body += table.html();
   }
   return body;

@@ -317,6 +317,21 @@ TEST_CASE("explain tells of tables, keys and kinds, and what was probably meant"
   CHECK(folder.told({"explain"})["tables"].size() > 20);
 }
 
+TEST_CASE("every printed listing can be pasted into a recipe under another name") {
+  const Folder folder;
+  for (const auto& method : folder.told({"methods"})["methods"]) {
+    const std::string name = method["name"];
+    INFO(name);
+    std::string text = folder.done({"methods", name, "--toml"}).out;
+    const std::string line = "name = \"" + name + "\"";
+    REQUIRE(text.find(line) != std::string::npos);
+    text.replace(text.find(line), line.size(), "name = \"copy\"");
+    folder.write("copy.toml", text);
+    CHECK_THAT(folder.done({"methods", "copy", "--recipe", "copy.toml"}).out,
+               ContainsSubstring("copy"));
+  }
+}
+
 TEST_CASE("methods explains its notation and keeps columns apart") {
   const Folder folder;
   const auto told = [&](const std::string& method) { return folder.done({"methods", method}).out; };

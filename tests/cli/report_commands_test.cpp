@@ -68,6 +68,10 @@ TEST_CASE("compare, report, figure, export and list take the runs for which a co
   CHECK(compared["groups"].size() == 3);
   CHECK(with({"figure", "-o", "one.svg"}).code == 0);
   CHECK(sweep.has("one.csv"));
+  CHECK(with({"figure", "-o", "one.pdf"}).code == 0);  // of the same numbers
+  sweep.write("mine.csv", "of the user");
+  check_refused(with({"figure", "-o", "mine.svg"}), {"would replace mine.csv", "another file"});
+  CHECK(sweep.read("mine.csv") == "of the user");
   CHECK(with({"report", "--html", "-o", "one.html"}).code == 0);
   CHECK_THAT(sweep.read("one.html"), !ContainsSubstring("overview-chart"));
   const auto wide = with({"export", "sweep", "small", "--wide"});

@@ -317,7 +317,8 @@ TEST_CASE("buckets of a direct all-reduce travel side by side, their bytes one a
   CHECK(ends({0, 0})[1] == Approx(2 + 3 * kBytes));
 }
 
-TEST_CASE("CORRECTNESS 29: jitter costs an all-reduce its maximum, neighbours much less") {
+TEST_CASE("CORRECTNESS 29: jitter costs an all-reduce its maximum, neighbours much less",
+          "[release]") {
   ComputeModel compute;  // 3 · (1 + an exponential of mean 0.3)
   compute.kind = ComputeKind::shifted_exponential;
   compute.parameter = 1 / 1.3;

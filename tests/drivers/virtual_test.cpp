@@ -144,7 +144,8 @@ TEST_CASE("CORRECTNESS 14: a slow worker leaves the others' pace alone") {
   CHECK(pace(4.0) == Approx(pace(1.0)).epsilon(0.01));
 }
 
-TEST_CASE("CORRECTNESS 22: one slow worker costs asynchronous training 1/n, synchronous all") {
+TEST_CASE("CORRECTNESS 22: one slow worker costs asynchronous training 1/n, synchronous all",
+          "[release]") {
   const auto throughput = [](const char* algorithm, double factor) {
     Setup setup;
     setup.workers = 16;

@@ -132,7 +132,7 @@ const Broken kBroken[] = {
      "parameters.a.value", 0, "must be a whole number"},
     {R"j({"parameters": {"a": {"value": 3, "minimum": 4, "maximum": 1}}, "step": "x = a * x"})j",
      "parameters.a.value", 0, "must be at least 4"},
-    {R"j({"parameters": {"a": true}, "step": "x = a * x"})j", "parameters.a", 0, "must be text"},
+    {R"j({"parameters": {"a": true}, "step": "x = a * x"})j", "parameters.a", 0, "a formula"},
     {R"j({"rate": 1, "between": "x + y"})j", "between", 0, "mix(a, b, rate)"},
     {R"j({"rate": 1, "between": "mix(x, y, 1)"})j", "between", 0, "no vector that a worker keeps"},
     {R"j({"keep": {"y": "x"}, "between": "mix(x, y, 1)"})j", "between", 0, "methods with a rate"},

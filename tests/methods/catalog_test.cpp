@@ -134,6 +134,19 @@ TEST_CASE(
   facts({{"rate", 1}, {"hear", "x = x - 0.5 / degree * (mine(0) - theirs(0))"}}, 2, {"a star"});
   facts({{"peers", "one"}}, 2, {});
   facts({{"peers", "all"}}, 1, {});
+  facts({{"hear", "x = x + 0.5 * pull(0)"}, {"keep", {{"r", "rest"}}}}, 4, {});
+}
+
+TEST_CASE("methods that send a number divide by it, so that workers that agree stay so") {
+  std::set<std::string_view> divide;
+  for (const AlgorithmEntry& entry : algorithm_catalog()) {
+    const Method method =
+        entry.make(with_fallbacks(entry.fields, nlohmann::json::object()), nullptr);
+    if (method.peers == Peers::neighbours && !method.has_meetings() && !method.has_server() &&
+        divides_by_what_it_sends(entry, method))
+      divide.insert(entry.name);
+  }
+  CHECK(divide == std::set<std::string_view>{"osgp", "sgp"});
 }
 
 TEST_CASE("methods that exchange gradients, or what changed, leave workers apart that start so") {

@@ -13,7 +13,7 @@ using nlohmann::json;
 namespace {
 
 constexpr double kDecay = 0.03;
-constexpr int kSteps = 30;
+constexpr int kOptimizerSteps = 30;
 
 using Vector = std::vector<double>;
 using Vectors = std::vector<Vector>;  // by worker
@@ -101,7 +101,7 @@ TEST_CASE("D-PSGD in both orders takes any optimiser, whose moments are each wor
         const auto n = static_cast<std::size_t>(workers);
         std::vector<Reference> references(n, Reference{.settings = optimizer});
         Vectors x(n, Vector(kDimension));
-        for (int k = 0; k < kSteps; ++k) {
+        for (int k = 0; k < kOptimizerSteps; ++k) {
           const double rate = 0.05 / (1 + 0.1 * k);
           it.go(1, rate, bowls.of_workers());
           const Vectors at = x;  // the gradient is at the model before the average
@@ -130,7 +130,7 @@ TEST_CASE(
         if (decayed > 0)  // no_decay: a range of its own
           it.settings.decay = {{0, decayed, kDecay}, {decayed, kDimension, 0}};
         Vectors x(kWorkers, Vector(kDimension)), a = x, m = x, v = x;
-        for (int k = 1; k <= kSteps; ++k) {
+        for (int k = 1; k <= kOptimizerSteps; ++k) {
           const double rate = 0.05 / (1 + 0.1 * k), t = std::ceil(k / static_cast<double>(s));
           it.go(1, rate, bowls.of_workers());
           const Vectors at = x;
@@ -174,8 +174,8 @@ TEST_CASE("weight decay of a method with a step of its own is a penalty in the w
     INFO(entry.name);
     tried.emplace_back(entry.name);
     Walk decays = walk(entry.name, json::object(), decaying()), plain = walk(entry.name);
-    decays.go(kSteps, 0.02, bowls.of_workers());
-    plain.go(kSteps, 0.02, penalised);
+    decays.go(kOptimizerSteps, 0.02, bowls.of_workers());
+    plain.go(kOptimizerSteps, 0.02, penalised);
     Vectors expected;
     for (int i = 0; i < kWorkers; ++i) expected.push_back(plain.x(i));
     check_same(decays, expected);

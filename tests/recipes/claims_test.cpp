@@ -1,4 +1,6 @@
 // What [[claims]] of a recipe may say.
+#include <fmt/format.h>
+
 #include "tests/catch.hpp"
 #include "tests/recipes/recipe.hpp"
 
@@ -54,9 +56,9 @@ TEST_CASE("a claim is completed, and no run depends on it") {
   CHECK(law.comparison["claims"][0]["within"] == json{{"value", 0.01}, {"relative", true}});
   const Plan least = compiled(with(kBetter));
   CHECK(least.comparison["claims"][0]["points"] == 2);
-  CHECK_THAT(problem(kBetter + "where = { \"\" = 16 }\n"), ContainsSubstring("one value"));
+  CHECK_THAT(problem(kBetter + "where = { \"\" = 16 }\n"), ContainsSubstring("does not vary"));
   CHECK_THAT(problem(kBetter + "where = { \"workers/count\" = 16 }\n"),
-             ContainsSubstring("one value"));
+             ContainsSubstring("does not vary"));
   CHECK(least.comparison["claims"][0]["seeds"].size() == 8);
   CHECK(least.comparison["claims"][0]["by"] == json{{"value", 0.0}, {"relative", false}});
   CHECK(least.comparison["claims"][0]["at"] == "end");
@@ -93,6 +95,28 @@ TEST_CASE("a claim chooses a setting that is a table by worker, also an empty on
              ContainsSubstring("of execution.virtual.slow_workers"));
 }
 
+TEST_CASE("a claim is about what a sweep varies, not what an algorithm sets or a search chooses") {
+  const std::string crossover =
+      "[[claims]]\nname = \"it\"\nkind = \"crossover\"\nalgorithm = \"ad-psgd\"\nthan = "
+      "\"a2cid2\"\nmetric = \"eval_loss\"\nkey = \"topology.kind\"\nbetween = [\"ring\", "
+      "\"star\"]\n";
+  std::string graphs = std::string(kRuns) + "[[algorithms]]\nkind = \"a2cid2\"\n";
+  const std::string swept = "workers.count = [4, 16]";
+  graphs.replace(graphs.find(swept), swept.size(), "topology.kind = [\"ring\", \"star\"]");
+  // AR-SGD has no graph.
+  CHECK(compiled(graphs + crossover).comparison["claims"][0]["points"] == 2);
+  const std::string at_rate = "where = { optimizer.learning_rate = 0.2 }\n";
+  CHECK_THAT(first_error_of(std::string(kRuns) +
+                            "set = { optimizer.learning_rate = 0.2 }\n[[claims]]\nname = \"it\"\n" +
+                            kBetter + at_rate),
+             ContainsSubstring("[sweep] does not vary 'optimizer.learning_rate'"));
+  CHECK_THAT(first_error_of(std::string(kRuns) +
+                            "[search]\noptimizer.learning_rate = [0.1, 0.2]\nseeds = [101]\n"
+                            "[[claims]]\nname = \"it\"\n" +
+                            kBetter + at_rate),
+             ContainsSubstring("the search chooses optimizer.learning_rate"));
+}
+
 TEST_CASE("a claim that no run could decide is refused, with what could") {
   CHECK(problem(kBetter).empty());
   CHECK_THAT(problem("kind = \"better\"\nalgorithm = \"a2cid2\"\nthan = \"ar-sgd\"\n"
@@ -105,7 +129,13 @@ TEST_CASE("a claim that no run could decide is refused, with what could") {
   CHECK_THAT(problem(kBetter + "where = { workers.count = 5 }\n"),
              ContainsSubstring("unknown value '5' of workers.count"));
   CHECK_THAT(problem(kBetter + "where = { topology.kind = \"ring\" }\n"),
-             ContainsSubstring("has one value in this recipe"));
+             ContainsSubstring("[sweep] does not vary 'topology.kind'"));
+  for (const char* key : {"workers.cout", "", "a~2", "a/b"})
+    CHECK_THAT(problem(fmt::format("kind = \"crossover\"\nalgorithm = \"ad-psgd\"\nthan = "
+                                   "\"ar-sgd\"\nmetric = \"eval_loss\"\nkey = \"{}\"\n"
+                                   "between = [4, 16]\n",
+                                   key)),
+               ContainsSubstring(fmt::format("[sweep] does not vary '{}'", key)));
   CHECK_THAT(problem(kBetter + "margin = 0.1\n"), ContainsSubstring("margin"));
   CHECK_THAT(problem(kBetter + "by = -1\n"), ContainsSubstring("must be above 0"));
   CHECK_THAT(problem("kind = \"equivalent\"\nalgorithm = \"ad-psgd\"\nthan = \"ar-sgd\"\n"

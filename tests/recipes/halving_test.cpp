@@ -72,7 +72,8 @@ TEST_CASE("a search without halving is one rung with the whole budget, and its r
   CHECK(plan.search->finals[0].digest == grid.search->finals[0].digest);
 }
 
-TEST_CASE("the rungs of any number of values take at most half of the grid's gradients") {
+TEST_CASE("the rungs of any number of values take at most half of the grid's gradients",
+          "[release]") {
   for (const int values : {2, 3, 4, 5, 7, 8, 9, 16, 27, 28, 40})
     for (const int factor : {2, 3, 4, 7}) {
       INFO(values << " values, factor " << factor);
@@ -88,7 +89,8 @@ TEST_CASE("the rungs of any number of values take at most half of the grid's gra
     }
 }
 
-TEST_CASE("runs are as long as half of the grid's gradients allow, so some end with all of it") {
+TEST_CASE("runs are as long as half of the grid's gradients allow, so some end with all of it",
+          "[release]") {
   const auto shares = [](int values, int factor) {
     const Plan plan = compiled(
         halved(fmt::format("halving = {}", factor)),
@@ -143,7 +145,7 @@ TEST_CASE("settings whose budgets differ may share runs of different rungs") {
   }
 }
 
-TEST_CASE("rungs that decide nothing are errors, or warnings, at their place") {
+TEST_CASE("rungs that decide nothing are errors, or warnings, at their place", "[release]") {
   CHECK_THAT(first_error_of(halved("halving = 1")), ContainsSubstring("must be at least 2"));
   CHECK_THAT(first_error_of(halved("halving = 2.0")), ContainsSubstring("must be a whole number"));
   CHECK_THAT(

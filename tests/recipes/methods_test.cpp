@@ -46,6 +46,68 @@ TEST_CASE("a parameter with the name of an algorithm's own key is refused at its
         ContainsSubstring("'" + name + "' is a key of every algorithm"));
 }
 
+TEST_CASE("a method of pairs has no parameter with the name of its rate") {
+  const auto refused = [](const std::string& more) {
+    return first_error_of(
+        "[[methods]]\nname = \"mine\"\nparameters = { communication_rate = 2 }\n"
+        "step = \"x = x - communication_rate * lr * g\"\n" +
+        more + "[[algorithms]]\nkind = \"mine\"\n");
+  };
+  for (const char* rate : {"rate = \"communication_rate / 2\"\n", "rate = 1\n"})
+    CHECK_THAT(refused(rate),
+               ContainsSubstring("'communication_rate' is a key of every algorithm"));
+  CHECK(refused("round = \"gradient step say hear\"\n").empty());
+}
+
+TEST_CASE("own methods may have names and parameters that only acid's own give a meaning") {
+  const auto own = [](const std::string& name) {
+    return compiled("[[methods]]\nname = \"" + name +
+                    "\"\nparameters = { spectral = 2 }\nstep = \"x = x - spectral * lr * g\"\n"
+                    "[[algorithms]]\nkind = \"" +
+                    name + "\"\n");
+  };
+  for (const char* name : {"mine", "matcha", "epidemic"}) CHECK(own(name).runs.size() == 1);
+}
+
+TEST_CASE("a method that does not divide by its number is refused on graphs without row sums") {
+  const auto refused = [](const std::string& hear, const std::string& send) {
+    return first_error_of(
+        "[topology]\nkind = \"epidemic\"\nform = \"push\"\n[[methods]]\nname = \"mine\"\n"
+        "round = \"gradient step say hear\"\nscalars = { w = 1 }\nkeep = { y = \"x\" }\n"
+        "step = [\"y = y - lr * g\"]\nsend = " +
+        send + "\nhear = [" + hear + "]\n[[algorithms]]\nkind = \"mine\"\n");
+  };
+  CHECK(refused("\"y = mean(0)\", \"w = mean(1)\", \"x = y / w\"", "[\"y\", \"w\"]").empty());
+  CHECK_THAT(refused("\"y = mean(0)\", \"w = mean(1)\", \"x = y + 0 * w\"", "[\"y\", \"w\"]"),
+             ContainsSubstring("does not divide by the number that it sends"));
+}
+
+TEST_CASE("a method whose cells a sweep leaves out is used all the same") {
+  const Plan plan = compiled(
+      "[sweep]\nskip_inapplicable = true\n[topology]\nkind = \"one-peer-exponential\"\n"
+      "[[methods]]\nname = \"pairs\"\nrate = 1\n[[algorithms]]\nkind = \"pairs\"\n"
+      "[[algorithms]]\nkind = \"d-psgd\"\n");
+  CHECK(plan.left_out.size() == 1);
+  for (const Diagnostic& warning : plan.warnings)
+    CHECK_THAT(warning.message, !ContainsSubstring("no run uses"));
+}
+
+TEST_CASE("what a method lacks is reported at the method") {
+  const auto errors =
+      errors_of(completed("[[methods]]\nname = \"one\"\nrate = 1\n[[methods]]\nname = \"mine\"\n"
+                          "peers = \"server\"\n[[algorithms]]\nkind = \"one\"\n"));
+  REQUIRE(errors.size() == 1);
+  CHECK_THAT(errors[0].message, ContainsSubstring("what the server does is a table"));
+  CHECK(errors[0].line > 0);
+  CHECK_THAT(first_error_of("[[methods]]\nname = \"mine\"\nparameters = { b = true }\n"
+                            "[[algorithms]]\nkind = \"mine\"\n"),
+             ContainsSubstring("parameters.b is a number, a formula, or a table"));
+  CHECK_THAT(first_error_of("[[methods]]\nname = \"mine\"\nround = \"gradient step say hear\"\n"
+                            "codec = { kind = \"top-k\", share = 2 }\n[[algorithms]]\nkind = "
+                            "\"mine\"\n"),
+             ContainsSubstring("codec.share is 2, and must be above 0 and at most 1"));
+}
+
 TEST_CASE("a run is what its method says, not what the method is called") {
   const std::string own(kOwn);
   const auto replaced = [&](const std::string& from, const std::string& to) {

@@ -168,7 +168,8 @@ TEST_CASE("a search draws points that are the same everywhere and for all algori
   CHECK(rates_of(compiled(kDrawn + rates, {"search.draw_seed=1"}), "ad-psgd") != expected);
 }
 
-TEST_CASE("draws lie within their range, evenly by logarithm or by value, and take all of a list") {
+TEST_CASE("draws lie within their range, evenly by logarithm or by value, and take all of a list",
+          "[release]") {
   const Plan plan = compiled(kDrawn +
                              "draws = 400\noptimizer.learning_rate = { log = [1e-3, 1] }\n"
                              "optimizer.momentum = { linear = [0.2, 0.8] }\n"

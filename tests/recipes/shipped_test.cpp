@@ -70,7 +70,7 @@ std::vector<std::string> stand_ins(const fs::path& recipe) {
 
 }  // namespace
 
-TEST_CASE("every shipped recipe compiles without warnings") {
+TEST_CASE("every shipped recipe compiles without warnings", "[release]") {
   int recipes = 0;
   for (const auto& file : fs::directory_iterator(SOURCE_ROOT "/recipes")) {
     if (file.path().extension() != ".toml") continue;
@@ -85,7 +85,8 @@ TEST_CASE("every shipped recipe compiles without warnings") {
   CHECK(recipes >= 4);
 }
 
-TEST_CASE("every paper has a recipe that claims something, one at its own settings, and a page") {
+TEST_CASE("every paper has a recipe that claims something, one at its own settings, and a page",
+          "[release]") {
   std::set<std::string> papers;
   for (const auto& folder : fs::directory_iterator(SOURCE_ROOT "/recipes/papers")) {
     const std::string name = folder.path().filename().string();
@@ -152,7 +153,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("the gallery shows its recipes as they are, and recipes of studies compile") {
+TEST_CASE("the gallery shows its recipes as they are, and recipes of studies compile",
+          "[release]") {
   const std::string page = content_of(SOURCE_ROOT "/docs/GALLERY.md");
   int recipes = 0;
   for (const auto& file : fs::directory_iterator(SOURCE_ROOT "/recipes/gallery")) {

@@ -56,6 +56,13 @@ TEST_CASE("a figure's files are whole, and equal for equal figures") {
   CHECK_FALSE(has(svg, "var("));
 }
 
+TEST_CASE("characters that the PDF's font lacks are named") {
+  Figure figure = forest_figure();
+  CHECK(characters_without_form(figure).empty());
+  figure.items.back().text = "方法 α 方";
+  CHECK(characters_without_form(figure) == "方 法");
+}
+
 TEST_CASE("a title above a figure makes it higher") {
   const Figure plain = forest_figure(), titled = with_title(plain);
   CHECK(titled.height > plain.height);

@@ -102,6 +102,8 @@ Comparison with_gaps() {
   Runs runs = runs_of({"ar-sgd", "ad-psgd"}, 3);
   for (ComparedRun& one : runs) one.summary.metrics["eval_accuracy"] = 0.5 + luck(one.summary.seed);
   runs[4].summary.metrics.erase("eval_loss");
+  runs[3].summary.budget_gradients = 100;
+  runs[3].summary.progress.gradients = 0;
   runs.push_back(run("ad-psgd", 9, {{"eval_loss", 0.4}}));
   return compare_runs(runs);
 }

@@ -78,6 +78,30 @@ TEST_CASE("the best value of each algorithm is compared, on the seeds that it wa
   CHECK_FALSE(noted(comparison, "TEST SET"));
 }
 
+TEST_CASE("an algorithm that was not searched is told, and in what else it differs") {
+  Runs runs;
+  add(runs, "ar-sgd", 0.2);
+  add(runs, "ad-psgd", 0.1);
+  const Selection selection = select_best(runs, best_over({1, 2}));
+  add(runs, "a2cid2", 0.9, "ring", {0.9});
+  const Comparison comparison = compare_runs(runs, {}, {selection});
+  CHECK(noted(comparison, "optimizer.learning_rate chosen for ar-sgd, ad-psgd by the mean of"));
+  CHECK(noted(comparison, "a2cid2: not searched, so that settings are as written"));
+  CHECK(noted(comparison, "differs from its baseline in optimizer.learning_rate = 0.9 (baseline "));
+  CHECK_FALSE(noted(comparison, "ad-psgd also differs from its baseline"));
+}
+
+TEST_CASE("without the usual baseline the first algorithm is it, whatever values are chosen") {
+  for (const double best : {0.05, 0.4}) {
+    Runs runs;  // rate by rate, as a sweep has them
+    for (const double rate : {0.05, 0.1, 0.2, 0.4}) {
+      add(runs, "d-psgd", 0.2, "ring", {rate});
+      add(runs, "ad-psgd", best, "ring", {rate});
+    }
+    CHECK(compare_runs(runs, best_over({1, 2})).baseline == "d-psgd");
+  }
+}
+
 TEST_CASE("each setting of a sweep has its own choice, and its own baseline") {
   Runs runs;
   for (const char* graph : {"ring", "exponential"}) {
@@ -227,7 +251,7 @@ TEST_CASE("a rung keeps the best values, and those of the next are judged by the
   CHECK(choice.edges.empty());
   CHECK(best_of(selection, 3, names) == Cells{{"a", "b", "c", ""}});  // those of this rung first
   CHECK(tried_words(choice) == "4 values, 6 runs, 800 gradients");
-  CHECK_THAT(selection_notes(selection).front().text,
+  CHECK_THAT(selection_notes(selection, true).front().text,
              ContainsSubstring("4 values, 6 runs, 800 gradients each; by successive halving, the "
                                "same for every algorithm: 4 values with 1/4 of the budget, then 2 "
                                "with 1/2 of the budget"));
@@ -284,7 +308,7 @@ TEST_CASE("unequal gradients at a setting are told, and unequal ones of several 
   for (Selection::Candidate& candidate : selection.choices[1].candidates) candidate.gradients = 50;
   const auto notes = [&] {
     std::string all;
-    for (const ComparedNote& note : selection_notes(selection)) all += note.text + "\n";
+    for (const ComparedNote& note : selection_notes(selection, true)) all += note.text + "\n";
     return all;
   };
   CHECK_THAT(notes(),

@@ -57,6 +57,8 @@ TEST_CASE("a CSV line quotes what needs it, a Markdown cell stays one cell") {
   CHECK(csv_line({"a", "", "b,c", "say \"d\"", "e\nf"}) ==
         "a,,\"b,c\",\"say \"\"d\"\"\",\"e\nf\"\n");
   CHECK(markdown_cell("a|b\nc\\") == "a\\|b c\\\\");
+  CHECK(markdown_cell("eval_loss of *A* _b_ [c](d) & &lt;") ==
+        "eval_loss of \\*A\\* \\_b\\_ [c]\\(d) &amp; &amp;lt;");
 }
 TEST_CASE("a spreadsheet takes no cell of text for a formula, and numbers stay numbers") {
   CHECK(csv_line({"=HYPERLINK(\"http://x\")", "@SUM(1)", "+1+1", "-x", "\t=1", "\r=1"}) ==

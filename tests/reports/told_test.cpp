@@ -39,8 +39,10 @@ Runs read_at_equal_bytes(double apart, double bend) {
   return runs;
 }
 
-Comparison at_equal_bytes(double apart, double bend) {
-  return compare_runs(read_at_equal_bytes(apart, bend), {}, {}, {}, [](Comparison& comparison) {
+Comparison at_equal_bytes(double apart, double bend, double margin = 0) {
+  ComparisonPlan plan;
+  if (margin > 0) plan.margins["eval_loss"] = {margin, false};
+  return compare_runs(read_at_equal_bytes(apart, bend), {}, {}, {plan}, [](Comparison& comparison) {
     comparison.equal = {{PositionAxis::bytes, 0, 1000, false, {}, {}}};
   });
 }
@@ -115,6 +117,15 @@ TEST_CASE("a difference that lines between samples may make is not told") {
             "0.016, and decides nothing (p = 1); evaluate more often"));
   // At the end of each run nothing is between samples.
   CHECK(judge(*find_difference(hidden, hidden.groups[1].group, "eval_loss")) == Judgement::better);
+}
+
+TEST_CASE("an equivalence that lines between samples may make is not told") {
+  const auto equivalent = [](double bend) {
+    const Comparison comparison = at_equal_bytes(0.01, bend, 0.02);
+    return is_equivalent(*find_difference(comparison, comparison.groups[1].group, kAtBytes));
+  };
+  CHECK(equivalent(0.002));
+  CHECK_FALSE(equivalent(0.006));  // less than the margin is left than the lines may be off
 }
 
 TEST_CASE("runs that missed their target count, also where lines between samples hide the rest") {

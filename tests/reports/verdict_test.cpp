@@ -172,7 +172,7 @@ TEST_CASE("survivors never win: no headline, sentence or table hides who diverge
     CHECK(has(table, "(3 of 10)"));
     CHECK(has(table, "0.02"));
   }
-  CHECK(has(to_markdown(comparison), std::string(kSurvivors)));
+  CHECK(has(to_markdown(comparison), markdown_cell(kSurvivors)));
   CHECK(has(to_latex(comparison), "{*} &"));
   CHECK(has(to_latex(comparison), "{*} mean over the seeds that finished in both"));
   const json document = to_json(comparison);

@@ -6,11 +6,11 @@ namespace acid {
 namespace {
 
 constexpr double kMostBytes = 256 << 20;  // of copies of models
-constexpr int kMost = 64, kMostToEvaluate = 3;
+constexpr int kMostSamples = 64, kMostToEvaluate = 3;
 
 int most_samples(const RunSpec& spec, std::size_t dimension) {
   const double bytes = 4.0 * spec.workers * static_cast<double>(dimension);
-  return static_cast<int>(std::clamp(kMostBytes / std::max(1.0, bytes), 1.0, double{kMost}));
+  return static_cast<int>(std::clamp(kMostBytes / std::max(1.0, bytes), 1.0, double{kMostSamples}));
 }
 
 }  // namespace
