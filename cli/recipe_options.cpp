@@ -11,6 +11,7 @@
 #include "cli/terminal/commands.hpp"
 #include "engine/base/names.hpp"
 #include "reports/claims.hpp"
+#include "reports/settings.hpp"
 
 namespace acid {
 
@@ -48,16 +49,29 @@ void RecipeOptions::add_to(CLI::App& command, bool with_driver) {
 
 namespace {
 
+/// Whether the claim is about a run with these settings.
+bool is_at(const Claim& claim, const nlohmann::json& settings) {
+  const FlatSettings flat = flatten(settings);
+  return std::ranges::all_of(claim.where, [&](const auto& wanted) {
+    const nlohmann::json value = value_at(flat, wanted.first);
+    return value.is_null() || value == wanted.second;
+  });
+}
+
 /// RecipeError for a law's formula that is none, or names what a run of its algorithm does not
 /// have.
 void require_formulas(const Plan& plan) {
   for (const Claim& claim : claims_from(plan.comparison))
     for (const PlannedRun& run : plan.compared()) {
       if (claim.kind != Claim::Kind::law || run.label != claim.algorithm ||
-          run.seed != plan.seeds.front())
+          run.seed != plan.seeds.front() || !is_at(claim, run.settings))
         continue;
       try {
-        said_by_law(claim, run.settings);
+        if (said_by_law(claim, run.settings) == 0 && claim.margin.relative)
+          throw UsageError(fmt::format(
+              "the formula of the claim '{}' is 0 for {}, of which no share is a margin: write "
+              "within as a number",
+              claim.name, run.label));
       } catch (const UsageError& error) {
         Diagnostic diagnostic = plan.formulas.at(claim.name);
         diagnostic.message = error.what();

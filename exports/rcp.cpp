@@ -41,8 +41,8 @@ double number_in(const json& document, const char* key) {
 ConvergencePoint point_of(const Store& store, const ComparedGroup& group) {
   if (!group.target)
     throw UsageError(
-        fmt::format("{} has no target to converge to: budget.target in the recipe, or --target "
-                    "of 'acid compare', names one",
+        fmt::format("{} has no target to converge to: write budget.target into the recipe; 'acid "
+                    "compare --rcp' also takes --target",
                     group.label));
   ConvergencePoint point;
   point.label = group.label;

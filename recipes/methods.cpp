@@ -24,21 +24,22 @@ constexpr Field kFileField{.name = "file",
 // Keys of [[algorithms]] and of their settings beside the method's own parameters.
 bool is_algorithm_key(const Listing& listing, std::string_view name) {
   return table_of("algorithm").find(name) != nullptr || name == "kind" || name == "listing" ||
-         name == kSaturates || (listing.meets() && name == kCommunicationRateField.name) ||
+         name == kSaturates || name == kCommunicationRateField.name ||
          (listing.peers == Peers::neighbours &&
           (name == kWeightsField.name || name == kExchangeField.name));
 }
 
-/// Reports every number that is not finite.
-bool are_numbers(const Node& node, Diagnostics& out) {
+/// Reports every number that is larger than `most`, or none. Vectors have 32-bit elements.
+bool are_numbers(const Node& node, Diagnostics& out,
+                 double most = std::numeric_limits<double>::max()) {
   bool all = true;
-  if (node.type == Node::Type::number &&
-      !(std::abs(node.scalar.get<double>()) <= std::numeric_limits<float>::max())) {
+  if (node.key == "keep") most = std::numeric_limits<float>::max();
+  if (node.type == Node::Type::number && !(std::abs(node.scalar.get<double>()) <= most)) {
     out.error(node.place, fmt::format("{} is no number to compute with", describe(node)),
-              "write a finite one, as float32 has");
+              "write a finite one; elements of vectors are float32");
     all = false;
   }
-  for (const Node& child : node.children) all = are_numbers(child, out) && all;
+  for (const Node& child : node.children) all = are_numbers(child, out, most) && all;
   return all;
 }
 

@@ -13,7 +13,6 @@
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/power.hpp"
-#include "store/filter.hpp"
 
 namespace acid {
 namespace {
@@ -69,14 +68,17 @@ std::optional<std::string> metric_at(const Comparison& comparison, const Claim& 
 }
 
 /// The advantage of `a` over `b` beyond a margin, by seed; a run that diverged is infinitely worse,
-/// and of two that did neither is better by any margin.
+/// and of two that did neither is better by the margin, which is then its mean over the others.
 /// Here and below, what is within rounding of a bound is on neither side of it.
 std::vector<double> advantages_of(const PairedValues& pairs, int direction, const Margin& margin) {
-  std::vector<double> list;
+  std::vector<double> list, margins;
+  for (const double b : pairs.b)
+    if (std::isfinite(b)) margins.push_back(margin.of(b));
+  const double usual = margins.empty() ? margin.value : estimate(margins).mean;
   for (std::size_t k = 0; k < pairs.a.size(); ++k) {
     const double a = pairs.a[k], b = pairs.b[k];
     const double difference = a == b ? 0 : direction * (a - b);
-    const double beyond = std::isinf(b) && (a != b || margin.value == 0) ? 0 : margin.of(b);
+    const double beyond = std::isfinite(b) ? margin.of(b) : a == b ? usual : 0;
     list.push_back(beyond_floor(difference - beyond, pairs.floors[k]));
   }
   return list;
@@ -164,7 +166,11 @@ PairedValues paired_with(const Claim& claim, const ComparedGroup& a,
 /// Why values are not read at the claim's equal place; empty: they are.
 std::string why_stale(const Comparison& comparison, const Claim& claim, std::size_t point) {
   for (const EqualPlace& place : comparison.equal)
-    if (place.point == point && place.axis == claim.equal && !place.stale.empty())
+    if (place.point == point && place.axis == claim.equal &&
+        std::ranges::any_of(place.stale, [&](const EqualPlace::Stale& one) {
+          const std::string& label = comparison.groups[one.group].label;
+          return label == claim.algorithm || label == claim.than;
+        }))
       return "; nothing is read" + doubt_of(comparison, place);
   return {};
 }
@@ -196,6 +202,8 @@ Tested test_point(const Comparison& comparison, const Claim& claim, std::size_t 
                        why_stale(comparison, claim, p);
     else if (pairs.a.size() < 2)
       tested.missing = "one seed cannot tell a difference from chance";
+    else if (kind == Claim::Kind::law && claim.margin.relative && pairs.b.front() == 0)
+      tested.missing = "the law says 0, of which no share is a margin";
     else
       tested = tested_of(claim, kind, pairs, direction_of(claim.metric));
   }
@@ -355,17 +363,6 @@ void adjust(std::vector<JudgedClaim>& claims, std::optional<double> JudgedClaim:
 }
 
 }  // namespace
-
-double said_by_law(const Claim& claim, const json& settings) {
-  try {
-    const double value = number_of_settings(claim.formula, settings);
-    if (value == 0 && claim.margin.relative)
-      throw UsageError("it is 0, of which no share is a margin: write within as a number");
-    return value;
-  } catch (const UsageError& error) {
-    throw UsageError(fmt::format("the formula of the claim '{}': {}", claim.name, error.what()));
-  }
-}
 
 std::vector<JudgedClaim> judge_claims(const Comparison& comparison,
                                       const std::vector<Claim>& claims) {

@@ -10,6 +10,7 @@
 #include "reports/power.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
+#include "store/filter.hpp"
 
 namespace acid {
 namespace {
@@ -92,6 +93,14 @@ double power_of_claim(const Claim& claim, int seeds, double effect, std::size_t 
   const std::size_t least = claim.kind == Claim::Kind::crossover ? 2 : 1;
   const std::vector<std::vector<double>> effects(std::max(least, claim.points), sides);
   return power_at_each(seeds, effects, claim.level / static_cast<double>(claims));
+}
+
+double said_by_law(const Claim& claim, const json& settings) {
+  try {
+    return number_of_settings(claim.formula, settings);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("the formula of the claim '{}': {}", claim.name, error.what()));
+  }
 }
 
 std::string Claim::words() const {

@@ -42,8 +42,11 @@ std::string place_text(const Comparison& comparison) {
       least = std::min(least, run.progress.gradients);
       most = std::max(most, run.progress.gradients);
     }
-  if (most > 0 && most - least > most / kAlike) return "at the end of each run";
-  if (most > 0)
+  const bool alike = most - least <= most / kAlike;
+  const bool aims = std::ranges::any_of(
+      comparison.groups, [](const ComparedGroup& group) { return group.target.has_value(); });
+  if (most > 0 && !alike && aims) return "at the end of each run";
+  if (most > 0 && alike)
     return least == most ? fmt::format("after {} gradients", most)
                          : fmt::format("after {} to {} gradients", least, most);
   std::set<std::string> budgets;

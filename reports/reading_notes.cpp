@@ -241,7 +241,7 @@ void note_readings(GroupNotes notes, const std::vector<ComparedRun>& all,
   const ComparedGroup& group = notes.group();
   std::vector<const ComparedRun*> runs;
   for (const ComparedRun& run : all)
-    if (run.summary.group == group.group && run.summary.state == RunState::finished)
+    if (run.summary.group == group.runs_group && run.summary.state == RunState::finished)
       runs.push_back(&run);
   note_untrained(notes, runs);
   note_too_short(notes, runs, options.at);

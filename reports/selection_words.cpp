@@ -76,6 +76,8 @@ std::string equal_words(const Selection& selection) {
 std::string chosen_for(const Selection& selection, bool of_all) {
   std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> labels;  // by keys
   for (const Selection::Choice& choice : selection.choices) {
+    of_all = of_all && !choice.keys.empty();
+    if (choice.keys.empty()) continue;
     auto same = std::ranges::find(labels, choice.keys, [](const auto& one) { return one.first; });
     if (same == labels.end()) same = labels.insert(same, {choice.keys, {}});
     if (std::ranges::find(same->second, choice.label) == same->second.end())

@@ -326,7 +326,7 @@ class ListingReader {
         parameter.formula = parsed(path, given, &parse_expression);
       else
         report(path, fmt::format("{} is a number, a formula, or a table with such a value", path),
-               "write 0.5, \"1 / n\" or { value = 0.5, minimum = 0 }");
+               "write 0.5, a formula in quotes, or { value = 0.5, minimum = 0 }");
       listing.parameters.push_back(std::move(parameter));
     }
   }

@@ -29,8 +29,8 @@ struct Finding {
 struct ListedParameter {
   std::string name;
   double value = 0;
-  /// A formula of other parameters, chi1, chi2 and n; used instead of `value` when the recipe does
-  /// not set the parameter.
+  /// A formula of other parameters and, of pairs, chi1 and chi2; used instead of `value` when the
+  /// recipe does not set the parameter.
   std::optional<Expression> formula = {};
   std::string help = {};
   std::optional<double> minimum = {}, maximum = {};

@@ -108,7 +108,7 @@ class PathWriter {
 
 FigureFont::Glyph glyph(char32_t c) {
   const auto found = figure_font().glyphs.find(c);
-  return found == figure_font().glyphs.end() ? figure_font().glyphs.at(U'?') : found->second;
+  return found == figure_font().glyphs.end() ? figure_font().missing : found->second;
 }
 
 std::string text_operators(const FigureItem& item) {
@@ -187,7 +187,7 @@ std::string figure_pdf(const Figure& figure, double millimetres) {
   for (const FigureItem& item : figure.items) {
     opacities.insert(opacity_percent(item.look.opacity));
     for (const char32_t c : code_points(item.text))
-      if (figure_font().glyphs.contains(c)) characters.insert(c);
+      characters.insert(figure_font().glyphs.contains(c) ? c : U'?');
   }
   std::string widths, states;
   for (const char32_t c : characters)

@@ -66,7 +66,7 @@ FigureFont read_font() {
       if (id != 0) font.glyphs[c] = glyph_of(tables, id);
     }
   }
-  font.missing = glyph_of(tables, 0);
+  font.missing = font.glyphs.at(U'?');
   return font;
 }
 

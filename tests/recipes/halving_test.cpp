@@ -145,7 +145,7 @@ TEST_CASE("settings whose budgets differ may share runs of different rungs") {
   }
 }
 
-TEST_CASE("rungs that decide nothing are errors, or warnings, at their place", "[release]") {
+TEST_CASE("rungs that decide nothing are errors, or warnings, at their place") {
   CHECK_THAT(first_error_of(halved("halving = 1")), ContainsSubstring("must be at least 2"));
   CHECK_THAT(first_error_of(halved("halving = 2.0")), ContainsSubstring("must be a whole number"));
   CHECK_THAT(

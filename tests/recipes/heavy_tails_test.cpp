@@ -81,16 +81,21 @@ TEST_CASE("a plan warns of durations whose mean no run of its length has") {
 }
 
 TEST_CASE("a plan warns of a limit in seconds before the first gradient") {
-  const auto warning = [](const std::string& kind, double seconds) {
+  const auto warning = [](const std::string& kind, double seconds, const std::string& more = "") {
     const Plan plan =
         test::compiled(fmt::format("[budget]\ngradients = 400\nseconds = {}\n[workers]\ncount = 4\n"
                                    "[topology]\nkind = \"ring\"\n[[algorithms]]\nkind = \"{}\"\n"
                                    "[execution.virtual]\nslow_workers = {{ 0 = 3.0 }}\n",
-                                   seconds, kind));
+                                   seconds, kind) +
+                       more);
     return plan.warnings.empty() ? std::string() : plan.warnings[0].message;
   };
   CHECK_THAT(warning("ad-psgd", 0.9), ContainsSubstring("the first one takes 1 s"));
   CHECK(warning("ad-psgd", 1.1).empty());
   CHECK_THAT(warning("d-psgd", 2.9), ContainsSubstring("the first round takes at least 3 s"));
   CHECK(warning("d-psgd", 3.1).empty());
+  // Of several random durations one is short.
+  const std::string random = "compute = \"exponential\"\n";
+  CHECK(warning("ad-psgd", 0.5, random).empty());
+  CHECK_THAT(warning("d-psgd", 2.9, random), ContainsSubstring("may end without a gradient"));
 }

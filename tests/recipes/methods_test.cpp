@@ -46,17 +46,17 @@ TEST_CASE("a parameter with the name of an algorithm's own key is refused at its
         ContainsSubstring("'" + name + "' is a key of every algorithm"));
 }
 
-TEST_CASE("a method of pairs has no parameter with the name of its rate") {
+TEST_CASE("no parameter has the name of the rate of pairs, which reports read") {
   const auto refused = [](const std::string& more) {
     return first_error_of(
         "[[methods]]\nname = \"mine\"\nparameters = { communication_rate = 2 }\n"
         "step = \"x = x - communication_rate * lr * g\"\n" +
         more + "[[algorithms]]\nkind = \"mine\"\n");
   };
-  for (const char* rate : {"rate = \"communication_rate / 2\"\n", "rate = 1\n"})
+  for (const char* rate : {"rate = \"communication_rate / 2\"\n", "rate = 1\n",
+                           "round = \"gradient step say hear\"\n"})
     CHECK_THAT(refused(rate),
                ContainsSubstring("'communication_rate' is a key of every algorithm"));
-  CHECK(refused("round = \"gradient step say hear\"\n").empty());
 }
 
 TEST_CASE("own methods may have names and parameters that only acid's own give a meaning") {
@@ -80,6 +80,19 @@ TEST_CASE("a method that does not divide by its number is refused on graphs with
   CHECK(refused("\"y = mean(0)\", \"w = mean(1)\", \"x = y / w\"", "[\"y\", \"w\"]").empty());
   CHECK_THAT(refused("\"y = mean(0)\", \"w = mean(1)\", \"x = y + 0 * w\"", "[\"y\", \"w\"]"),
              ContainsSubstring("does not divide by the number that it sends"));
+  const auto listed = [](const std::string& listing) {
+    return first_error_of(
+        "[topology]\nkind = \"epidemic\"\nform = \"push\"\n[[methods]]\nname = "
+        "\"mine\"\nround = \"gradient step say hear\"\nscalars = { w = 1 }\n" +
+        listing + "[[algorithms]]\nkind = \"mine\"\n");
+  };
+  const std::string sums = "send = [\"x\", \"w\"]\nhear = [\"x = mean(0)\", \"w = mean(1)\"]\n";
+  for (const char* legal :
+       {"point = \"x / max(w, 0.000001)\"\n", "point = \"x / (w + 0.00000001)\"\n",
+        "point = \"x / w\"\nstep = [\"size = norm(g)\", \"x = x - lr * g / size\"]\n"})
+    CHECK(listed(legal + sums).empty());
+  CHECK_THAT(listed("point = \"x / w\"\nmodel = \"x\"\n" + sums),
+             ContainsSubstring("does not divide"));
 }
 
 TEST_CASE("a method whose cells a sweep leaves out is used all the same") {

@@ -164,7 +164,30 @@ TEST_CASE("of two runs that diverged neither is better by a margin") {
   claim.margin = {0.01, false};
   CHECK(verdict(comparison, claim) == ClaimVerdict::does_not_hold);
   claim.margin = {0.01, true};
-  CHECK(verdict(comparison, claim) != ClaimVerdict::holds);
+  CHECK(verdict(comparison, claim) == ClaimVerdict::does_not_hold);
+  // Beside clear differences such a pair weighs no more than its margin, however that is written.
+  std::vector<double> p;
+  for (ComparedRun& one : runs)
+    if (one.summary.seed > 2) {
+      one.summary.state = RunState::finished;
+      one.summary.metrics["eval_loss"] = one.summary.algorithm == "ar-sgd" ? 2 : 1;
+    }
+  for (const bool relative : {false, true}) {
+    claim.margin = {relative ? 0.005 : 0.01, relative};
+    p.push_back(*judged(compare_runs(runs), claim).p);
+  }
+  CHECK(p[0] == p[1]);
+  CHECK(p[0] < 0.05);
+}
+
+TEST_CASE("a share of a law that says 0 is no margin") {
+  Claim law = claim_of(Claim::Kind::law);
+  law.than.clear();
+  law.formula = "workers.count - 4";
+  law.margin = {0.1, true};
+  const JudgedClaim zero = judged(loss_apart_by(-0.5), law);
+  CHECK(zero.verdict == ClaimVerdict::cannot_be_told);
+  CHECK(has(zero.why, "the law says 0"));
 }
 
 TEST_CASE("a claim is not told without all of its seeds, and says what is missing") {
