@@ -18,7 +18,7 @@ class FigureFile {
  private:
   std::string path_;
   double millimetres_;
-  std::string numbers_;  // the file of what is drawn
+  std::string numbers_;  // the file with the figure's data
   bool is_svg_;
 };
 

@@ -230,14 +230,10 @@ std::string toml_of_method(const AlgorithmEntry& entry) {
   const std::string_view text = listing_text(entry.name);
   if (text.empty())
     throw UsageError(fmt::format("the listing of {} is the recipe's own", entry.name));
-  std::string pasted = "[[methods]]\n";
-  for (std::size_t at = 0; at < text.size();) {  // a table of the listing becomes one of the method
-    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
-    const std::string_view line = text.substr(at, end - at);
-    pasted +=
-        line.starts_with('[') ? fmt::format("[methods.{}", line.substr(1)) : std::string(line);
-    at = end;
-  }
+  std::string pasted = fmt::format("[[methods]]\n{}", text);
+  constexpr std::string_view kTable = "\n[";  // a table of the listing becomes one of the method
+  for (std::size_t at = 0; (at = pasted.find(kTable, at)) != std::string::npos;)
+    pasted.insert(at += kTable.size(), "methods.");
   return pasted;
 }
 

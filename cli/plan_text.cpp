@@ -198,11 +198,11 @@ std::string share_of_grid(const PlannedSearch& search) {
 std::string text_of_rungs(const Plan& plan, bool folded) {
   if (!plan.search || !plan.search->halves()) return {};
   const PlannedSearch& search = *plan.search;
+  const std::string share = share_of_grid(search);
   if (folded) {
     std::vector<std::string> rungs;
     for (const PlannedSearch::Rung& rung : search.rungs)
       rungs.push_back(fmt::format("{} with {}", rung.values, share_of_budget(rung.share)));
-    const std::string share = share_of_grid(search);
     return fmt::format("{}, the same for every algorithm; values: {}{}\n",
                        counted(rungs.size(), "rung"), fmt::join(rungs, ", "),
                        share.empty() ? share : fmt::format("; {} gradients", share));
@@ -216,10 +216,10 @@ std::string text_of_rungs(const Plan& plan, bool folded) {
                         counted(search.rungs[k].values, "value"),
                         share_of_budget(search.rungs[k].share), counted(search.rung_runs(k), "run"),
                         counted(static_cast<std::uint64_t>(search.rungs[k].gradients), "gradient"));
-  if (search.grid_gradients == 0) return text;
+  if (share.empty()) return text;
   return text + fmt::format("  {} in all, {}\n",
                             counted(static_cast<std::uint64_t>(search.gradients()), "gradient"),
-                            share_of_grid(search));
+                            share);
 }
 
 // What execution.predict adds to them. A cell of a search counts by its first value.

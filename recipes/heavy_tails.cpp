@@ -67,7 +67,7 @@ std::optional<Problem> seconds_doubt(const RunSettings& settings, bool in_rounds
   const ExecutionSettings& execution = settings.execution;
   const double limit = settings.budget.seconds;
   if (!execution.entry().simulates ||
-      execution.simulation.gradient_clock != GradientClock::duration || settings.workers < 1)
+      execution.simulation.gradient_clock != GradientClock::duration)
     return std::nullopt;
   const ComputeModel& compute = execution.simulation.compute;
   std::vector<double> means;

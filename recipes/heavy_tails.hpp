@@ -18,8 +18,8 @@ double expected_mean_share(const ComputeModel& model, double draws);
 /// expected to miss their mean by more than 5 %.
 std::optional<Problem> tail_doubt(const ExecutionSettings& execution, double gradients);
 
-/// A warning for a run under the virtual driver that its limit in seconds ends before a first
-/// gradient is expected: the fastest worker's, or in rounds the slowest one's.
+/// A warning for a run under the virtual driver if budget.seconds ends it before the fastest
+/// worker's first gradient, or in rounds before the slowest worker's.
 std::optional<Problem> seconds_doubt(const RunSettings& settings, bool in_rounds);
 
 }  // namespace acid

@@ -231,16 +231,17 @@ void Resolver::look_at_algorithm() {
     require_schedule_fits(*made, *topology_);
     return true;
   });
-  if (topology_->schedule() && topology_->schedule()->stochastic() == Stochastic::columns &&
-      made->peers == Peers::neighbours && made->message().scalars > 0 &&
+  const Stochastic sums = topology_->schedule() && made->peers == Peers::neighbours
+                              ? topology_->schedule()->stochastic()
+                              : Stochastic::doubly;
+  if (sums == Stochastic::columns && made->message().scalars > 0 &&
       !divides_by_what_it_sends(*entry_, *made))
     error("algorithm",
           fmt::format("{} does not divide by the number that it sends: models that agree differ "
                       "after an exchange on this graph",
                       entry_->name),
           "divide as sgp does, in every exchange, or use another form of the topology");
-  if (topology_->schedule() && topology_->schedule()->stochastic() == Stochastic::rows &&
-      made->peers == Peers::neighbours && averages_kept(*entry_))
+  if (sums == Stochastic::rows && averages_kept(*entry_))
     warn("algorithm", {fmt::format("{} keeps a sum over all workers, and exchanges on this graph "
                                    "change it: the weights of what a worker sends do not sum to 1",
                                    entry_->name),

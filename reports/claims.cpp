@@ -175,17 +175,16 @@ std::string why_stale(const Comparison& comparison, const Claim& claim, std::siz
   return {};
 }
 
+/// `turned`: of the metric a worse value is claimed, not a better one.
 Tested test_point(const Comparison& comparison, const Claim& claim, std::size_t p, bool turned) {
   const ComparedPoint& point = comparison.points[p];
-  const std::string& first = turned ? claim.than : claim.algorithm;
-  const std::string& second = turned ? claim.algorithm : claim.than;
   const auto kind = claim.kind == Claim::Kind::crossover ? Claim::Kind::better : claim.kind;
   Tested tested;
-  const auto a = group_at(comparison, point, first, claim.seeds),
-             b = group_at(comparison, point, second, claim.seeds);
+  const auto a = group_at(comparison, point, claim.algorithm, claim.seeds),
+             b = group_at(comparison, point, claim.than, claim.seeds);
   const auto metric = metric_at(comparison, claim, p);
   if (!a || (!b && kind != Claim::Kind::law)) {
-    tested.missing = fmt::format("no run of {} has ended", a ? second : first);
+    tested.missing = fmt::format("no run of {} has ended", a ? claim.than : claim.algorithm);
   } else if (b && clocks_differ(*a, *b) &&
              (is_on_clock(claim.metric) || claim.equal == PositionAxis::seconds)) {
     tested.missing = "seconds of one are simulated, and those of the other real";
@@ -205,16 +204,9 @@ Tested test_point(const Comparison& comparison, const Claim& claim, std::size_t 
     else if (kind == Claim::Kind::law && claim.margin.relative && pairs.b.front() == 0)
       tested.missing = "the law says 0, of which no share is a margin";
     else
-      tested = tested_of(claim, kind, pairs, direction_of(claim.metric));
+      tested = tested_of(claim, kind, pairs, (turned ? -1 : 1) * direction_of(claim.metric));
   }
   tested.at = settings_title(point.settings);
-  Estimate& e = tested.estimate;  // of the claim's algorithm, wherever it is to be worse
-  if (turned && e.n > 0) {
-    e.mean = -e.mean;
-    std::swap(e.ci_low, e.ci_high);
-    for (std::optional<double>* const end : {&e.ci_low, &e.ci_high})
-      if (*end) **end = -**end;
-  }
   return tested;
 }
 

@@ -6,6 +6,7 @@
 #include "reports/claims.hpp"
 #include "reports/compare_formats.hpp"
 #include "reports/equal_places.hpp"
+#include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/power.hpp"
 #include "reports/settings.hpp"
@@ -66,8 +67,9 @@ json json_of(const Claim& claim, std::size_t claims) {
 }
 
 std::string margin_text(const Claim& claim) {
-  return claim.margin.relative ? claim.margin.words()
-                               : format_metric_value(claim.metric, claim.margin.value);
+  return claim.margin.relative || !has_unit(claim.metric)
+             ? claim.margin.words()
+             : format_metric_value(claim.metric, claim.margin.value);
 }
 
 }  // namespace

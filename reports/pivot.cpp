@@ -310,7 +310,7 @@ std::string equivalence_legend(const Pivot& pivot, const Comparison& comparison,
       std::ranges::find(pivot.equivalent, true) == pivot.equivalent.end() ? "none was shown to be "
                                                                           : "",
       group_of(comparison, found->baseline).label,
-      points ? format_number(100 * margin.value, 3) + " percentage points" : margin.words(),
+      points ? Margin{100 * margin.value}.words() + " percentage points" : margin.words(),
       counted(found->family, "comparison"));
 }
 

@@ -31,11 +31,11 @@ std::string seeds_of(const Comparison& comparison) {
                        : fmt::format("{} to {}", least, counted(most, "seed"));
 }
 
-/// "at 160 seconds, …" after --at, else where the runs ended, or the budgets of those without
-/// gradients.
+/// "at 160 seconds, …" after --at, else how many gradients the runs have done if these are alike,
+/// else their budgets, which runs with a target need not have reached.
 std::string place_text(const Comparison& comparison) {
   if (const std::string at = describe(comparison.at); !at.empty()) return "read " + at;
-  constexpr std::int64_t kAlike = 50;  // ends that differ by no more than this part
+  constexpr std::int64_t kAlike = 50;  // numbers that differ by a 50th at most are alike
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
   for (const ComparedGroup& group : comparison.groups)
     for (const RunSummary& run : group.runs) {

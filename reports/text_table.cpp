@@ -247,13 +247,13 @@ std::string csv_line(const std::vector<std::string>& fields) {
 }
 
 std::string markdown_cell(std::string_view text) {
-  const auto is_of_word = [&](std::size_t at) {
+  const auto is_of_word = [&](std::size_t at) {  // at − 1 of the first is beyond the end
     return at < text.size() && std::isalnum(static_cast<unsigned char>(text[at])) != 0;
   };
   std::string cell;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
-    const bool within = c == '_' && at > 0 && is_of_word(at - 1) && is_of_word(at + 1);
+    const bool within = c == '_' && is_of_word(at - 1) && is_of_word(at + 1);
     const bool of_link = c == '(' && cell.ends_with(']');
     if (of_link || (std::string_view("|\\`*_").find(c) != std::string_view::npos && !within))
       cell += '\\';

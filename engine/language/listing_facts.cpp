@@ -79,7 +79,7 @@ class Experiment {
   std::size_t workers() const { return graph_.degrees.size(); }
   std::size_t vectors() const { return 2 + settings_.slots.size(); }
 
-  /// Sets the vectors of rounding errors to 0: they are as small as these.
+  /// Sets the vectors of rounding errors to 0: random numbers would be too large for them.
   void clear_rests(const Listing& listing, State& state) const {
     for (std::size_t k = 0; k < settings_.slots.size(); ++k) {
       const auto kept = std::ranges::find(listing.vectors, settings_.slots[k].name, &Kept::name);
@@ -120,11 +120,9 @@ class Experiment {
     Crew crew(*this, start);
     crew.begin();
     crew.step();
-    std::uint32_t sent_vectors = 0, sent_scalars = 0;
+    Sent sent(rules_);
     for (std::int64_t number = 0; number < kExchanges; ++number) {
-      const Extent extent = rules_.doubles->extent(number, kMeasured);
-      sent_vectors |= extent.vectors;
-      sent_scalars |= extent.scalars;
+      sent.add(number);
       crew.begin();
       crew.exchange();
       crew.step();
@@ -135,23 +133,21 @@ class Experiment {
           if (!(std::abs(after - before) <= kExact)) return false;
         }
     }
-    const Extent whole(rules_.doubles->message(), kMeasured);
-    return sent_vectors == whole.vectors && sent_scalars == whole.scalars;
+    return sent.is_whole();
   }
 
-  /// Whether all workers, which start at one model, have one model and take gradients at one point,
-  /// beside gradients of 0, until all that there is to send was sent often. Each takes every place
-  /// of the graph in turn. What is no number decides nothing: a gradient of 0 may have no
-  /// direction.
+  /// Whether workers that start at one model keep one model, and take their gradients at one point,
+  /// while these are 0. The exchanges go on until each part of the message was sent, and then some
+  /// more. Each worker takes every place of the graph in turn. A value that is no number decides
+  /// nothing: a gradient of 0 has no direction.
   bool keeps_agreement(const State& start) const {
-    constexpr double kApart = 1e-6;  // more than divisors are kept away from 0 by
-    constexpr int kLooked = 4096;
-    const Extent whole(rules_.doubles->message(), kMeasured);
+    constexpr double kApart = 1e-6;  // larger than what a listing adds to a divisor
+    constexpr std::int64_t kMostExchanges = 4096;
+    Sent sent(rules_);
     Crew crew(*this, start);
     std::vector<double> model(kMeasured), first(kMeasured);
-    std::uint32_t sent_vectors = 0, sent_scalars = 0;
-    int after = 32;
-    for (std::int64_t number = 0; number < kLooked && after > 0; ++number) {
+    int more = 32;
+    for (std::int64_t number = 0; number < kMostExchanges && more > 0; ++number) {
       crew.begin();
       crew.all[0].read_at(0, 0, first);
       for (const BasicWorker<double>& one : crew.all) {
@@ -161,10 +157,8 @@ class Experiment {
               std::abs(one.snapshot()[k] - crew.all[0].snapshot()[k]) > kApart)
             return false;
       }
-      const Extent extent = rules_.doubles->extent(number, kMeasured);
-      sent_vectors |= extent.vectors;
-      sent_scalars |= extent.scalars;
-      if (sent_vectors == whole.vectors && sent_scalars == whole.scalars) --after;
+      sent.add(number);
+      if (sent.is_whole()) --more;
       crew.exchange();
       crew.step();
       ++crew.turn;
@@ -173,6 +167,25 @@ class Experiment {
   }
 
  private:
+  /// Which vectors and numbers of the message were sent so far.
+  class Sent {
+   public:
+    explicit Sent(const Rules& rules) : rules_(rules) {}
+    void add(std::int64_t number) {
+      const Extent extent = rules_.doubles->extent(number, kMeasured);
+      vectors_ |= extent.vectors;
+      scalars_ |= extent.scalars;
+    }
+    bool is_whole() const {
+      const Extent whole(rules_.doubles->message(), kMeasured);
+      return vectors_ == whole.vectors && scalars_ == whole.scalars;
+    }
+
+   private:
+    const Rules& rules_;
+    std::uint32_t vectors_ = 0, scalars_ = 0;
+  };
+
   /// All workers, and their messages.
   struct Crew {
     Crew(const Experiment& of, const State& start)
@@ -329,7 +342,7 @@ bool keeps_differences(const Listing& listing, const Rules& rules) {
 
 bool keeps_agreement(const Listing& listing, const Rules& rules) {
   Stream stream(1);
-  // All keep half of what they send.
+  // Each keeps one half of its message, and another worker hears the other half.
   const Graph graph{"one-way", {1, 1, 1, 1}, 0.5, {{1, 2}, {3}, {}, {0}}, {0.5, 0, -0.5, 0}};
   const State one = random_state(1, 1, stream);
   return Experiment(listing, rules, graph).keeps_agreement(State(graph.degrees.size(), one[0]));

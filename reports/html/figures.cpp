@@ -50,8 +50,9 @@ PageFigure curve_figure(const ReportData& data, const FigureRequest& request) {
   PageFigure figure = draw_curves(data, chart, a);
   figure.csv = csv_line({"label", std::string(axis.key), "mean", "ci_low", "ci_high"});
   for (const std::size_t g : chart.groups) {
-    const Band& band = data.curves[g][chart.metric].bands[a];
-    const bool has_interval = data.comparison.groups[g].outcomes() > 1;
+    const GroupCurves& curves = data.curves[g][chart.metric];
+    const Band& band = curves.bands[a];
+    const bool has_interval = curves.seeds.size() > 1;
     const auto end = [&](double value) { return has_interval ? fmt::format("{}", value) : ""; };
     for (std::size_t k = 0; k < band.x.size(); ++k)
       figure.csv +=

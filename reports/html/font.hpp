@@ -16,7 +16,7 @@ struct FigureFont {
   };
   std::span<const std::byte> file;   // TrueType
   std::map<char32_t, Glyph> glyphs;  // by character
-  Glyph missing;                     // for all others
+  Glyph missing;                     // for all others: the question mark
 };
 const FigureFont& figure_font();
 

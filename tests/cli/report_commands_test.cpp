@@ -69,6 +69,8 @@ TEST_CASE("compare, report, figure, export and list take the runs for which a co
   CHECK(with({"figure", "-o", "one.svg"}).code == 0);
   CHECK(sweep.has("one.csv"));
   CHECK(with({"figure", "-o", "one.pdf"}).code == 0);  // of the same numbers
+  CHECK(with({"figure", "--chart", "curve", "-o", "curve.svg", "--where", "seed=1"}).code == 0);
+  CHECK_THAT(sweep.read("curve.csv"), ContainsSubstring(",,\n"));  // one seed has no interval
   sweep.write("mine.csv", "of the user");
   check_refused(with({"figure", "-o", "mine.svg"}), {"would replace mine.csv", "another file"});
   CHECK(sweep.read("mine.csv") == "of the user");
