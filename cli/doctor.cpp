@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -14,7 +15,9 @@
 #include "engine/language/emitter.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
+#include "store/existing_store.hpp"
 #include "store/hosts.hpp"
+#include "store/store.hpp"
 
 namespace acid {
 namespace {
@@ -97,23 +100,41 @@ json check_engine(std::vector<Check>& checks) {
   return surroundings;
 }
 
+// Why no run can be recorded there; "" if none is known. A store that is not there yet is no
+// reason.
+std::string why_unusable(const std::string& folder) {
+  namespace fs = std::filesystem;
+  try {
+    if (store_exists(folder)) Store(folder, Store::Access::read);
+  } catch (const StoreError& error) {
+    return fmt::format("{}; 'acid doctor --store' says more", error.what());
+  }
+  fs::path there = fs::absolute(folder);
+  std::error_code unknown;
+  while (!fs::exists(there, unknown) && there.has_relative_path()) there = there.parent_path();
+  if (access(there.c_str(), W_OK | X_OK) == 0) return "";
+  return fmt::format("{}: {}", there.string(), std::generic_category().message(errno));
+}
+
 void check_store(std::vector<Check>& checks, const std::string& folder) {
   const FileSystem file_system = file_system_of(folder);
   constexpr double kComfortable = 1e9;
   const auto free_bytes = static_cast<double>(file_system.free_bytes);
   const bool roomy = free_bytes >= kComfortable;
   const std::string why = why_locks_fail(folder);
+  const std::string unusable = why_unusable(folder);
   const std::string advice =
-      !why.empty() ? fmt::format(
-                         "only one host may write to it, because {}; 'acid run --share' "
-                         "gives each part a store of its own there",
-                         why)
+      !unusable.empty() ? unusable
+      : !why.empty()    ? fmt::format(
+                              "only one host may write to it, because {}; 'acid run --share' "
+                                 "gives each part a store of its own there",
+                              why)
       : file_system.network ? "several hosts may write to it; recording is slower than on a local "
                               "disk"
       : roomy               ? ""
                             : "little room: a run that fills the disk stops";
   checks.push_back(
-      {"store", !file_system.network && roomy && why.empty(),
+      {"store", !file_system.network && roomy && why.empty() && unusable.empty(),
        fmt::format("{} on {}, {} free", folder, file_system.type, format_bytes(free_bytes)),
        advice});
 }

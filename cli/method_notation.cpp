@@ -8,6 +8,8 @@
 #include <cctype>
 #include <set>
 
+#include "engine/methods/common_fields.hpp"
+
 namespace acid {
 namespace {
 
@@ -18,7 +20,7 @@ struct Symbol {
 constexpr std::array kSymbols{
     Symbol{"x", "a worker's parameters"},
     Symbol{"xt", "the copy of x beside it"},
-    Symbol{"phi", "x after the exchange before"},
+    Symbol{"phi", "the model that the exchange before made"},
     Symbol{"W", "the mixing matrix: W x is the average with the neighbours'"},
     Symbol{"w_ij", "its entry for workers i and j"},
     Symbol{"P", "the mixing matrix, whose columns sum to 1"},
@@ -81,7 +83,8 @@ std::vector<std::string> notation_of(const AlgorithmEntry& entry, const Listing&
     if (one.name != "x" && one.name != "xt" && one.name != "phi" && names.contains(one.name))
       kept.push_back(one.name);
   for (const Field& field : entry.fields)
-    if (names.contains(std::string(field.name))) parameters.emplace_back(field.name);
+    if (field.name != kExchangeField.name && names.contains(std::string(field.name)))
+      parameters.emplace_back(field.name);
   if (!kept.empty())
     said.push_back(fmt::format("{}: what a worker keeps beside x", fmt::join(kept, ", ")));
   if (!parameters.empty())

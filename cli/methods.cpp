@@ -111,17 +111,19 @@ std::string words(const std::vector<std::string>& list) {
   return list.empty() ? "nothing" : fmt::format("{}", fmt::join(list, ", "));
 }
 
-std::string counted_messages(const Method& method) {
+std::string counted_messages(const Method& method, const json& codec) {
   const Message message = method.message();
   std::string text = counted(message.vectors, "vector");
   if (message.scalars > 0) text += fmt::format(" and {}", counted(message.scalars, "number"));
+  if (!codec.is_null()) text += fmt::format(", packed by {},", codec.at("kind").get<std::string>());
   switch (method.peers) {
     case Peers::neighbours:
       return text + " to each neighbour";
     case Peers::one:
       return text + " to one neighbour, and as much back";
     case Peers::all:
-      return text + " in an all-reduce, which sends 2(n-1)/n of it per worker";
+      return text + (codec.is_null() ? " in an all-reduce, which sends 2(n-1)/n of it per worker"
+                                     : " to each other worker");
     case Peers::partner:
       return text + " to the partner";
     case Peers::server:
@@ -154,13 +156,14 @@ std::string turns_of(const Listing& listing) {
 }
 
 // What an exchange does to the workers' vectors; "" where nothing could be measured.
-std::string measured_exchange(const ExchangeFacts& facts) {
+std::string measured_exchange(const ExchangeFacts& facts, bool has_codec) {
   if (!facts.is_finite) return "";
   const bool moves = facts.moves_mean_on.size() == facts.graphs;
   const bool differs = !moves && !facts.moves_mean_on.empty();
-  return fmt::format("of random workers{}: an exchange {} linear, and {} the mean of x{}",
+  return fmt::format("of random workers{}{}: an exchange {} linear, and {} the mean of x{}",
                      facts.graphs > 1 ? fmt::format(" on {} graphs", facts.graphs) : "",
-                     facts.is_linear ? "is" : "is not", moves ? "moves" : "conserves",
+                     has_codec ? ", without the codec" : "", facts.is_linear ? "is" : "is not",
+                     moves ? "moves" : "conserves",
                      differs ? " except on " + one_of(facts.moves_mean_on) : "");
 }
 
@@ -202,14 +205,15 @@ std::string text_of_method(const AlgorithmEntry& entry) {
                                                    ? "nothing is computed while messages travel"
                                                    : overlap + " computed while messages travel");
   }
-  text += fmt::format("  sends        {}\n", counted_messages(method));
+  text += fmt::format("  sends        {}\n", counted_messages(method, listing.codec));
   text += fmt::format("  optimizer    {}\n", optimizers_name(entry.optimizers));
   text += turns_of(listing);
   for (const PartUse& use : uses_of(listing))
     text += fmt::format("  {:<12} reads {}; assigns {}\n", use.part, words(use.reads),
                         words(use.assigns));
   if (!method.reduces_gradients && !method.has_server())
-    line("measured", measured_exchange(measure_exchange(listing, method.rules)));
+    line("measured",
+         measured_exchange(measure_exchange(listing, method.rules), !listing.codec.is_null()));
   if (!entry.fields.empty()) {
     constexpr std::size_t kNameWidth = 20, kDefaultWidth = 14;
     constexpr int kHelpWidth = 100;

@@ -218,6 +218,8 @@ void Resolver::look_at_algorithm() {
           fmt::format("at least 0 and at most {} exchanges per worker and gradient",
                       kMostCommunicationRate));
   if (draft_.sound({"optimizer"})) look_at_steps();
+  if (made && made->reduces_groups && cannot_reduce_groups(*made) != nullptr)
+    return refuse_all_reduce(cannot_reduce_groups(*made), "remove exchange");
   if (!made || topology_ == nullptr || workers_ < 2) return;
   if (const auto unmet = ask("algorithm", "correct the method's parameters",
                              [&] { return unmet_need(*entry_, *made, *topology_); });
@@ -273,7 +275,8 @@ void Resolver::look_at_gradients() {
           "say how long it is: [budget] with normalised_time");
 }
 
-// Checks that samples will have the target's metric.
+// Checks that samples will have the target's metric, and that they are recorded: a comparison sees
+// nothing else.
 void Resolver::look_at_target() {
   const json& target = s_["budget"]["target"];
   if (!target.is_object() || !target.contains("metric")) return;
@@ -299,6 +302,11 @@ void Resolver::look_at_target() {
     error("budget.target",
           fmt::format("{} is looked at only where the workers' own models are evaluated", metric),
           "add workers = \"always\" to [evaluation]");
+  else if (const json& kept = s_["record"]["metrics"];
+           draft_.sound({"record"}) && kept.is_array() &&
+           std::find(kept.begin(), kept.end(), metric) == kept.end())
+    error("budget.target", fmt::format("record.metrics leaves out {}", metric),
+          fmt::format("add \"{}\" to record.metrics", metric));
 }
 
 // The longest or approximate duration in seconds of a run of normalised `time`; 0: unknown.

@@ -260,8 +260,15 @@ std::string search_metric(const PlannedRun& run, const SearchTable& search, Diag
   std::erase_if(known, [&](const std::string& name) {
     return find_metric(name)->of_accuracy && !run.has_accuracy();
   });
-  if (search.metric.empty()) return known.front();
-  if (std::ranges::find(known, search.metric) != known.end()) return search.metric;
+  const std::string metric = search.metric.empty() ? known.front() : search.metric;
+  if (std::ranges::find(known, metric) != known.end()) {
+    const auto& kept = settings_from(run.settings).record.metrics;
+    if (kept && !kept->contains(metric))
+      out.error(search.metric.empty() ? search.place : search.metric_place,
+                fmt::format("the search chooses by {}, which record.metrics leaves out", metric),
+                fmt::format("add \"{}\" to record.metrics", metric));
+    return metric;
+  }
   out.error(
       search.metric_place,
       fmt::format(

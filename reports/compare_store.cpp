@@ -7,6 +7,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
+#include "engine/base/utf8.hpp"
 #include "reports/compare.hpp"
 #include "reports/compare_notes.hpp"
 #include "reports/curves.hpp"
@@ -123,16 +124,24 @@ void add_areas(const Store& store, RunSummary& run, const CompareOptions& option
       run.metrics[fmt::format("{}{}", kAreaPrefix, metric)] = *value;
 }
 
-/// A target that no run could ever reach is a mistake in typing.
+/// A target that no run could ever reach is a mistake in typing, and runs that did not record its
+/// metric cannot be said to miss it.
 void check_target(const std::vector<RunSummary>& runs, const Target& target) {
-  std::set<std::string> known;
+  std::set<std::string> known, with_metric, groups;
   for (const RunSummary& run : runs)
-    if (run.state == RunState::finished)
+    if (run.state == RunState::finished) {
       for (const auto& [metric, value] : run.metrics) known.insert(metric);
+      (run.metrics.contains(target.metric) ? with_metric : groups).insert(run.group);
+    }
   if (known_metric(target.metric) != nullptr && better_direction(target.metric) == 0)
     throw UsageError(
         fmt::format("--target: neither more nor less {} is better, so no value of it is a target",
                     target.metric));
+  if (known.contains(target.metric))
+    for (const RunSummary& run : runs)
+      if (groups.contains(run.group) && !with_metric.contains(run.group))
+        throw UsageError(fmt::format("--target: {} recorded no {} (record.metrics): leave it out",
+                                     clip(run.label, 40), target.metric));
   if (known.empty() || known.contains(target.metric)) return;
   const std::vector<std::string> names(known.begin(), known.end());
   const auto nearest = nearest_name(target.metric, names);

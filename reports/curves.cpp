@@ -47,21 +47,20 @@ std::vector<CurvePoint> thinned(std::span<const CurvePoint> points, double end, 
   return kept;
 }
 
-Band band_over_seeds(const std::vector<std::vector<double>>& seeds, double end, bool geometric) {
+Band band_over_seeds(const std::vector<std::vector<double>>& seeds,
+                     const std::vector<double>& places, bool geometric) {
   Band band;
   if (seeds.empty()) return band;
-  const std::size_t cells = seeds.front().size();
   std::vector<double> values(seeds.size());
-  for (std::size_t cell = 0; cell < cells; ++cell) {
+  for (std::size_t cell = 0; cell < places.size(); ++cell) {
+    if (!std::isfinite(places[cell])) continue;
     for (std::size_t s = 0; s < seeds.size(); ++s)
       values[s] = geometric ? std::log(seeds[s][cell]) : seeds[s][cell];
     const Estimate e = estimate(values);
     if (!std::isfinite(e.mean)) continue;
     const auto back = [&](double value) { return geometric ? std::exp(value) : value; };
-    band.x.push_back((static_cast<double>(cell) + 0.5) * end / static_cast<double>(cells));
-    band.mean.push_back(back(e.mean));
-    band.low.push_back(back(e.ci_low.value_or(e.mean)));
-    band.high.push_back(back(e.ci_high.value_or(e.mean)));
+    band.add(places[cell], back(e.mean), back(e.ci_low.value_or(e.mean)),
+             back(e.ci_high.value_or(e.mean)));
   }
   return band;
 }

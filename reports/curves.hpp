@@ -40,8 +40,9 @@ int cell_of(double x, double end, int cells);
 /// line through all points would show. Spikes survive. For drawing only.
 std::vector<CurvePoint> thinned(std::span<const CurvePoint> points, double end, int columns);
 
-/// Mean over seeds and its 95 % t interval, cell by cell; cells that a seed does not reach are left
-/// out. With one seed low = high = mean. Geometric (mean and interval of logarithms) if asked.
+/// Mean over seeds and its 95 % t interval, cell by cell; cells that a seed does not reach, and
+/// those without a place (NaN), are left out. With one seed low = high = mean. Geometric (mean and
+/// interval of logarithms) if asked.
 struct Band {
   std::vector<double> x, mean, low, high;
   void add(double at, double middle, double least, double most) {
@@ -51,6 +52,7 @@ struct Band {
     high.push_back(most);
   }
 };
-Band band_over_seeds(const std::vector<std::vector<double>>& seeds, double end, bool geometric);
+Band band_over_seeds(const std::vector<std::vector<double>>& seeds,
+                     const std::vector<double>& places, bool geometric);
 
 }  // namespace acid

@@ -23,21 +23,21 @@ inline constexpr Fields kHubLink = fields<LinkCost>(
     {key<&LinkCost::latency_seconds>(
          "latency_seconds", "null",
          "latency of a message between a hub and the server above; absent: the network's",
-         at_least(0)),
+         kDuration),
      key<&LinkCost::bytes_per_second>(kBandwidth, "null", kOwnBandwidthHelp, above(0))});
 inline constexpr Fields kEdge = fields<LinkCost>(
     {key_of<LinkCost>("edge", FieldType::integers, "", "the two workers of the link", at_least(0)),
      key<&LinkCost::latency_seconds>("latency_seconds", "null",
-                                     "latency of a message; absent: the network's", at_least(0)),
+                                     "latency of a message; absent: the network's", kDuration),
      key<&LinkCost::bytes_per_second>(kBandwidth, "null", kOwnBandwidthHelp, above(0))});
 
 inline constexpr Fields kInside = fields<LinkCost>(
     {key<&LinkCost::latency_seconds>("latency_seconds", "0.0",
-                                     "latency of a message between workers of a node", at_least(0)),
+                                     "latency of a message between workers of a node", kDuration),
      key<&LinkCost::bytes_per_second>(kBandwidth, "null", kBandwidthHelp, above(0))});
 inline constexpr Fields kNodeLink = fields<LinkCost>(
     {key_of<LinkCost>("nodes", FieldType::integers, "", "the two nodes", at_least(0)),
-     key<&LinkCost::latency_seconds>("latency_seconds", "0.0", "latency of a message", at_least(0)),
+     key<&LinkCost::latency_seconds>("latency_seconds", "0.0", "latency of a message", kDuration),
      key<&LinkCost::bytes_per_second>(kBandwidth, "null", kBandwidthHelp, above(0))});
 
 inline constexpr const char* kAllReduces =
@@ -45,14 +45,14 @@ inline constexpr const char* kAllReduces =
 
 inline constexpr Fields kOverhead = fields<ExchangeOverhead>(
     {key<&ExchangeOverhead::exchange_seconds>(
-         "exchange_seconds", "0.0", "when two workers meet, unless they share a node", at_least(0))
+         "exchange_seconds", "0.0", "when two workers meet, unless they share a node", kDuration)
          .unused(&use::without_meetings),
      key<&ExchangeOverhead::neighbours_seconds>(
          "neighbours_seconds", "0.0",
-         "of a round's message between neighbours, unless they share a node", at_least(0))
+         "of a round's message between neighbours, unless they share a node", kDuration)
          .unused(&use::without_neighbours),
      key<&ExchangeOverhead::all_reduce_seconds>("all_reduce_seconds", "0.0",
-                                                "of each all-reduce of a bucket", at_least(0))
+                                                "of each all-reduce of a bucket", kDuration)
          .unused(&use::without_sums)});
 
 inline void read_node_links(VirtualOptions& options, const json& section, const Field&) {
@@ -71,13 +71,14 @@ inline void read_edges(VirtualOptions& options, const json& section, const Field
 
 inline constexpr Fields kNetwork = fields<VirtualOptions>(
     {key<&VirtualOptions::network, &NetworkModel::link, &LinkCost::latency_seconds>(
-         "latency_seconds", "0.0", "latency of a message", at_least(0))
+         "latency_seconds", "0.0", "latency of a message", kDuration)
          .unused(&use::without_messages),
      key<&VirtualOptions::network, &NetworkModel::link, &LinkCost::bytes_per_second>(
          kBandwidth, "null", kBandwidthHelp, above(0))
          .unused(&use::without_messages),
      key<&VirtualOptions::compute, &ComputeModel::gradient_seconds>(
-         "gradient_seconds", "1.0", "mean duration of one gradient of a nominal worker", above(0)),
+         "gradient_seconds", "1.0", "mean duration of one gradient of a nominal worker",
+         above(0).at_most(kMostSeconds)),
      choice<&VirtualOptions::network, &NetworkModel::all_reduce>(
          "all_reduce", kAllReduces, "\"ring\"",
          "how its messages go: ring (2(n-1) pieces of a vector, each sent as soon as it has come), "

@@ -79,13 +79,20 @@ class Experiment {
   std::size_t workers() const { return graph_.degrees.size(); }
   std::size_t vectors() const { return 2 + settings_.slots.size(); }
 
-  /// Sets the vectors of rounding errors to 0: random numbers would be too large for them.
-  void clear_rests(const Listing& listing, State& state) const {
+  /// Makes of random vectors what workers can have: rounding errors are 0, for random numbers would
+  /// be too large, and sums of pulls sum to 0 over the workers.
+  void make_possible(const Listing& listing, State& state) const {
     for (std::size_t k = 0; k < settings_.slots.size(); ++k) {
       const auto kept = std::ranges::find(listing.vectors, settings_.slots[k].name, &Kept::name);
-      if (kept == listing.vectors.end() || !(kept->is_rest || kept->is_rest_of_x)) continue;
-      for (std::vector<double>& one : state)
-        std::fill_n(one.begin() + static_cast<std::ptrdiff_t>((k + 1) * kMeasured), kMeasured, 0.0);
+      if (kept == listing.vectors.end()) continue;
+      const bool is_rest = kept->is_rest || kept->is_rest_of_x;
+      if (!is_rest && !kept->pulled_by) continue;
+      for (std::size_t at = (k + 1) * kMeasured; at < (k + 2) * kMeasured; ++at) {
+        double mean = 0;
+        for (const std::vector<double>& one : state)
+          mean += one[at] / static_cast<double>(state.size());
+        for (std::vector<double>& one : state) one[at] = is_rest ? 0 : one[at] - mean;
+      }
     }
   }
 
@@ -312,7 +319,7 @@ ExchangeFacts measure_exchange(const Listing& listing, const Rules& rules) {
     const Experiment experiment(listing, rules, graph);
     const auto drawn = [&] {
       State state = random_state(experiment.workers(), experiment.vectors(), stream);
-      experiment.clear_rests(listing, state);
+      experiment.make_possible(listing, state);
       return state;
     };
     const State a = drawn(), b = drawn();

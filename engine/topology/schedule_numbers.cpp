@@ -29,14 +29,17 @@ double largest_eigenvalue(const Eigen::MatrixXd& symmetric) {
   return std::max(0.0, solver.eigenvalues().maxCoeff());
 }
 
-double left_of(const MixingSchedule& schedule, int workers) {
+void find_left(ScheduleNumbers& numbers, const MixingSchedule& schedule, int workers) {
   const Eigen::MatrixXd mean = Eigen::MatrixXd::Constant(workers, workers, 1.0 / workers);
   if (schedule.period() > 0) {
     Eigen::MatrixXd product = Eigen::MatrixXd::Identity(workers, workers);
     for (std::int64_t e = 0; e < schedule.period(); ++e)
       product = dense(schedule.matrix(e, 0)) * product;
     product -= mean;
-    return std::sqrt(largest_eigenvalue(product.transpose() * product));
+    numbers.left = std::sqrt(largest_eigenvalue(product.transpose() * product));
+    const Eigen::EigenSolver<Eigen::MatrixXd> solver(product, /*computeEigenvectors=*/false);
+    numbers.left_at_length = std::min(*numbers.left, solver.eigenvalues().cwiseAbs().maxCoeff());
+    return;
   }
   // Differences from the mean before and after: a change of the mean is no difference.
   const Eigen::MatrixXd apart = Eigen::MatrixXd::Identity(workers, workers) - mean;
@@ -46,7 +49,8 @@ double left_of(const MixingSchedule& schedule, int workers) {
     const Eigen::MatrixXd w = apart * dense(schedule.matrix(e, 0)) * apart;
     squares += w.transpose() * w;
   }
-  return std::sqrt(largest_eigenvalue(squares / static_cast<double>(exchanges)));
+  numbers.left = numbers.left_at_length =
+      std::sqrt(largest_eigenvalue(squares / static_cast<double>(exchanges)));
 }
 
 const char* name_of(Stochastic stochastic) {
@@ -85,7 +89,7 @@ ScheduleNumbers schedule_numbers(const MixingSchedule& schedule, int workers) {
   numbers.expected = spectral_of_rates(workers, edges);
   // The cost is cubic in the workers for each matrix.
   if (workers <= (numbers.period > 0 ? kMostMixingWorkers : kMostDrawnWorkers))
-    numbers.left = left_of(schedule, workers);
+    find_left(numbers, schedule, workers);
   return numbers;
 }
 
@@ -114,9 +118,10 @@ MixingNumbers mixing_numbers(const MixingMatrix& weights) {
 MixingNumbers mixing_numbers(const ScheduleNumbers& schedule) {
   constexpr double kNothing = 1e-7;  // square root of rounding errors
   MixingNumbers numbers{kUnknown, kUnknown, kUnknown};
-  if (!schedule.left || schedule.stochastic != Stochastic::doubly) return numbers;
+  if (!schedule.left_at_length || schedule.stochastic != Stochastic::doubly) return numbers;
   const double exchanges = std::max(1.0, static_cast<double>(schedule.period));
-  numbers.rho = *schedule.left < kNothing ? 0 : std::pow(*schedule.left, 1 / exchanges);
+  const double left = *schedule.left_at_length;
+  numbers.rho = left < kNothing ? 0 : std::pow(left, 1 / exchanges);
   return numbers;
 }
 

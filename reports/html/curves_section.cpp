@@ -18,16 +18,12 @@ TickFormat ticks_of(const CurveAxis& axis) {
 }
 
 /// Keeps every so many of the band's cells, so that no more than `most` are left.
-Band coarser(const Band& band, int cells, int most) {
-  const auto step = static_cast<std::size_t>((cells + most - 1) / most);
+Band coarser(const Band& band, std::size_t most) {
+  const std::size_t step = (band.x.size() + most - 1) / most;
   Band kept;
-  for (std::size_t k = step / 2; k < band.x.size(); k += step) {
-    kept.x.push_back(band.x[k]);
-    kept.mean.push_back(band.mean[k]);
-    kept.low.push_back(band.low[k]);
-    kept.high.push_back(band.high[k]);
-  }
-  return kept.x.empty() ? band : kept;
+  for (std::size_t k = step / 2; k < band.x.size(); k += step)
+    kept.add(band.x[k], band.mean[k], band.low[k], band.high[k]);
+  return kept;
 }
 
 ChartSeries series_of(const ReportData& data, std::size_t g, std::size_t m, std::size_t a) {
@@ -37,7 +33,7 @@ ChartSeries series_of(const ReportData& data, std::size_t g, std::size_t m, std:
   series.style = data.styles[g];
   const Estimate final = final_value(data, g, data.metrics[m].name);
   series.final = final.n > 0 ? format_number(final.mean, 3) : "an end that is not known";
-  series.band = coarser(curves.bands[a], data.detail.cells, data.detail.drawn_cells);
+  series.band = coarser(curves.bands[a], static_cast<std::size_t>(data.detail.drawn_cells));
   for (const SeedCurve& seed : curves.seeds) {
     std::vector<CurvePoint> line;
     for (const SeriesPoint& point : seed.points)
@@ -129,8 +125,12 @@ std::string curves_section(const ReportData& data) {
   return paragraph(
              "Bold: mean over seeds, with its pointwise 95 % t interval shaded, and a dotted edge "
              "where that goes on beyond it; faint: every seed. "
-             "Means are taken over all recorded values, on equal cells of the axis; only the faint "
-             "lines are thinned, to lowest and highest values. Numbers below a chart are final "
+             "Means are taken over all recorded values, on equal cells of the axis in which a seed "
+             "has "
+             "one; a seed without one there counts as the line that joins its values does. Only "
+             "the "
+             "faint lines are thinned, to lowest and highest values. Numbers below a chart are "
+             "final "
              "values "
              "until the cursor is in it: of every run its last value. Consensus distance has a "
              "logarithmic scale and geometric means; a thin dashed line beside it is what theory "

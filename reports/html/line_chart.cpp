@@ -273,7 +273,7 @@ Band band_at(const ChartSeries& series, double x, bool geometric) {
     if (!height) return {};
     values.push_back({*height});
   }
-  return band_over_seeds(values, 1, geometric);
+  return band_over_seeds(values, {x}, geometric);
 }
 
 /// For a series whose lines leave out points: the mean over the cell that holds x.
@@ -282,7 +282,9 @@ std::string cell_at(const Band& band, double x, bool geometric) {
   const auto next = std::ranges::lower_bound(band.x, x);
   auto k = static_cast<std::size_t>(next - band.x.begin());
   if (k > 0 && (k == band.x.size() || x - band.x[k - 1] < band.x[k] - x)) --k;
-  const double cell = band.x.size() > 1 ? band.x[1] - band.x[0] : 2 * band.x[0];
+  const double cell =
+      band.x.size() > 1 ? (band.x.back() - band.x.front()) / static_cast<double>(band.x.size() - 1)
+                        : 2 * band.x[0];
   return std::abs(band.x[k] - x) <= cell ? "≈ " + cell_text(band, k, geometric) : "";
 }
 

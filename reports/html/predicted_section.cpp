@@ -56,7 +56,8 @@ std::string curve_figures(const ReportData& data) {
     const std::string setting = brief_title(comparison.points[p]);
     LineChart chart{
         .id = fmt::format("predicted-{}", p),
-        .title = fmt::format("{}{}{}", comparison.primary, setting.empty() ? "" : ", ", setting),
+        .title = fmt::format("{}{}{}", metric != nullptr ? metric->curve.words : comparison.primary,
+                             setting.empty() ? "" : ", ", setting),
         .x_label = "normalised time",
         .logarithmic = metric != nullptr && metric->logarithmic,
         .bands_only = true,
@@ -68,7 +69,7 @@ std::string curve_figures(const ReportData& data) {
           chart.series.push_back(std::move(series));
     if (!chart.series.empty()) html += draw(chart).html();
   }
-  return html.empty() ? "" : fmt::format("<div class=\"grid\">\n{}</div>\n", html);
+  return html.empty() ? "" : fmt::format("<div class=\"charts\">\n{}</div>\n", html);
 }
 
 }  // namespace

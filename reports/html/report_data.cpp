@@ -105,18 +105,28 @@ ReadRun read_run(const Store& store, const RunSummary& summary, const ReportData
   return run;
 }
 
-/// The band over the seeds on one axis.
-Band band_of(const std::vector<const RunCurve*>& seeds, const CurveAxis& axis, const AxisEnds& ends,
-             double per_epoch, bool geometric) {
+/// The band over the seeds on one axis, of cells in which a seed has a value: between samples
+/// nothing is known.
+Band band_of(const std::vector<const RunCurve*>& seeds, const CurveAxis& axis, double per_epoch,
+             bool geometric) {
   if (axis.in_epochs && !(per_epoch > 0)) return {};
   const auto a = static_cast<std::size_t>(std::ranges::find(kAxes, axis.measured) - kAxes.begin());
-  std::vector<std::vector<double>> cells;
-  for (const RunCurve* seed : seeds) cells.push_back(seed->cells[a]);
-  return band_over_seeds(cells, axis.in_epochs ? ends[a] / per_epoch : ends[a], geometric);
+  std::vector<std::vector<double>> means;
+  for (const RunCurve* seed : seeds) means.push_back(seed->cells[a].means);
+  std::vector<double> places(means.empty() ? 0 : means.front().size());
+  for (std::size_t cell = 0; cell < places.size(); ++cell) {
+    double sum = 0, count = 0;
+    for (const RunCurve* seed : seeds)
+      if (const double place = seed->cells[a].places[cell]; std::isfinite(place)) {
+        sum += place;
+        ++count;
+      }
+    places[cell] = sum / count / (axis.in_epochs ? per_epoch : 1);
+  }
+  return band_over_seeds(means, places, geometric);
 }
 
-void gather_group(ReportData& data, const ComparedGroup& group, const AxisEnds& ends,
-                  std::vector<ReadRun>& runs) {
+void gather_group(ReportData& data, const ComparedGroup& group, std::vector<ReadRun>& runs) {
   std::vector<ReadRun*> members;
   for (ReadRun& run : runs)
     if (run.detail.summary.group == group.runs_group && !run.curves.empty())
@@ -137,7 +147,7 @@ void gather_group(ReportData& data, const ComparedGroup& group, const AxisEnds& 
     }
     for (const CurveAxis& axis : data.axes)
       curves[m].bands.push_back(
-          band_of(seeds, axis, ends, data.gradients_per_epoch.back(), data.metrics[m].logarithmic));
+          band_of(seeds, axis, data.gradients_per_epoch.back(), data.metrics[m].logarithmic));
   }
 }
 
@@ -286,8 +296,7 @@ ReportData read_report(const Store& store, const AskedRuns& asked, const ReportO
   data.comparison = compare_read(store, std::move(compared), summaries, compare);
   name_runs(data, store, asked, summaries, options.where);
   judge_page(data, store, asked);
-  for (const ComparedGroup& group : data.comparison.groups)
-    gather_group(data, group, ends.at(group.runs_group), runs);
+  for (const ComparedGroup& group : data.comparison.groups) gather_group(data, group, runs);
   drop_idle(data);
   for (ReadRun& run : runs) data.runs.push_back(std::move(run.detail));
   std::vector<std::string> labels;

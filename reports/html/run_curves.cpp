@@ -40,7 +40,8 @@ class CellMeans {
   CellMeans(PositionAxis axis, double end, int cells)
       : axis_(axis),
         end_(end),
-        means_(static_cast<std::size_t>(cells), std::numeric_limits<double>::quiet_NaN()) {}
+        cells_{std::vector<double>(static_cast<std::size_t>(cells), kNone),
+               std::vector<double>(static_cast<std::size_t>(cells), kNone)} {}
 
   void add(std::span<const TickValue> piece, const AxisPlaces& places) {
     const TickValue* last = nullptr;
@@ -58,9 +59,9 @@ class CellMeans {
     if (last != nullptr) before_ = point_of(*last, places);
   }
 
-  std::vector<double> take() {
+  RunCurve::Cells take() {
     close();
-    return std::move(means_);
+    return std::move(cells_);
   }
 
  private:
@@ -70,7 +71,10 @@ class CellMeans {
 
   void close() {
     const auto cell = static_cast<std::size_t>(cell_);
-    if (cell_ != kNowhere && cell < means_.size()) means_[cell] = sum_ / count_;
+    if (cell_ != kNowhere && cell < cells_.means.size()) {
+      cells_.means[cell] = sum_ / count_;
+      cells_.places[cell] = (first_ + before_->x) / 2;
+    }
     sum_ = 0;
     count_ = 0;
   }
@@ -78,20 +82,25 @@ class CellMeans {
   /// Skipped cells are on the straight line from the last value to this one.
   void enter(CellIndex cell, const CurvePoint& point) {
     close();
+    std::vector<double>& means = cells_.means;
     if (before_)
       for (auto k = static_cast<std::size_t>(cell_) + 1; k < static_cast<std::size_t>(cell); ++k) {
         const double middle =
-            (static_cast<double>(k) + 0.5) * end_ / static_cast<double>(means_.size());
-        means_[k] =
+            (static_cast<double>(k) + 0.5) * end_ / static_cast<double>(means.size());
+        means[k] =
             before_->y + (point.y - before_->y) * (middle - before_->x) / (point.x - before_->x);
       }
     cell_ = cell;
+    first_ = point.x;
   }
+
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
   const PositionAxis axis_;
   const double end_;
-  std::vector<double> means_;
+  RunCurve::Cells cells_;
   CellIndex cell_ = kNowhere;  // in which the latest value lies
+  double first_ = 0;           // the place of the cell's first value
   double sum_ = 0;
   int count_ = 0;
   std::optional<CurvePoint> before_;  // the latest value

@@ -14,10 +14,14 @@ using AxisEnds = std::array<double, kAxes.size()>;
 /// One run's curve of one metric, reduced while it is read. Values that are not finite are left
 /// out.
 struct RunCurve {
-  /// On each axis of kAxes as many equal cells of [0, end]: the mean of a cell's values or, if it
-  /// has none, the straight line between its neighbours at the cell's middle. NaN outside the
-  /// curve, and everywhere without a value or an end.
-  std::array<std::vector<double>, kAxes.size()> cells;
+  /// Of as many equal cells of [0, end] of an axis.
+  struct Cells {
+    /// The mean of a cell's values or, if it has none, the straight line between its neighbours at
+    /// the cell's middle. NaN outside the curve, and everywhere without a value or an end.
+    std::vector<double> means;
+    std::vector<double> places;  // half-way from a cell's first value to its last; NaN without any
+  };
+  std::array<Cells, kAxes.size()> cells;  // by axis
   /// The points that a line through all points shows: all of them if they are few, else the lowest
   /// and the highest of each column of the first axis that has an end, in the order they came, with
   /// the first and the last. Spikes survive. For drawing only.

@@ -99,6 +99,7 @@ details.more{grid-column:1/-1}
 details.more[open]{display:grid;gap:1.6rem 2rem;
 grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr))}
 details.more>summary{grid-column:1/-1}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:1.6rem 2rem}
 .lead{@lead@}
 .smalls{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,15rem),1fr));
 gap:1.6rem 2rem;margin:1rem 0}

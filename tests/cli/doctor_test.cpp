@@ -140,3 +140,20 @@ algorithms = ["ad-psgd"]
       CHECK_THAT(check["advice"].get<std::string>(),
                  ContainsSubstring("only analytic tasks will run"));
 }
+
+TEST_CASE("doctor says of a store that it cannot be used") {
+  const acid::test::ScriptedWorker bench("cat environment.json\n");
+  bench.write("environment.json", sound().dump());
+  const auto store = [&] {
+    const json document = bench.done({"doctor", "--json"}).json();
+    for (const json& check : document["checks"])
+      if (check["name"] == "store") return check;
+    return json();
+  };
+  CHECK(store()["status"] == "ok");  // there is none
+  std::filesystem::create_directories(bench.path() + "/acid-store");
+  bench.write("acid-store/store.db", std::string(5000, 'x'));
+  const json damaged = store();
+  CHECK(damaged["status"] == "warn");
+  CHECK_THAT(damaged["advice"].get<std::string>(), ContainsSubstring("acid doctor --store"));
+}

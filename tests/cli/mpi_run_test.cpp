@@ -342,6 +342,29 @@ TEST_CASE("a process with other data, or with none, keeps the run from beginning
   CHECK(allowed.code == 0);
 }
 
+TEST_CASE("a run that ends while it is saved is proven, by divergence and by the clock") {
+  if (!there_is_mpi()) return;
+  const MpiBench bench;
+  const auto is_proven = [&](std::vector<std::string> more, int code) {
+    std::vector<std::string> words{"run",   "r.toml",
+                                   "--set", "algorithms=[{kind=\"d-psgd\"}]",
+                                   "--set", "evaluation.every_gradients=1500",
+                                   "--set", "evaluation.consensus_samples=1"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Result run = bench.call(words);
+    INFO(run.out << run.err);
+    CHECK(run.code == code);
+    const Result proof = bench.call({"verify", "@latest"});
+    INFO(proof.out << proof.err);
+    CHECK(proof.code == 0);
+  };
+  is_proven({"--set", "optimizer.learning_rate=50", "--set", "checkpoint.every_gradients=3"}, 1);
+  for (const char* seconds : {"0.2", "0.21", "0.22", "0.23"})
+    is_proven({"--set", "budget.gradients=200000", "--set", "checkpoint.every_seconds=0.02",
+               "--set", std::string("budget.seconds=") + seconds},
+              0);
+}
+
 TEST_CASE("acid that was itself started once per worker needs no launcher") {
   if (!there_is_mpi()) return;
   const MpiBench bench;

@@ -364,4 +364,18 @@ TEST_CASE("a run that diverged is proven to diverge", "[release]") {
   }
 }
 
+TEST_CASE("a run whose seconds end before its first round is proven") {
+  const Proof proof("virtual", R"(
+task.dataset = { kind = "quadratic", dimension = 2 }
+workers.count = 2
+budget = { gradients = 10, seconds = 0.5 }
+record.events = true
+algorithms = ["d-psgd"]
+)");
+  CHECK(proof.finished() == 0);
+  const auto result = proof.verify();
+  INFO(result.out << result.err);
+  CHECK(result.code == 0);
+}
+
 }  // namespace acid::test

@@ -137,6 +137,15 @@ TEST_CASE(
   facts({{"hear", "x = x + 0.5 * pull(0)"}, {"keep", {{"r", "rest"}}}}, 4, {});
 }
 
+TEST_CASE("sums of differences to neighbours sum to 0, as they do in runs") {
+  for (const char* name : {"choco-sgd", "choco-sgd-overlapped"}) {
+    const AlgorithmEntry& entry = *find_algorithm(name);
+    const Method method =
+        entry.make(with_fallbacks(entry.fields, nlohmann::json::object()), nullptr);
+    CHECK(measure_exchange(*entry.listing, method.rules).moves_mean_on.empty());
+  }
+}
+
 TEST_CASE("methods that send a number divide by it, so that workers that agree stay so") {
   std::set<std::string_view> divide;
   for (const AlgorithmEntry& entry : algorithm_catalog()) {

@@ -60,6 +60,22 @@ TEST_CASE("an outcome that a run does not have is refused, with one that it has"
           .starts_with("the primary outcome cannot be eval_loss: exchanges alone change no loss"));
 }
 
+TEST_CASE("what a target or a search reads is recorded") {
+  const std::string rest =
+      std::string("[task]\ndataset = \"quadratic\"\n[record]\nmetrics = [\"{}\"]\n") + kTwo;
+  const auto with = [&](const std::string& more, const std::string& recorded) {
+    return first_error_of(more + fmt::format(fmt::runtime(rest), recorded));
+  };
+  const std::string target =
+      "[budget]\ngradients = 80\ntarget = { metric = \"eval_loss\", value = 0.1 }\n";
+  CHECK(with(target, "consensus_distance") == "record.metrics leaves out eval_loss");
+  CHECK(with(target, "eval_loss").empty());
+  const std::string search = "[search]\nseeds = [101]\noptimizer.learning_rate = [0.1, 0.2]\n";
+  CHECK(with(search, "consensus_distance") ==
+        "the search chooses by eval_loss, which record.metrics leaves out");
+  CHECK(with(search, "eval_loss").empty());
+}
+
 TEST_CASE("consensus distances compare with those of workers that differ") {
   const std::string all = std::string("[task]\ndataset = \"quadratic\"\n") + kTwo;
   const auto with = [&](const std::string& name) {

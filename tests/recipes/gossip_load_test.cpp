@@ -120,6 +120,17 @@ TEST_CASE("the size of larger vectors has no effect where messages are real") {
   CHECK(plan.runs[0].bytes == compiled("[execution]\ndriver = \"threads\"").runs[0].bytes);
 }
 
+TEST_CASE("what cannot be averaged by an all-reduce cannot with one worker either") {
+  const auto with = [](const std::string& kind) {
+    return first_error_of(
+        "[task]\ndataset = \"quadratic\"\n[workers]\ncount = 1\n"
+        "[[algorithms]]\nexchange = \"all-reduce\"\nkind = \"" +
+        kind + "\"\n");
+  };
+  CHECK(with("sgp").starts_with("neighbours cannot average by an all-reduce: "));
+  CHECK(with("d-psgd").empty());
+}
+
 TEST_CASE("an all-reduce in one bucket is a warning, unless it was asked for or costs nothing") {
   const auto warnings = [](const std::string& network, const std::string& rest = "",
                            const char* algorithm = "ar-sgd") {

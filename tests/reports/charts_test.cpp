@@ -26,11 +26,12 @@ LineChart chart_of(std::vector<CurvePoint> points, bool logarithmic) {
                   .x_ticks = &format_count,
                   .logarithmic = logarithmic,
                   .series = {}};
-  const double end = points.empty() ? 1 : points.back().x;
-  std::vector<double> cells(200, std::numeric_limits<double>::quiet_NaN());
-  for (const CurvePoint& point : points)
-    cells[static_cast<std::size_t>(cell_of(point.x, end, 200))] = point.y;
-  chart.series.push_back({"ad-psgd", 1, {points}, band_over_seeds({cells}, end, logarithmic)});
+  std::vector<double> values, places;
+  for (const CurvePoint& point : points) {
+    values.push_back(point.y);
+    places.push_back(point.x);
+  }
+  chart.series.push_back({"ad-psgd", 1, {points}, band_over_seeds({values}, places, logarithmic)});
   return chart;
 }
 
@@ -83,7 +84,7 @@ TEST_CASE("the table of a chart has recorded values, at their own places") {
   LineChart chart = chart_of({{0, 2}, {40, 1}, {80, 0.5}}, false);
   chart.series.front().seeds.push_back({{0, 4}, {40, 3}, {80, 2.5}});
   // Coarse cells, whose means are not the values at their edges.
-  chart.series.front().band = band_over_seeds({{1.3, 0.6}, {3.3, 2.6}}, 80, false);
+  chart.series.front().band = band_over_seeds({{1.3, 0.6}, {3.3, 2.6}}, {20, 60}, false);
   const std::string html = draw(chart).html();
   INFO(html.substr(html.find("<summary>Data</summary>")));
   CHECK(row_of(html, "0") == "3 ± 13");

@@ -27,18 +27,19 @@ TEST_CASE("thinning keeps the first and last point and every spike") {
   CHECK(thinned({}, 10, 100).empty());
 }
 
-TEST_CASE("the band is the mean over seeds with its t interval, where every seed is known") {
+TEST_CASE("a band has means over seeds and t intervals where all seeds and the place are known") {
   const double nan = std::nan("");
-  const Band band = band_over_seeds({{1, 2, nan}, {3, 2, 5}}, 3, false);
+  const Band band = band_over_seeds({{1, 2, 7, nan}, {3, 2, 8, 5}}, {0.5, 1.5, nan, 3.5}, false);
   REQUIRE(band.x.size() == 2);
   CHECK(band.x[0] == Approx(0.5));
   CHECK(band.mean[0] == Approx(2));
   CHECK(band.high[0] == Approx(2 + 12.706204736));
   CHECK(band.low[1] == Approx(2));
-  const Band geometric = band_over_seeds({{1}, {100}}, 1, true);
+  CHECK(band.x[1] == Approx(1.5));
+  const Band geometric = band_over_seeds({{1}, {100}}, {0}, true);
   CHECK(geometric.mean[0] == Approx(10));
   CHECK(geometric.low[0] * geometric.high[0] == Approx(100));
-  CHECK(band_over_seeds({{0}, {1}}, 1, true).x.empty());
-  CHECK(band_over_seeds({{4}}, 1, false).low[0] == 4);
-  CHECK(band_over_seeds({}, 1, false).x.empty());
+  CHECK(band_over_seeds({{0}, {1}}, {0}, true).x.empty());
+  CHECK(band_over_seeds({{4}}, {0}, false).low[0] == 4);
+  CHECK(band_over_seeds({}, {0}, false).x.empty());
 }

@@ -40,42 +40,47 @@ Samples noisy(int count) {
 
 TEST_CASE("a cell holds the mean of all its values, on every axis") {
   const RunCurve curve = curve_of({{0, 1}, {1, 3}, {49, 8}, {50, 5}, {100, 7}}, kHundred, 2, 10);
-  for (const auto& cells : curve.cells) {
+  for (const auto& [cells, unused] : curve.cells) {
     REQUIRE(cells.size() == 2);
     CHECK(cells[0] == Approx(4));
     CHECK(cells[1] == Approx(6));
   }
+  CHECK(curve.cells[1].places == std::vector<double>{24.5, 75});
 }
 
 TEST_CASE("cells without a value lie on the straight line, and nothing is invented outside it") {
   const RunCurve curve = curve_of({{20, 20}, {70, 70}}, kHundred, 100, 10);
-  for (const auto& cells : curve.cells) {
+  for (const auto& [cells, places] : curve.cells) {
     CHECK(std::isnan(cells[19]));
     CHECK(cells[20] == 20);
     CHECK(cells[45] == Approx(45.5));
     CHECK(cells[69] == Approx(69.5));
     CHECK(cells[70] == 70);
     CHECK(std::isnan(cells[71]));
+    // Samples of which nothing is known between them have the only places.
+    CHECK(std::ranges::count_if(places, [](double place) { return std::isfinite(place); }) == 2);
   }
+  CHECK(curve.cells[1].places[20] == 20);
+  CHECK(curve.cells[0].places[70] == 280);
 }
 
 TEST_CASE("what is not finite is left out, and the line goes on across it") {
   const RunCurve curve =
       curve_of({{0, 0}, {30, NAN}, {50, INFINITY}, {100, 100}}, kHundred, 10, 10);
-  for (const auto& cells : curve.cells) CHECK(cells[3] == Approx(35));
+  for (const auto& each : curve.cells) CHECK(each.means[3] == Approx(35));
   CHECK(curve.line.size() == 2);
   const RunCurve empty = curve_of({{0, NAN}, {50, NAN}}, kHundred, 10, 10);
   CHECK(empty.line.empty());
-  CHECK(std::isnan(empty.cells[0][0]));
+  CHECK(std::isnan(empty.cells[0].means[0]));
 }
 
 TEST_CASE("an axis that nothing moves along has no cells, values beyond its end only lead there") {
   const RunCurve still = curve_of({{0, 1}, {50, 2}}, {400, 100, 0, 800}, 10, 10);
-  for (const double cell : still.cells[2]) CHECK(std::isnan(cell));
-  CHECK(still.cells[1][5] == 2);
+  for (const double cell : still.cells[2].means) CHECK(std::isnan(cell));
+  CHECK(still.cells[1].means[5] == 2);
   const RunCurve beyond = curve_of({{0, 0}, {200, 200}}, kHundred, 10, 10);
-  CHECK(beyond.cells[1][9] == Approx(95));
-  CHECK(beyond.cells[1][0] == 0);
+  CHECK(beyond.cells[1].means[9] == Approx(95));
+  CHECK(beyond.cells[1].means[0] == 0);
 }
 
 TEST_CASE("many values give the same means in one pass as at leisure") {
@@ -88,7 +93,7 @@ TEST_CASE("many values give the same means in one pass as at leisure") {
     sums[cell] += sample.value;
     ++counts[cell];
   }
-  for (std::size_t k = 0; k < kCells; ++k) CHECK(curve.cells[1][k] == Approx(sums[k] / counts[k]));
+  for (std::size_t k = 0; k < kCells; ++k) CHECK(curve.cells[1].means[k] == Approx(sums[k] / counts[k]));
 }
 
 TEST_CASE("a line of many points keeps its ends and every spike, one of few keeps all") {

@@ -106,7 +106,9 @@ bool RoundCoordinator::decide() {
   const bool sample = sample_times_.due(here) && !(spec_.cadence.by_clock() && !ordered_.empty());
   if (directive_.end >= 0 || cutting_ || round >= whole_ + (sample ? 1 : rounds_ahead()))
     return false;
-  const bool over = must_end(here);
+  // A run does not end where it was saved: replays end before they would save. Whatever else may
+  // end it is known before a cut, so that only the clock waits for the next round.
+  const bool over = directive_.cut != round && must_end(here);
   const bool open = spec_.method.round.is_open(round);  // messages on their way are not saved
   if (over || (stop_ && !open && ordered_.empty())) {
     end(over);
@@ -117,7 +119,8 @@ bool RoundCoordinator::decide() {
     asked_ = round;
     cut_due_ = checkpoints_->due(round, here);
   }
-  if ((cut_due_ && !ordered_.empty()) || (sample && !may_order_sample())) return false;
+  if (cut_due_ && (whole_ < round || !ordered_.empty())) return false;
+  if (sample && !may_order_sample()) return false;
   if (cut_due_) {
     cut_due_ = false;
     cutting_ = true;
