@@ -218,9 +218,11 @@ void Resolver::look_at_algorithm() {
           fmt::format("at least 0 and at most {} exchanges per worker and gradient",
                       kMostCommunicationRate));
   if (draft_.sound({"optimizer"})) look_at_steps();
-  if (made && made->reduces_groups && cannot_reduce_groups(*made) != nullptr)
-    return refuse_all_reduce(cannot_reduce_groups(*made), "remove exchange");
-  if (!made || topology_ == nullptr || workers_ < 2) return;
+  if (!made || topology_ == nullptr) return;
+  if (workers_ < 2) {
+    ask("algorithm.exchange", "remove exchange", [&] { return mixing_of(*made, *topology_); });
+    return;
+  }
   if (const auto unmet = ask("algorithm", "correct the method's parameters",
                              [&] { return unmet_need(*entry_, *made, *topology_); });
       unmet && *unmet)
@@ -273,40 +275,6 @@ void Resolver::look_at_gradients() {
   if (draft_.sound({"budget"}) && !s_["budget"].contains("normalised_time"))
     error("budget", "a run without gradients cannot be counted in epochs or gradients",
           "say how long it is: [budget] with normalised_time");
-}
-
-// Checks that samples will have the target's metric, and that they are recorded: a comparison sees
-// nothing else.
-void Resolver::look_at_target() {
-  const json& target = s_["budget"]["target"];
-  if (!target.is_object() || !target.contains("metric")) return;
-  const std::string metric = text(target, "metric");
-  const Metric* const known = find_metric(metric);
-  if (known == nullptr) return;
-  if (known->of_accuracy && !plan_.has_accuracy())
-    error("budget.target", "the task has no accuracy, so this target can never be reached",
-          "aim at eval_loss or consensus_distance");
-  else if (known->of_accuracy && target["value"].is_number() && target["value"] > 1)
-    error("budget.target",
-          fmt::format("an accuracy is at most 1, so {} = {} can never be reached", metric,
-                      target["value"].dump()),
-          "write value = 0.9 for 90 %");
-  else if (metric == "consensus_distance" && target["value"].is_number() && target["value"] < 0)
-    error("budget.target", "a mean of squares is never below 0, so this target cannot be reached",
-          "aim at a positive consensus_distance");
-  else if (known->of == MetricOf::held_out && !s_["task"].contains("validation"))
-    error("budget.target", fmt::format("{} needs examples for validation", metric),
-          "add validation = 0.1 to [task]");
-  else if (known->of == MetricOf::workers && draft_.sound({"evaluation"}) &&
-           s_["evaluation"]["workers"] != "always")
-    error("budget.target",
-          fmt::format("{} is looked at only where the workers' own models are evaluated", metric),
-          "add workers = \"always\" to [evaluation]");
-  else if (const json& kept = s_["record"]["metrics"];
-           draft_.sound({"record"}) && kept.is_array() &&
-           std::find(kept.begin(), kept.end(), metric) == kept.end())
-    error("budget.target", fmt::format("record.metrics leaves out {}", metric),
-          fmt::format("add \"{}\" to record.metrics", metric));
 }
 
 // The longest or approximate duration in seconds of a run of normalised `time`; 0: unknown.

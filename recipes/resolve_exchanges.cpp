@@ -67,11 +67,6 @@ std::optional<Problem> apart_doubt(const RunSettings& settings, const AlgorithmE
 
 }  // namespace
 
-void Resolver::refuse_all_reduce(const char* obstacle, const char* remedy) {
-  error("algorithm." + std::string(kExchangeField.name),
-        fmt::format("neighbours cannot average by an all-reduce: {}", obstacle), remedy);
-}
-
 // Decides how neighbours average, and writes it to the algorithm's options where it is not by
 // messages. Two workers of a group send each other one message each, which no all-reduce does
 // faster.
@@ -82,13 +77,18 @@ void Resolver::choose_exchange(const Method& method) {
   const std::string key(kExchangeField.name);
   const std::string asked = options.value(key, "");
   options.erase(key);
-  const bool can = cannot_reduce_groups(method) == nullptr && graph.largest_group > 0;
-  if (asked == "all-reduce" && !can)
-    return refuse_all_reduce(
+  const char *obstacle = cannot_reduce_groups(method), *remedy = "remove exchange";
+  if (obstacle == nullptr && graph.largest_group == 0) {
+    remedy = "remove exchange, or use complete or alternating-exponential-ring";
+    obstacle =
         "not all exchanges of this graph are among groups in which all hear each other, with equal "
-        "weights",
-        "remove exchange, or use complete or alternating-exponential-ring");
-  const bool reduces = can && (asked.empty() ? graph.largest_group > 2 : asked == "all-reduce");
+        "weights";
+  }
+  if (asked == "all-reduce" && obstacle != nullptr)
+    return error("algorithm." + key,
+                 fmt::format("neighbours cannot average by an all-reduce: {}", obstacle), remedy);
+  const bool reduces =
+      obstacle == nullptr && (asked.empty() ? graph.largest_group > 2 : asked == "all-reduce");
   if (reduces) options[key] = "all-reduce";
   graph.exchange = reduces ? "all-reduce" : "messages";
 }

@@ -140,7 +140,6 @@ class Resolver {
   void look_at_record();
   void look_at_exchanges(const Method& method);
   void choose_exchange(const Method& method);
-  void refuse_all_reduce(const char* obstacle, const char* remedy);
   void look_at_buckets(double vector_bytes);
   void look_at_codec(const Method& method);
   void look_at_agreement(const Method& method);

@@ -17,11 +17,12 @@ TickFormat ticks_of(const CurveAxis& axis) {
   return counts ? &format_count : &format_number;
 }
 
-/// Keeps every so many of the band's cells, so that no more than `most` are left.
+/// Keeps every so many of the band's cells and the last, so that no more than `most` are left.
 Band coarser(const Band& band, std::size_t most) {
+  if (band.x.empty()) return band;
   const std::size_t step = (band.x.size() + most - 1) / most;
   Band kept;
-  for (std::size_t k = step / 2; k < band.x.size(); k += step)
+  for (std::size_t k = (band.x.size() - 1) % step; k < band.x.size(); k += step)
     kept.add(band.x[k], band.mean[k], band.low[k], band.high[k]);
   return kept;
 }

@@ -209,8 +209,10 @@ void add_mean_markers(Shapes& out, const ChartSeries& series, const std::vector<
   for (int k = 0; k < kMarkersOnLine; ++k) {
     const double share = (k + (series.style % kColours + 0.5) / kColours) / kMarkersOnLine;
     const double x = mean.front().x + share * (mean.back().x - mean.front().x);
-    const auto next = std::ranges::lower_bound(mean, x, {}, &CurvePoint::x);
-    const CurvePoint& at = next == mean.end() ? mean.back() : *next;
+    auto nearest = std::ranges::lower_bound(mean, x, {}, &CurvePoint::x);
+    if (nearest == mean.end() || (nearest != mean.begin() && x - (nearest - 1)->x < nearest->x - x))
+      --nearest;
+    const CurvePoint& at = *nearest;
     out.marker(series.style, at.x * 10, at.y * 10, 34).ends_line = true;
   }
 }

@@ -99,7 +99,8 @@ details.more{grid-column:1/-1}
 details.more[open]{display:grid;gap:1.6rem 2rem;
 grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr))}
 details.more>summary{grid-column:1/-1}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:1.6rem 2rem}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
+gap:1.6rem 2rem}
 .lead{@lead@}
 .smalls{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,15rem),1fr));
 gap:1.6rem 2rem;margin:1rem 0}
@@ -142,6 +143,8 @@ main .forest text,main .forest .label{font-size:10.5px}}
 body{max-width:none;padding:0;font-size:10pt}nav,.tabs{display:none}h2,h3{break-after:avoid}
 figure,tr,.warnings{break-inside:avoid}.scroll{overflow:visible}pre{white-space:pre-wrap}
 .panel{grid-template-columns:1fr 1fr;padding-right:1rem}figure details{display:none}
+.scroll:has(th:nth-child(16)) table{font-size:5pt}
+.scroll:has(th:nth-child(16)) :is(td,th){padding:1pt 2pt;white-space:normal;overflow-wrap:anywhere}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 )css";
 

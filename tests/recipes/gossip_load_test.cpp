@@ -127,7 +127,7 @@ TEST_CASE("what cannot be averaged by an all-reduce cannot with one worker eithe
         "[[algorithms]]\nexchange = \"all-reduce\"\nkind = \"" +
         kind + "\"\n");
   };
-  CHECK(with("sgp").starts_with("neighbours cannot average by an all-reduce: "));
+  CHECK(with("sgp").starts_with("sgp cannot average by an all-reduce: "));
   CHECK(with("d-psgd").empty());
 }
 

@@ -93,7 +93,8 @@ TEST_CASE("many values give the same means in one pass as at leisure") {
     sums[cell] += sample.value;
     ++counts[cell];
   }
-  for (std::size_t k = 0; k < kCells; ++k) CHECK(curve.cells[1].means[k] == Approx(sums[k] / counts[k]));
+  for (std::size_t k = 0; k < kCells; ++k)
+    CHECK(curve.cells[1].means[k] == Approx(sums[k] / counts[k]));
 }
 
 TEST_CASE("a line of many points keeps its ends and every spike, one of few keeps all") {
