@@ -10,6 +10,7 @@
 #include "cli/processes/child.hpp"
 #include "cli/processes/machine.hpp"
 #include "cli/terminal/commands.hpp"
+#include "engine/base/folders.hpp"
 #include "engine/environment/build_info.hpp"
 #include "engine/environment/environment.hpp"
 #include "engine/language/emitter.hpp"
@@ -100,20 +101,22 @@ json check_engine(std::vector<Check>& checks) {
   return surroundings;
 }
 
-// Why no run can be recorded there; "" if none is known. A store that is not there yet is no
-// reason.
+// Why no run can be recorded there; "" if nothing speaks against it. A store may still be missing.
 std::string why_unusable(const std::string& folder) {
-  namespace fs = std::filesystem;
   try {
     if (store_exists(folder)) Store(folder, Store::Access::read);
   } catch (const StoreError& error) {
     return fmt::format("{}; 'acid doctor --store' says more", error.what());
   }
-  fs::path there = fs::absolute(folder);
-  std::error_code unknown;
-  while (!fs::exists(there, unknown) && there.has_relative_path()) there = there.parent_path();
-  if (access(there.c_str(), W_OK | X_OK) == 0) return "";
-  return fmt::format("{}: {}", there.string(), std::generic_category().message(errno));
+  const std::filesystem::path there = existing_part(folder);
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(there, ignored))
+    return fmt::format("{} is no folder", there.string());
+  std::vector<std::string> written{there.string()};
+  if (store_exists(folder)) written.push_back(folder + "/store.db");
+  for (const std::string& path : written)
+    if (access(path.c_str(), W_OK) != 0) return path + " cannot be written to";
+  return "";
 }
 
 void check_store(std::vector<Check>& checks, const std::string& folder) {

@@ -127,11 +127,11 @@ void add_areas(const Store& store, RunSummary& run, const CompareOptions& option
 /// A target that no run could ever reach is a mistake in typing, and runs that did not record its
 /// metric cannot be said to miss it.
 void check_target(const std::vector<RunSummary>& runs, const Target& target) {
-  std::set<std::string> known, with_metric, groups;
+  std::set<std::string> known, with_metric, without;
   for (const RunSummary& run : runs)
     if (run.state == RunState::finished) {
       for (const auto& [metric, value] : run.metrics) known.insert(metric);
-      (run.metrics.contains(target.metric) ? with_metric : groups).insert(run.group);
+      (run.metrics.contains(target.metric) ? with_metric : without).insert(run.group);
     }
   if (known_metric(target.metric) != nullptr && better_direction(target.metric) == 0)
     throw UsageError(
@@ -139,9 +139,11 @@ void check_target(const std::vector<RunSummary>& runs, const Target& target) {
                     target.metric));
   if (known.contains(target.metric))
     for (const RunSummary& run : runs)
-      if (groups.contains(run.group) && !with_metric.contains(run.group))
-        throw UsageError(fmt::format("--target: {} recorded no {} (record.metrics): leave it out",
-                                     clip(run.label, 40), target.metric));
+      if (without.contains(run.group) && !with_metric.contains(run.group))
+        throw UsageError(fmt::format(
+            "--target: runs of {} have no {}, so it is not known whether they reached it: compare "
+            "without them, or by another target",
+            clip(run.label, 40), target.metric));
   if (known.empty() || known.contains(target.metric)) return;
   const std::vector<std::string> names(known.begin(), known.end());
   const auto nearest = nearest_name(target.metric, names);

@@ -65,13 +65,12 @@ constexpr Fields kSlowdown = fields<Compute>(
     {key<&Compute::slowdown_probability>(
          "probability", "", "share of the gradients that are slowed down", at_least(0).at_most(1)),
      key<&Compute::slowdown_factor>("factor", "", "how many times longer they take",
-                                    above(0).at_most(kMostSeconds))});
+                                    above(0).at_most(kLongest))});
 
-constexpr Fields kPause =
-    fields<Pause>({key<&Pause::worker>("worker", "", "the worker that pauses", at_least(0)),
-                   key<&Pause::at_seconds>("at_seconds", "", "when the pause begins", kDuration),
-                   key<&Pause::for_seconds>("for_seconds", "", "how long it lasts",
-                                            above(0).at_most(kMostSeconds))});
+constexpr Fields kPause = fields<Pause>(
+    {key<&Pause::worker>("worker", "", "the worker that pauses", at_least(0)),
+     key<&Pause::at_seconds>("at_seconds", "", "when the pause begins", kDuration),
+     key<&Pause::for_seconds>("for_seconds", "", "how long it lasts", above(0).at_most(kLongest))});
 
 // Sorts pauses by start time and joins a worker's overlapping ones.
 void read_pauses(Virtual& options, const json& section, const Field&) {
@@ -163,7 +162,7 @@ constexpr Fields kVirtual = fields<Virtual>(
          .said("the name of a machine, or the path of a .toml file", "", "machine = \"a40-25gbe\""),
      section<kCompute, &Virtual::compute>("compute", "how long gradients take"),
      slow_workers<Virtual>("worker = factor by which its gradients take longer",
-                           above(0).at_most(kMostSeconds), "worker = a number above 0"),
+                           above(0).at_most(kLongest), "worker = a number above 0"),
      section<kSlowdown, &Virtual::compute>("random_slowdown",
                                            "gradients that take longer now and then",
                                            R"({"probability": 0.0, "factor": 1.0})"),

@@ -78,7 +78,7 @@ inline constexpr Fields kNetwork = fields<VirtualOptions>(
          .unused(&use::without_messages),
      key<&VirtualOptions::compute, &ComputeModel::gradient_seconds>(
          "gradient_seconds", "1.0", "mean duration of one gradient of a nominal worker",
-         above(0).at_most(kMostSeconds)),
+         above(0).at_most(kLongest)),
      choice<&VirtualOptions::network, &NetworkModel::all_reduce>(
          "all_reduce", kAllReduces, "\"ring\"",
          "how its messages go: ring (2(n-1) pieces of a vector, each sent as soon as it has come), "

@@ -38,9 +38,10 @@ struct Bounds {
 constexpr Bounds at_least(double least) { return {.minimum = least}; }
 constexpr Bounds above(double limit) { return {.minimum = limit, .minimum_excluded = true}; }
 
-/// Of anything simulated: longer durations would add up to what no number holds.
-constexpr double kMostSeconds = 1e12;
-constexpr Bounds kDuration = at_least(0).at_most(kMostSeconds);
+/// Of simulated durations in seconds, and of factors by which they grow: more would add up to what
+/// no number holds.
+constexpr double kLongest = 1e12;
+constexpr Bounds kDuration = at_least(0).at_most(kLongest);
 
 /// A field, and the function that reads its value in resolved JSON into members of a T; nullptr: it
 /// is read together with other keys.

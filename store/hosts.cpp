@@ -181,9 +181,7 @@ std::string why_locks_fail(std::string_view type, std::string_view options) {
 }
 
 std::string why_locks_fail(const std::string& folder) {
-  std::error_code ignored;
-  fs::path there = fs::absolute(folder);
-  while (!fs::exists(there, ignored) && there.has_relative_path()) there = there.parent_path();
+  const fs::path there = existing_part(folder);
   const Mount mount = mount_of(there);
   const std::string why = why_locks_fail(mount.type, mount.options);
   return why.empty() ? why_a_lock_fails(there) : why;

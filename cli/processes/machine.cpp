@@ -9,11 +9,11 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <set>
 
+#include "engine/base/folders.hpp"
 #include "engine/base/host_name.hpp"
 #include "store/hosts.hpp"
 
@@ -97,12 +97,8 @@ std::int64_t available_memory_bytes() {
 }
 
 FileSystem file_system_of(const std::string& folder) {
-  std::error_code ignored;
-  std::filesystem::path path = std::filesystem::absolute(folder);
-  while (!std::filesystem::exists(path, ignored) && path.has_relative_path())
-    path = path.parent_path();
   struct statfs status {};
-  if (statfs(path.c_str(), &status) != 0) return {"unknown", false, 0};
+  if (statfs(existing_part(folder).c_str(), &status) != 0) return {"unknown", false, 0};
   const auto number = static_cast<std::int64_t>(status.f_type);
   const auto* known = std::ranges::find(kMagic, number, &Magic::number);
   const bool found = known != kMagic.end();

@@ -4,8 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
-
 #include "engine/base/system_call.hpp"
 
 namespace acid {
@@ -20,6 +18,14 @@ bool is_folder(const std::string& path) {
 }
 
 }  // namespace
+
+std::filesystem::path existing_part(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::path there = std::filesystem::absolute(path);
+  while (!std::filesystem::exists(there, ignored) && there.has_relative_path())
+    there = there.parent_path();
+  return there;
+}
 
 void create_folders(const std::string& path) {
   if (path.empty() || is_folder(path)) return;

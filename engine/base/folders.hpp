@@ -1,8 +1,12 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 namespace acid {
+
+/// The path, made absolute, or what exists of the folders above it.
+std::filesystem::path existing_part(const std::string& path);
 
 /// Makes a folder and all missing folders above it; durable when it returns. Throws StoreError.
 void create_folders(const std::string& path);

@@ -37,8 +37,9 @@ void find_left(ScheduleNumbers& numbers, const MixingSchedule& schedule, int wor
       product = dense(schedule.matrix(e, 0)) * product;
     product -= mean;
     numbers.left = std::sqrt(largest_eigenvalue(product.transpose() * product));
+    if (schedule.stochastic() != Stochastic::doubly) return;
     const Eigen::EigenSolver<Eigen::MatrixXd> solver(product, /*computeEigenvectors=*/false);
-    numbers.left_at_length = std::min(*numbers.left, solver.eigenvalues().cwiseAbs().maxCoeff());
+    numbers.left_in_long_run = std::min(*numbers.left, solver.eigenvalues().cwiseAbs().maxCoeff());
     return;
   }
   // Differences from the mean before and after: a change of the mean is no difference.
@@ -49,7 +50,7 @@ void find_left(ScheduleNumbers& numbers, const MixingSchedule& schedule, int wor
     const Eigen::MatrixXd w = apart * dense(schedule.matrix(e, 0)) * apart;
     squares += w.transpose() * w;
   }
-  numbers.left = numbers.left_at_length =
+  numbers.left = numbers.left_in_long_run =
       std::sqrt(largest_eigenvalue(squares / static_cast<double>(exchanges)));
 }
 
@@ -118,9 +119,9 @@ MixingNumbers mixing_numbers(const MixingMatrix& weights) {
 MixingNumbers mixing_numbers(const ScheduleNumbers& schedule) {
   constexpr double kNothing = 1e-7;  // square root of rounding errors
   MixingNumbers numbers{kUnknown, kUnknown, kUnknown};
-  if (!schedule.left_at_length || schedule.stochastic != Stochastic::doubly) return numbers;
+  if (!schedule.left_in_long_run || schedule.stochastic != Stochastic::doubly) return numbers;
   const double exchanges = std::max(1.0, static_cast<double>(schedule.period));
-  const double left = *schedule.left_at_length;
+  const double left = *schedule.left_in_long_run;
   numbers.rho = left < kNothing ? 0 : std::pow(left, 1 / exchanges);
   return numbers;
 }

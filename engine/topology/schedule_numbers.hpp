@@ -21,9 +21,9 @@ struct ScheduleNumbers {
   /// ‖P − 11ᵀ/n‖₂ of the product P. For drawn matrices after one exchange, as the root of the
   /// expected square: √‖E WᵀW − 11ᵀ/n‖₂. Absent for more workers than dense matrices can hold.
   std::optional<double> left;
-  /// The same after many periods, per period: the spectral radius of P − 11ᵀ/n. For drawn matrices
-  /// as `left`. Absent where `left` is.
-  std::optional<double> left_at_length;
+  /// The share that each of many periods leaves: the spectral radius of P − 11ᵀ/n. For drawn
+  /// matrices as `left`. Absent where `left` is, and for weights that are not doubly stochastic.
+  std::optional<double> left_in_long_run;
 };
 
 /// For at least 2 workers.
@@ -42,8 +42,9 @@ struct MixingNumbers {
 /// For a symmetric W of at least 2 workers; not known for more than kMostMixingWorkers.
 inline constexpr int kMostMixingWorkers = 512;
 MixingNumbers mixing_numbers(const MixingMatrix& weights);
-/// For an exchange of a schedule: only rho, of left_at_length, the mean over a period. All unknown
-/// for weights that are not doubly stochastic, since differences are then not the whole effect.
+/// For an exchange of a schedule: only rho, of left_in_long_run, the mean over a period. All
+/// unknown for weights that are not doubly stochastic, since differences are then not the whole
+/// effect.
 MixingNumbers mixing_numbers(const ScheduleNumbers& schedule);
 
 }  // namespace acid

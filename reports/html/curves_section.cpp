@@ -125,17 +125,13 @@ std::string curves_section(const ReportData& data) {
   if (body.empty()) return "";
   return paragraph(
              "Bold: mean over seeds, with its pointwise 95 % t interval shaded, and a dotted edge "
-             "where that goes on beyond it; faint: every seed. "
-             "Means are taken over all recorded values, on equal cells of the axis in which a seed "
-             "has "
-             "one; a seed without one there counts as the line that joins its values does. Only "
-             "the "
+             "where that goes on beyond it; faint: every seed. Means are taken over all recorded "
+             "values, on equal cells of the axis; cells without a value have no mean. Where only "
+             "other seeds have values, the line that joins a seed's values stands for it. Only the "
              "faint lines are thinned, to lowest and highest values. Numbers below a chart are "
-             "final "
-             "values "
-             "until the cursor is in it: of every run its last value. Consensus distance has a "
-             "logarithmic scale and geometric means; a thin dashed line beside it is what theory "
-             "says.") +
+             "final values until the cursor is in it: of every run its last value. Consensus "
+             "distance has a logarithmic scale and geometric means; a thin dashed line beside it "
+             "is what theory says.") +
          body;
 }
 

@@ -287,7 +287,8 @@ std::string cell_at(const Band& band, double x, bool geometric) {
   const double cell =
       band.x.size() > 1 ? (band.x.back() - band.x.front()) / static_cast<double>(band.x.size() - 1)
                         : 2 * band.x[0];
-  return std::abs(band.x[k] - x) <= cell ? "≈ " + cell_text(band, k, geometric) : "";
+  const bool is_within = x >= band.x.front() - cell && x <= band.x.back() + cell;
+  return is_within ? "≈ " + cell_text(band, k, geometric) : "";
 }
 
 std::string data_table(const LineChart& chart, const Plot& plot) {

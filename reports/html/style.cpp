@@ -65,8 +65,9 @@ figcaption{font-size:.88rem;font-weight:600;margin:0 0 .25rem;overflow-wrap:anyw
 figcaption small{font-weight:400}
 .note{font-size:.8rem;color:var(--soft);margin:.25rem 0}
 .note+.scroll{margin-top:.4rem}
-.panel{display:none;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
-gap:1.6rem 2rem;margin-top:.9rem}
+.panel,.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
+gap:1.6rem 2rem}
+.panel{display:none;margin-top:.9rem}
 .pick{position:absolute;opacity:0;pointer-events:none}
 .pick0:checked~.panels .panel0,.pick1:checked~.panels .panel1,.pick2:checked~.panels .panel2,
 .pick3:checked~.panels .panel3,.pick4:checked~.panels .panel4{display:grid}
@@ -99,8 +100,6 @@ details.more{grid-column:1/-1}
 details.more[open]{display:grid;gap:1.6rem 2rem;
 grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr))}
 details.more>summary{grid-column:1/-1}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
-gap:1.6rem 2rem}
 .lead{@lead@}
 .smalls{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,15rem),1fr));
 gap:1.6rem 2rem;margin:1rem 0}

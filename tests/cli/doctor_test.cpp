@@ -150,10 +150,14 @@ TEST_CASE("doctor says of a store that it cannot be used") {
       if (check["name"] == "store") return check;
     return json();
   };
-  CHECK(store()["status"] == "ok");  // there is none
+  CHECK_THAT(store()["advice"].get<std::string>(),
+             !ContainsSubstring("store.db"));  // there is none
   std::filesystem::create_directories(bench.path() + "/acid-store");
   bench.write("acid-store/store.db", std::string(5000, 'x'));
   const json damaged = store();
   CHECK(damaged["status"] == "warn");
   CHECK_THAT(damaged["advice"].get<std::string>(), ContainsSubstring("acid doctor --store"));
+  std::filesystem::remove_all(bench.path() + "/acid-store");
+  bench.write("acid-store", "");
+  CHECK_THAT(store()["advice"].get<std::string>(), ContainsSubstring("is no folder"));
 }

@@ -57,7 +57,7 @@ TEST_CASE("cells without a value lie on the straight line, and nothing is invent
     CHECK(cells[69] == Approx(69.5));
     CHECK(cells[70] == 70);
     CHECK(std::isnan(cells[71]));
-    // Samples of which nothing is known between them have the only places.
+    // Only cells with samples have places.
     CHECK(std::ranges::count_if(places, [](double place) { return std::isfinite(place); }) == 2);
   }
   CHECK(curve.cells[1].places[20] == 20);

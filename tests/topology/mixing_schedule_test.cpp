@@ -214,7 +214,7 @@ TEST_CASE("schedules: the expected graph has the numbers of meetings at the same
   CHECK(alternating.expected.chi2 == Approx(ring.chi2));
   CHECK(alternating.messages == 8);
   CHECK(alternating.period == 2);
-  // Two steps of a projection that turns: they halve differences at length, and once less.
+  // The first period leaves √½ of some differences, and each later one half of what is left.
   CHECK(*alternating.left == Approx(std::sqrt(0.5)));
   CHECK(mixing_numbers(alternating).rho == Approx(std::sqrt(0.5)));
 }

@@ -106,15 +106,17 @@ bool RoundCoordinator::decide() {
   const bool sample = sample_times_.due(here) && !(spec_.cadence.by_clock() && !ordered_.empty());
   if (directive_.end >= 0 || cutting_ || round >= whole_ + (sample ? 1 : rounds_ahead()))
     return false;
-  // A run does not end where it was saved: replays end before they would save. Whatever else may
-  // end it is known before a cut, so that only the clock waits for the next round.
-  const bool over = directive_.cut != round && must_end(here);
+  // A run does not end where it was saved, also by an earlier attempt: replays end before they
+  // would save. All but the time limit is known before a cut, and that limit may end the next
+  // round.
+  const bool is_saved = checkpoints_ != nullptr && checkpoints_->has(round);
+  const bool over = !is_saved && must_end(here);
   const bool open = spec_.method.round.is_open(round);  // messages on their way are not saved
-  if (over || (stop_ && !open && ordered_.empty())) {
+  if (over || (stop_ && !open && ordered_.empty() && whole_ == round)) {
     end(over);
     return true;
   }
-  if (stop_ && !open) return false;  // unless the evaluation says that the run is over anyway
+  if (stop_ && !open) return false;  // evaluations and losses may say that the run is over anyway
   if (checkpoints_ != nullptr && !open && asked_ < round) {
     asked_ = round;
     cut_due_ = checkpoints_->due(round, here);
