@@ -129,11 +129,9 @@ void check_nodes(Checker& checker, const Node* node, json& network) {
     const std::string path = fmt::format("{}.workers_per_node", kNetworkPath);
     Field one = field;
     one.type = FieldType::integer;
-    if (counts->is_list() && counts->children.empty())
-      checker.diagnostics().error(counts->place, fmt::format("{} is an empty list", path),
-                                  "write a number, or one for each node");
-    else if (auto value = checker.value(*counts, counts->is_list() ? field : one, path))
-      network["workers_per_node"] = value->is_array() ? *value : json::array({*value});
+    auto value = checker.value(*counts, counts->is_list() ? field : one, path);
+    if (value && !value->is_array()) value = json::array({*value});
+    if (value && !value->empty()) network["workers_per_node"] = std::move(*value);  // []: absent
   }
   if (const Node* const matrix = node->find("matrix")) {
     Field file = network_field("matrix");

@@ -54,6 +54,17 @@ std::vector<std::size_t> groups_at(const Comparison& comparison,
   return groups;
 }
 
+namespace {
+
+/// Whether the group has finished runs, none of which recorded the metric.
+bool lacks(const ComparedGroup& group, const std::string& metric) {
+  return !group.runs.empty() && std::ranges::none_of(group.runs, [&](const RunSummary& run) {
+    return run.metrics.contains(metric);
+  });
+}
+
+}  // namespace
+
 void settle_targets(Comparison& comparison) {
   for (const std::vector<std::size_t>& points : linked_points(comparison)) {
     const std::vector<std::size_t> groups = groups_at(comparison, points);
@@ -65,7 +76,10 @@ void settle_targets(Comparison& comparison) {
         all.push_back(*group.target);
     }
     if (all.size() == 1)
-      for (const std::size_t g : groups) comparison.groups[g].target = all.front();
+      for (const std::size_t g : groups)
+        if (ComparedGroup& group = comparison.groups[g];
+            !group.target && !lacks(group, all.front().metric))
+          group.target = all.front();
     for (const std::size_t p : points) comparison.points[p].targets_differ = all.size() > 1;
   }
 }

@@ -10,7 +10,7 @@
 #include "engine/topology/edge_schedule.hpp"
 #include "engine/topology/topology.hpp"
 #include "tests/catch.hpp"
-#include "tests/drivers/fixture.hpp"
+#include "tests/drivers/replay_fixture.hpp"
 
 using namespace acid;
 using test::Setup;
@@ -228,6 +228,34 @@ TEST_CASE("threads: a limit in seconds holds while a sample is being evaluated")
   const Outcome outcome = run_threads({spec, *objective, recorder}, {});
   CHECK(outcome.position.seconds >= 0.2);
   CHECK(outcome.position.seconds < 1.5);  // the evaluation went on until 2.2
+}
+
+TEST_CASE("threads: a limit in seconds does not end rounds where an earlier attempt saved them") {
+  for (const char* algorithm : {"ar-sgd", "d-psgd"}) {
+    INFO(algorithm);
+    const auto prepare = [&](Setup& setup) {
+      setup.workers = 2;
+      setup.on_threads = true;
+      setup.algorithm = algorithm;
+      setup.spec.budget.gradients = 100;
+    };
+    test::CheckpointFolder cuts(10);
+    Setup first;
+    prepare(first);
+    first.checkpointing.checkpoints = &cuts;
+    first.run();
+    REQUIRE(!cuts.saved().empty());
+    const test::CheckpointFolder::Saved& saved = cuts.saved().front();
+    const CheckpointFile from(saved.path);
+    Setup resumed;
+    prepare(resumed);
+    resumed.spec.budget.seconds = saved.position.seconds;
+    resumed.checkpointing.resume = &from;
+    resumed.recorder.events_may_start_late();
+    const Outcome outcome = resumed.run();
+    CHECK(outcome.ending == Ending::finished);
+    CHECK(outcome.position.gradients == saved.position.gradients + 2);
+  }
 }
 
 TEST_CASE("samples by the clock come while nobody computes, too") {

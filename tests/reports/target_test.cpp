@@ -182,6 +182,20 @@ TEST_CASE("a run without a target of its own is read on that of the other runs a
         comparison.groups[1].metrics.at("gradients_to_target").mean);
 }
 
+TEST_CASE("runs that did not record the metric of another's target are not said to miss it") {
+  std::vector<ComparedRun> runs;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    runs.push_back(run("ar-sgd", seed, {{"gradients_to_target", 100}, {"eval_accuracy", 0.8}},
+                       stopping_at("eval_accuracy", 0.7)));
+    runs.push_back(run("ad-psgd", seed, {{"eval_loss", 0.4}}));
+  }
+  const Comparison comparison = compare_runs(runs);
+  CHECK(comparison.groups[0].target == Target{"eval_accuracy", 0.7});
+  CHECK_FALSE(comparison.groups[1].target.has_value());
+  CHECK(find_difference(comparison, comparison.groups[1].group, "gradients_to_target") == nullptr);
+  CHECK_FALSE(has(to_text(comparison, false), "0 of 8"));
+}
+
 TEST_CASE("ways to different targets are never compared, and every form says why") {
   const Compared two({{"ar-sgd", {"eval_accuracy", 0.7}}, {"ad-psgd", {"eval_accuracy", 0.8}}});
   const Comparison& comparison = two.comparison;

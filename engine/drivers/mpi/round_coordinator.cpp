@@ -109,8 +109,7 @@ bool RoundCoordinator::decide() {
   // A run does not end where it was saved, also by an earlier attempt: replays end before they
   // would save. All but the time limit is known before a cut, and that limit may end the next
   // round.
-  const bool is_saved = checkpoints_ != nullptr && checkpoints_->has(round);
-  const bool over = !is_saved && must_end(here);
+  const bool over = must_end(here) && (checkpoints_ == nullptr || !checkpoints_->has(round));
   const bool open = spec_.method.round.is_open(round);  // messages on their way are not saved
   if (over || (stop_ && !open && ordered_.empty() && whole_ == round)) {
     end(over);

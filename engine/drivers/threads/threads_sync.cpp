@@ -115,7 +115,7 @@ ThreadsSync::Decision ThreadsSync::decide(int w, std::int64_t leg) {
 }
 
 bool ThreadsSync::must_meet(std::int64_t leg, const Position& here) {
-  if (must_end(here)) return true;
+  if (must_end(leg, here)) return true;
   if (spec_.method.round.is_open(leg)) return false;  // messages on their way are not saved
   if (run_.stop.stop_requested()) return true;
   if (!shell_.cut_is_due(leg, here)) return false;
@@ -138,7 +138,9 @@ bool ThreadsSync::cut_is_due(std::int64_t leg) {
   return cut_due_ == leg;
 }
 
-bool ThreadsSync::must_end(const Position& here) const {
+bool ThreadsSync::must_end(std::int64_t leg, Position here) const {
+  // The clock ends no run where an earlier attempt saved it: replays end before they would save.
+  if (leg == first_leg_ && run_.checkpointing.resume != nullptr) here.seconds = 0;
   return has_diverged() || end_wanted_.load() || spec_.is_over(here);
 }
 
@@ -147,8 +149,9 @@ void ThreadsSync::between_legs(std::int64_t leg) {
   const Position here = workers_.position_of_all(leg);
   run_.recorder.progress(here);
   const bool stopping = run_.stop.stop_requested();
-  if (!must_end(here) && (stopping ? shell_.last_cut_is_due(leg) : cut_is_due(leg))) save_cut(leg);
-  const bool over = must_end(here);  // also if the evaluation that the cut waited for says so
+  const bool cut = stopping ? shell_.last_cut_is_due(leg) : cut_is_due(leg);
+  if (cut && !must_end(leg, here)) save_cut(leg);
+  const bool over = must_end(leg, here);  // also if the evaluation that the cut waited for says so
   if (!over && !stopping) return;
   end_seconds_ = here.seconds;
   stopped_.store(!over);

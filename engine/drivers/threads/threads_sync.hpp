@@ -52,7 +52,7 @@ class ThreadsSync {
   /// Called by the leader, before anything of a leg is heard or committed.
   void between_legs(std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_);
   bool leave_sample(int w, std::int64_t leg);
-  bool must_end(const Position& here) const;
+  bool must_end(std::int64_t leg, Position here) const;
   void save_cut(std::int64_t leg);
   void evaluate_samples();
   bool has_diverged() const { return diverged_leg_.load() < RunSpec::kNoEnd; }
