@@ -112,7 +112,7 @@ def compare(*names, settings="differing", store=None, **options):
     estimate over seeds (`n`, `mean`, `ci_low` and so on) and, where one was taken, the difference
     to the group `baseline` (`difference`, `difference_ci_low`, `p_holm`, `verdict` and so on).
     Options are the command's, as in compare("first", by=["workers.count"], at="seconds=2.67min",
-    same_seeds=True). `attrs` has `heading`, `primary`, `verdict`, `notes`, `caveats` (the notes
+    only_changed=True). `attrs` has `heading`, `primary`, `verdict`, `notes`, `caveats` (the notes
     with their kinds, groups and metrics) and `selections`.
     The program is `acid` on PATH, or what the environment variable ACID names."""
     program = shutil.which(os.environ.get("ACID") or "acid")
