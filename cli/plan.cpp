@@ -221,6 +221,7 @@ std::set<std::string> late_among(const std::vector<Claim>& claims, const Plan& p
   std::set<std::string> compared;
   for (const PlannedRun& run : plan.compared()) compared.insert(run.id);
   std::vector<RunSummary> runs;
+  std::vector<nlohmann::json> settings;
   for (const ExpectedRun& run : outlook.runs()) {
     if (!compared.contains(run.plan->id)) continue;
     runs.emplace_back();
@@ -228,8 +229,9 @@ std::set<std::string> late_among(const std::vector<Claim>& claims, const Plan& p
     runs.back().label = run.plan->label;
     runs.back().seed = run.plan->seed;
     runs.back().state = run.state();
+    settings.push_back(run.plan->settings);
   }
-  return late_claims(*store, claims, runs);
+  return late_claims(*store, claims, runs, settings);
 }
 
 Exit plan(const Session& session, const PlanOptions& options) {

@@ -25,6 +25,7 @@ struct Tested {
   std::string at;
   std::vector<std::vector<double>> advantages;  // one list, or one for each side of a range
   Estimate estimate;
+  std::string read;     // JudgedClaim::read
   std::string missing;  // why there is nothing to test; empty: there is
   std::string doubt;    // why what is found is not told; empty: it is
 };
@@ -51,20 +52,6 @@ bool has_values(const ComparedPoint& point,
   return std::ranges::all_of(where, [&](const auto& wanted) {
     return std::ranges::find(point.settings, wanted) != point.settings.end();
   });
-}
-
-/// The name under which the metric is read at the point; nothing if it is not.
-std::optional<std::string> metric_at(const Comparison& comparison, const Claim& claim,
-                                     std::size_t point) {
-  if (!claim.equal) return claim.metric;
-  // A comparison whose primary outcome is not read there has none.
-  for (const EqualPlace& place :
-       comparison.equal.empty() ? find_equal_places(comparison) : comparison.equal)
-    if (place.point == point && place.axis == *claim.equal) {
-      if (place.at_end) return claim.metric;
-      if (place.place > 0) return metric_at_equal(claim.metric, *claim.equal);
-    }
-  return std::nullopt;
 }
 
 /// The advantage of `a` over `b` beyond a margin, by seed; a run that diverged is infinitely worse,
@@ -182,17 +169,17 @@ Tested test_point(const Comparison& comparison, const Claim& claim, std::size_t 
   Tested tested;
   const auto a = group_at(comparison, point, claim.algorithm, claim.seeds),
              b = group_at(comparison, point, claim.than, claim.seeds);
-  const auto metric = metric_at(comparison, claim, p);
+  const auto read = metric_read_at(comparison, claim.metric, claim.equal, p);
   if (!a || (!b && kind != Claim::Kind::law)) {
     tested.missing = fmt::format("no run of {} has ended", a ? claim.than : claim.algorithm);
   } else if (b && clocks_differ(*a, *b) &&
              (is_on_clock(claim.metric) || claim.equal == PositionAxis::seconds)) {
     tested.missing = "seconds of one are simulated, and those of the other real";
-  } else if (!metric) {
+  } else if (!read) {
     tested.missing =
         fmt::format("{} is not read at equal {}", claim.metric, equal_words(*claim.equal));
   } else {
-    const PairedValues pairs = paired_with(claim, *a, b, *metric);
+    const PairedValues pairs = paired_with(claim, *a, b, read->name);
     const bool diverged = !a->diverged.empty() || (b && !b->diverged.empty());
     if (pairs.a.size() < claim.seeds.size())
       tested.missing = fmt::format("{} of {} seeds have a value{}{}", pairs.a.size(),
@@ -205,6 +192,7 @@ Tested test_point(const Comparison& comparison, const Claim& claim, std::size_t 
       tested.missing = "the law says 0, of which no share is a margin";
     else
       tested = tested_of(claim, kind, pairs, (turned ? -1 : 1) * direction_of(claim.metric));
+    tested.read = read->words;
   }
   tested.at = settings_title(point.settings);
   return tested;
@@ -337,6 +325,7 @@ void test(JudgedClaim& judged, const std::vector<Tested>& tests, const std::vect
       judged.pairs = static_cast<int>(advantage.size());
       judged.test = test_of(advantage);
       judged.at = one.at;
+      judged.read = one.read;
       decides = &advantage;
     }
   }
@@ -345,10 +334,11 @@ void test(JudgedClaim& judged, const std::vector<Tested>& tests, const std::vect
   add_needs(judged, *decides, tests, family);
 }
 
-void adjust(std::vector<JudgedClaim>& claims, std::optional<double> JudgedClaim::*from,
-            std::optional<double> JudgedClaim::*to) {
-  std::vector<double> p;
-  for (const JudgedClaim& one : claims) p.push_back((one.*from).value_or(1));
+/// `family`: the number of claims, with those that are left out.
+void adjust(std::vector<JudgedClaim>& claims, std::size_t family,
+            std::optional<double> JudgedClaim::*from, std::optional<double> JudgedClaim::*to) {
+  std::vector<double> p(family, 1);
+  for (std::size_t k = 0; k < claims.size(); ++k) p[k] = (claims[k].*from).value_or(1);
   const std::vector<double> adjusted = holm(p);
   for (std::size_t k = 0; k < claims.size(); ++k)
     if (claims[k].*from) claims[k].*to = adjusted[k];
@@ -356,15 +346,18 @@ void adjust(std::vector<JudgedClaim>& claims, std::optional<double> JudgedClaim:
 
 }  // namespace
 
-std::vector<JudgedClaim> judge_claims(const Comparison& comparison,
-                                      const std::vector<Claim>& claims) {
+std::vector<JudgedClaim> judge_claims(const std::vector<const Comparison*>& comparisons,
+                                      const std::vector<Claim>& claims,
+                                      const std::vector<Claim>& left_out) {
+  std::vector<Claim> family = claims;
+  family.insert(family.end(), left_out.begin(), left_out.end());
   std::vector<JudgedClaim> judged;
-  for (const Claim& claim : claims) {
-    judged.emplace_back().claim = claim;
-    test(judged.back(), tests_of(comparison, claim), claims);
+  for (std::size_t k = 0; k < claims.size(); ++k) {
+    judged.emplace_back().claim = claims[k];
+    test(judged.back(), tests_of(*comparisons[k], claims[k]), family);
   }
-  adjust(judged, &JudgedClaim::p, &JudgedClaim::p_holm);
-  adjust(judged, &JudgedClaim::counter_p, &JudgedClaim::counter_p_holm);
+  adjust(judged, family.size(), &JudgedClaim::p, &JudgedClaim::p_holm);
+  adjust(judged, family.size(), &JudgedClaim::counter_p, &JudgedClaim::counter_p_holm);
   for (JudgedClaim& one : judged) {
     if (!one.p_holm) continue;
     const bool is_shown = *one.p_holm <= one.claim.level;

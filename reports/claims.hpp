@@ -18,7 +18,7 @@ struct Claim {
   Kind kind = Kind::better;
   std::string algorithm, than;        // labels; a law has no other
   std::string metric;                 // an outcome or a total of a run
-  std::optional<PositionAxis> equal;  // read where all runs have come equally far; else at the end
+  std::optional<PositionAxis> equal;  // read where its runs have come equally far; else at the end
   Margin margin;                      // better: by at least, may be 0; equivalent; law: within
   double low = 0, high = 0;           // ratio
   std::string formula;                // law: an expression over recipe keys (store/filter.hpp)
@@ -32,6 +32,8 @@ struct Claim {
 
   /// Whether it has two sides, which are tested each.
   bool is_range() const { return kind != Kind::better && kind != Kind::crossover; }
+  /// Its algorithms and seeds: no other run settles where it is read.
+  Readers readers() const { return {{algorithm, than}, seeds}; }
   /// "A²CiD² is better than AD-PSGD in evaluation loss at equal gradients by 0.01 at least".
   std::string words() const;
 };
@@ -58,7 +60,8 @@ struct JudgedClaim {
   Estimate estimate;
   int pairs = 0;  // 0: nothing was tested
   PairedTest test = PairedTest::sign_flip;
-  std::string at;  // its settings, of equal p that of the least advantage; empty: there is one
+  std::string at;    // its settings, of equal p that of the least advantage; empty: there is one
+  std::string read;  // where in the runs its values were read; empty: at their ends
   /// That the claim is not true: the largest over its points of exact one-sided tests, paired by
   /// seed, so that a claim over several points holds only if it holds at each. counter_p: that it
   /// is true, by the smallest over its points, times their number.
@@ -69,11 +72,16 @@ struct JudgedClaim {
   std::optional<int> seeds_to_show;
   /// Stored before the first of its runs began; absent: not known (judge_claims() does not).
   std::optional<bool> registered;
+  /// Names of claims that were stored with this one before the runs and are no longer there. They
+  /// count in the family.
+  std::vector<std::string> left_out;
 };
 
-/// Judges claims by a comparison of the runs, of which the claims' metrics were read.
-std::vector<JudgedClaim> judge_claims(const Comparison& comparison,
-                                      const std::vector<Claim>& claims);
+/// Judges claims by comparisons of the runs, one for each claim, of which its metric was read.
+/// `left_out`: claims that only count in the family.
+std::vector<JudgedClaim> judge_claims(const std::vector<const Comparison*>& comparisons,
+                                      const std::vector<Claim>& claims,
+                                      const std::vector<Claim>& left_out = {});
 
 /// The same by a comparison of these runs of a store, which also knows whether the claims were
 /// written before the runs.
@@ -107,9 +115,10 @@ Verdicts verdicts_on(const Store& store, const std::vector<Claimed>& claimed, in
 
 /// The digests of the claims that would be stored after the first of the runs that decide them
 /// began. `runs`: of the recipe, by its labels; of a run only id, label, seed and state are
-/// read.
+/// read. `settings`: parallel to them.
 std::set<std::string> late_claims(const Store& store, const std::vector<Claim>& claims,
-                                  const std::vector<RunSummary>& runs);
+                                  const std::vector<RunSummary>& runs,
+                                  const std::vector<nlohmann::json>& settings);
 
 /// The smallest p that the claim can get in its family, by Holm: every claim has the smallest p
 /// that its seeds can give.
@@ -128,7 +137,8 @@ nlohmann::json planned_json(const std::vector<Claim>& claims, const std::set<std
 /// "-0.031 [-0.042, -0.02], p = 0.0078": what was found; empty if there is nothing. Says where the
 /// estimate is over fewer seeds than the p, and where the p is of ranks.
 std::string found(const JudgedClaim& judged);
-/// Says that the claim is younger than its first run; empty if it is not.
+/// Says that the claim is younger than its first run, or that others were left out; empty if there
+/// is nothing to say.
 std::string registered_words(const JudgedClaim& judged);
 std::string to_text(const std::vector<JudgedClaim>& claims, int columns);
 nlohmann::json to_json(const std::vector<JudgedClaim>& claims);

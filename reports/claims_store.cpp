@@ -9,7 +9,10 @@
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "reports/claims.hpp"
+#include "reports/compare.hpp"
 #include "reports/equal_places.hpp"
+#include "reports/known_metrics.hpp"
+#include "reports/settings.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -27,31 +30,113 @@ bool has_claim(const json& comparison, const std::string& digest) {
 
 using LabelledRuns = std::vector<std::pair<std::string, std::string>>;  // ids and labels
 
-/// Whether it is of the claim's algorithms and seeds.
-bool decides(const RunSummary& run, const Claim& claim) {
-  return (run.label == claim.algorithm || run.label == claim.than) &&
-         std::ranges::binary_search(claim.seeds, run.seed);
+/// Whether the metric of a run depends on the other runs at all settings of the sweep: one run has
+/// one value of it for all.
+bool is_read_beside_all(const std::string& metric) {
+  return metric == kMidConsensus || is_to_target(metric);
 }
 
-/// For each claim, the experiment whose plan had it first, before the runs that decide began;
-/// empty: none.
-std::vector<std::string> planned_by(const Store& store, const std::vector<RunSummary>& runs,
-                                    const std::vector<Claim>& claims) {
+/// Whether runs with these settings are at the points that the claim chooses. A key that a run does
+/// not read has no value: the run is at all points.
+bool is_chosen(const FlatSettings& settings, const Claim& claim) {
+  if (is_read_beside_all(claim.metric)) return true;
+  const json& crossed = claim.key.empty() ? json() : value_at(settings, claim.key);
+  return (crossed.is_null() || crossed == claim.first || crossed == claim.second) &&
+         std::ranges::all_of(claim.where, [&](const auto& wanted) {
+           const json& value = value_at(settings, wanted.first);
+           return value.is_null() || value == wanted.second;
+         });
+}
+
+/// Runs, as a recipe labels them, with their settings.
+struct RunsAsked {
+  std::vector<RunSummary> runs;
+  std::vector<json> settings;  // parallel to them
+
+  RunsAsked(std::vector<RunSummary> these, std::vector<json> their_settings)
+      : runs(std::move(these)), settings(std::move(their_settings)) {}
+  RunsAsked(const Store& store, const AskedRuns& asked)
+      : RunsAsked(runs_as_asked(store, asked), run_settings(store, asked.ids)) {}
+
+  /// Those that decide the claim.
+  std::vector<RunSummary> of(const Claim& claim) const {
+    std::vector<RunSummary> all;
+    const Readers readers = claim.readers();
+    for (std::size_t k = 0; k < runs.size(); ++k)
+      if (readers.take(runs[k]) && is_chosen(flatten(settings[k]), claim)) all.push_back(runs[k]);
+    return all;
+  }
+};
+
+/// For each claim, the plans that had it before the runs that decide began, oldest first.
+std::vector<std::vector<StoredPlan>> planned_by(const Store& store, const RunsAsked& runs,
+                                                const std::vector<Claim>& claims) {
   std::map<LabelledRuns, std::vector<StoredPlan>> before;
-  std::vector<std::string> experiments;
+  std::vector<std::vector<StoredPlan>> plans;
   for (const Claim& claim : claims) {
     LabelledRuns decisive;
-    for (const RunSummary& run : runs)
-      if (decides(run, claim)) decisive.emplace_back(run.id, run.label);
-    const auto [plans, is_new] = before.try_emplace(decisive);
-    if (is_new) plans->second = plans_before_runs(store, decisive);
-    const auto first = std::ranges::find_if(plans->second, [&](const StoredPlan& plan) {
-      return has_claim(plan.comparison, claim.digest);
-    });
-    experiments.push_back(first == plans->second.end() ? "" : first->experiment);
+    for (const RunSummary& run : runs.of(claim)) decisive.emplace_back(run.id, run.label);
+    const auto [known, is_new] = before.try_emplace(decisive);
+    if (is_new) known->second = plans_before_runs(store, decisive);
+    std::ranges::copy_if(
+        known->second, std::back_inserter(plans.emplace_back()),
+        [&](const StoredPlan& plan) { return has_claim(plan.comparison, claim.digest); });
   }
-  return experiments;
+  return plans;
 }
+
+/// The plan's claims of which `claims` have neither the text nor the name.
+std::vector<Claim> missing_among(const std::vector<Claim>& claims, const StoredPlan& plan) {
+  std::vector<Claim> missing = claims_from(plan.comparison);
+  std::erase_if(missing, [&](const Claim& planned) {
+    return std::ranges::any_of(claims, [&](const Claim& one) {
+      return one.digest == planned.digest || one.name == planned.name;
+    });
+  });
+  return missing;
+}
+
+/// The claims that the plan with the fewest of them had and `claims` lack. Another recipe may have
+/// claimed the same of the same runs, and more.
+std::vector<Claim> fewest_missing(const std::vector<Claim>& claims,
+                                  const std::vector<StoredPlan>& plans) {
+  std::optional<std::vector<Claim>> fewest;
+  for (const StoredPlan& plan : plans)
+    if (std::vector<Claim> missing = missing_among(claims, plan);
+        !fewest || missing.size() < fewest->size())
+      fewest = std::move(missing);
+  return fewest.value_or(std::vector<Claim>());
+}
+
+/// For each claim the comparison that is read where its own runs are; `whole` where that is the
+/// same.
+class OwnComparisons {
+ public:
+  OwnComparisons(const Store& store, const Comparison& whole, const AskedRuns& asked)
+      : store_(store), whole_(whole), asked_(asked) {}
+
+  const Comparison* of(const Claim& claim) {
+    const Readers readers = claim.readers();
+    const bool all_read = std::ranges::all_of(whole_.groups, [&](const ComparedGroup& group) {
+      return std::ranges::all_of(group.runs,
+                                 [&](const RunSummary& run) { return readers.take(run); });
+    });
+    if (all_read || (!claim.equal && !is_read_beside_all(claim.metric))) return &whole_;
+    const auto [found, is_new] = own_.try_emplace({readers.labels, readers.seeds});
+    if (is_new) {
+      CompareOptions options;
+      options.readers = readers;
+      found->second = compare(store_, asked_, options);
+    }
+    return &found->second;
+  }
+
+ private:
+  const Store& store_;
+  const Comparison& whole_;
+  const AskedRuns& asked_;
+  std::map<std::pair<std::vector<std::string>, std::vector<std::uint64_t>>, Comparison> own_;
+};
 
 }  // namespace
 
@@ -102,12 +187,14 @@ std::vector<Claim> claims_from(const json& comparison) {
 }
 
 std::set<std::string> late_claims(const Store& store, const std::vector<Claim>& claims,
-                                  const std::vector<RunSummary>& runs) {
-  const std::vector<std::string> planned = planned_by(store, runs, claims);
+                                  const std::vector<RunSummary>& runs,
+                                  const std::vector<json>& settings) {
+  const RunsAsked asked(runs, settings);
+  const auto planned = planned_by(store, asked, claims);
   std::set<std::string> late;
   for (std::size_t k = 0; k < claims.size(); ++k)
-    if (planned[k].empty() && std::ranges::any_of(runs, [&](const RunSummary& run) {
-          return run.state != RunState::planned && decides(run, claims[k]);
+    if (planned[k].empty() && std::ranges::any_of(asked.of(claims[k]), [](const RunSummary& run) {
+          return run.state != RunState::planned;
         }))
       late.insert(claims[k].digest);
   return late;
@@ -115,10 +202,22 @@ std::set<std::string> late_claims(const Store& store, const std::vector<Claim>& 
 
 std::vector<JudgedClaim> judge_claims(const Store& store, const Comparison& comparison,
                                       const AskedRuns& asked, const std::vector<Claim>& claims) {
-  std::vector<JudgedClaim> judged = judge_claims(comparison, claims);
-  if (judged.empty()) return judged;
-  const std::vector<std::string> planned = planned_by(store, runs_as_asked(store, asked), claims);
-  for (std::size_t k = 0; k < judged.size(); ++k) judged[k].registered = !planned[k].empty();
+  if (claims.empty()) return {};
+  const auto planned = planned_by(store, RunsAsked(store, asked), claims);
+  std::vector<std::vector<Claim>> missing;  // by claim
+  std::vector<Claim> left_out;              // each once
+  for (const std::vector<StoredPlan>& plans : planned)
+    for (const Claim& one : missing.emplace_back(fewest_missing(claims, plans)))
+      if (std::ranges::find(left_out, one.digest, &Claim::digest) == left_out.end())
+        left_out.push_back(one);
+  OwnComparisons own(store, comparison, asked);
+  std::vector<const Comparison*> comparisons;
+  for (const Claim& claim : claims) comparisons.push_back(own.of(claim));
+  std::vector<JudgedClaim> judged = judge_claims(comparisons, claims, left_out);
+  for (std::size_t k = 0; k < judged.size(); ++k) {
+    judged[k].registered = !planned[k].empty();
+    for (const Claim& one : missing[k]) judged[k].left_out.push_back(one.name);
+  }
   return judged;
 }
 
@@ -177,9 +276,10 @@ AskedRuns with_plans_of_claims(const Store& store, const AskedRuns& asked) {
   AskedRuns with = asked;
   if (asked.experiments.empty()) return with;  // copied with all experiments that ask for the runs
   for (const Claimed& one : claimed_by(store, asked))
-    for (const std::string& plan : planned_by(store, runs_as_asked(store, one.runs), one.claims))
-      if (!plan.empty() && std::ranges::find(with.experiments, plan) == with.experiments.end())
-        with.experiments.push_back(plan);
+    for (const auto& plans : planned_by(store, RunsAsked(store, one.runs), one.claims))
+      if (!plans.empty() &&
+          std::ranges::find(with.experiments, plans.front().experiment) == with.experiments.end())
+        with.experiments.push_back(plans.front().experiment);
   return with;
 }
 

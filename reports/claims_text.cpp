@@ -1,5 +1,6 @@
 // Verdicts on claims as text and as JSON.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -119,8 +120,8 @@ std::string Claim::words() const {
                          margin_text(*this), place);
       break;
     case Kind::ratio:
-      said = fmt::format("{} of {} is {} to {} times that of {}", place, algorithm, value_text(low),
-                         value_text(high), than);
+      said = fmt::format("{} of {} is {} to {} times that of {}", place, algorithm, exact_text(low),
+                         exact_text(high), than);
       break;
     case Kind::crossover:
       said = fmt::format("in {}, {} is better than {} at {} = {} and worse at {}", place, algorithm,
@@ -130,7 +131,9 @@ std::string Claim::words() const {
       said = fmt::format("{} of {} is {} within {}", place, algorithm, formula, margin_text(*this));
       break;
   }
-  return where.empty() ? said : fmt::format("{}, where {}", said, settings_title(where));
+  if (!where.empty()) said += ", where " + settings_title(where);
+  constexpr double kUsualLevel = 0.05;
+  return level == kUsualLevel ? said : fmt::format("{}, at level {}", said, exact_text(level));
 }
 
 std::string found(const JudgedClaim& judged) {
@@ -149,13 +152,19 @@ std::string found(const JudgedClaim& judged) {
   if (const auto p = contrary ? judged.counter_p_holm : judged.p_holm)
     text += fmt::format(", {}p = {}{}", contrary ? "of the contrary " : "", format_p(p),
                         judged.test == PairedTest::signed_rank ? " by ranks" : "");
-  return judged.at.empty() ? text : fmt::format("{} at {}", text, judged.at);
+  if (!judged.at.empty()) text += " at " + judged.at;
+  return judged.read.empty() ? text : fmt::format("{} (read {})", text, judged.read);
 }
 
 std::string registered_words(const JudgedClaim& judged) {
-  return judged.registered.value_or(true)
-             ? std::string()
-             : "This claim was written, or altered, after its first run began.";
+  if (!judged.registered.value_or(true))
+    return "This claim was written, or altered, after its first run began.";
+  if (judged.left_out.empty()) return {};
+  const std::size_t claims = judged.left_out.size();
+  return fmt::format(
+      "{} written with it before the runs and left out since, and the p counts {}: {}.",
+      claims == 1 ? "A claim was" : fmt::format("{} claims were", claims),
+      claims == 1 ? "it" : "them", fmt::join(judged.left_out, "; "));
 }
 
 std::string to_text(const std::vector<JudgedClaim>& claims, int columns) {
@@ -233,6 +242,8 @@ json to_json(const std::vector<JudgedClaim>& claims) {
                 {"seeds_to_show", judged.seeds_to_show ? json(*judged.seeds_to_show) : json()},
                 {"why", judged.why},
                 {"registered", judged.registered ? json(*judged.registered) : json()}});
+    if (!judged.read.empty()) row["read"] = judged.read;
+    if (!judged.left_out.empty()) row["left_out"] = judged.left_out;
     list.push_back(std::move(row));
   }
   return list;

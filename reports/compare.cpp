@@ -242,6 +242,7 @@ Comparison compare_runs(std::vector<ComparedRun> runs, const CompareOptions& opt
   if (!options.best_over.empty()) comparison.selections.push_back(select_best(runs, options));
   comparison.heading = heading_of(runs);
   comparison.at = options.at;
+  comparison.readers = options.readers;
   comparison.target = options.target;
   comparison.plan = agreed_plan(plans, comparison.notes);
   form_groups(comparison, runs);

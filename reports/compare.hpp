@@ -29,6 +29,7 @@ struct CompareOptions {
   std::string best_on = {};  // by this metric; empty: select_best() says
   std::vector<std::uint64_t> selection_seeds = {};
   bool same_seeds = false;  // compared on the seeds that it was chosen on
+  Readers readers = {};     // the others are read where these are
 };
 
 /// Beside the values of recorded series, where options.at says, a run has these derived

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -145,8 +146,24 @@ struct ComparedSection {
   std::vector<std::size_t> groups;  // indices, point by point
 };
 
+/// The runs that settle where values are read: where all have come equally far, the middle of runs,
+/// and a target for runs without one.
+struct Readers {
+  std::vector<std::string> labels = {};   // empty: all runs
+  std::vector<std::uint64_t> seeds = {};  // ascending
+
+  bool take(const std::string& label) const {
+    return labels.empty() || std::ranges::find(labels, label) != labels.end();
+  }
+  bool take(const RunSummary& run) const {
+    return labels.empty() || (take(run.label.empty() ? run.algorithm : run.label) &&
+                              std::ranges::binary_search(seeds, run.seed));
+  }
+};
+
 struct Comparison {
-  std::string heading;                          // what was compared (reports/heading.hpp)
+  std::string heading;  // what was compared (reports/heading.hpp)
+  Readers readers;
   std::vector<Tagged> tagged;                   // what has tags or notes (reports/tags.hpp)
   std::vector<ComparedGroup> groups;            // in the recipe's order
   std::vector<ComparedDifference> differences;  // baseline: same settings except the algorithm

@@ -19,12 +19,13 @@ namespace {
 std::optional<EqualPlace> place_on(const Comparison& comparison, std::size_t point,
                                    PositionAxis axis) {
   double least = INFINITY, most = 0;
-  const std::vector<std::size_t>& groups = comparison.points[point].groups;
-  for (const std::size_t g : groups) {
+  const ComparedGroup* first = nullptr;
+  for (const std::size_t g : comparison.points[point].groups) {
     const ComparedGroup& group = comparison.groups[g];
-    if (axis == PositionAxis::seconds && clocks_differ(group, comparison.groups[groups.front()]))
-      return std::nullopt;
     for (const RunSummary& run : group.runs) {
+      if (!comparison.readers.take(run)) continue;
+      if (first == nullptr) first = &group;
+      if (axis == PositionAxis::seconds && clocks_differ(group, *first)) return std::nullopt;
       least = std::min(least, coordinate(run.progress, axis));
       most = std::max(most, end_on(axis, run, group.settings));
     }
@@ -96,6 +97,26 @@ std::vector<EqualPlace> find_equal_places(const Comparison& comparison) {
       for (const PositionAxis axis : kEqualAxes)
         if (auto place = place_on(comparison, p, axis)) places.push_back(std::move(*place));
   return places;
+}
+
+std::optional<MetricRead> metric_read_at(const Comparison& comparison, const std::string& metric,
+                                         std::optional<PositionAxis> equal, std::size_t point) {
+  if (!equal) {
+    const auto& mid = comparison.points[point].mid;
+    if (metric != kMidConsensus || !mid) return MetricRead{metric, ""};
+    return MetricRead{metric, fmt::format("mean from {} to {}", format_on(mid->axis, mid->from),
+                                          format_on(mid->axis, mid->to))};
+  }
+  // A comparison whose primary outcome is not read there has none.
+  for (const EqualPlace& place :
+       comparison.equal.empty() ? find_equal_places(comparison) : comparison.equal)
+    if (place.point == point && place.axis == *equal) {
+      if (place.at_end) return MetricRead{metric, ""};
+      if (place.place > 0)
+        return MetricRead{metric_at_equal(metric, *equal),
+                          "at " + format_on(place.axis, place.place)};
+    }
+  return std::nullopt;
 }
 
 FillEqualPlaces reads_equal_places(const Store& store, const CompareOptions& options) {

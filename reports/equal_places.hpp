@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,14 @@ inline constexpr std::array kEqualAxes{PositionAxis::gradients, PositionAxis::se
 std::string metric_at_equal(std::string_view outcome, PositionAxis axis);
 /// These places of finished runs at the comparison's points, from how far each has come.
 std::vector<EqualPlace> find_equal_places(const Comparison& comparison);
+/// The name under which a metric is read, and where in the runs; no words: at their ends.
+struct MetricRead {
+  std::string name, words;
+};
+/// How a metric is read at a point, where its runs have come equally far if an axis is given.
+/// Nothing if it is not read there.
+std::optional<MetricRead> metric_read_at(const Comparison& comparison, const std::string& metric,
+                                         std::optional<PositionAxis> equal, std::size_t point);
 /// The outcomes that are read there.
 std::vector<std::string_view> outcomes_at_equal();
 /// Finds the places and reads the outcomes of finished runs there, into metrics of the groups' runs

@@ -48,6 +48,7 @@ Comparison shape_of(const std::vector<ComparedRun>& runs, const CompareOptions& 
                     const std::vector<Selection>& selections) {
   Comparison shape;
   shape.target = options.target;
+  shape.readers = options.readers;
   shape.selections = selections;
   if (!options.best_over.empty()) {
     Selection::Choice searched;
@@ -74,19 +75,20 @@ std::vector<ComparedRun*> finished_at(const Comparison& shape,
   return found;
 }
 
-/// The span of the budget if all runs have the same and came so far, else of the shortest run.
-void find_mid_span(const std::vector<ComparedRun*>& runs) {
+/// The span of the budget if all readers have the same and came so far, else of the shortest one.
+void find_mid_span(const std::vector<ComparedRun*>& runs, const Readers& readers) {
   const bool timed = std::ranges::any_of(
       runs, [](const ComparedRun* run) { return run->summary.budget_time.has_value(); });
   const PositionAxis axis = timed ? PositionAxis::normalised_time : PositionAxis::gradients;
   double shortest = INFINITY;
   std::set<double> budgets;
   for (const ComparedRun* run : runs) {
+    if (!readers.take(run->summary)) continue;
     shortest = std::min(shortest, coordinate(run->summary.progress, axis));
     budgets.insert(timed ? run->summary.budget_time.value_or(0)
                          : static_cast<double>(run->summary.budget_gradients));
   }
-  if (runs.empty()) return;
+  if (budgets.empty()) return;
   const bool whole = budgets.size() == 1 && shortest >= kMidToShare * *budgets.begin();
   const double length = whole ? *budgets.begin() : shortest;
   for (ComparedRun* run : runs)
@@ -267,7 +269,7 @@ void read_in_points(const Store& store, std::vector<ComparedRun>& runs,
                    std::ranges::find(options.metrics, kMidConsensus) != options.metrics.end();
   if (mid)
     for (const std::vector<std::size_t>& points : linked_points(shape))
-      find_mid_span(finished_at(shape, points, runs));
+      find_mid_span(finished_at(shape, points, runs), options.readers);
   read_in_parallel(store, runs.size(), 0,
                    [&](const Store& own, std::size_t k) {
                      ComparedRun& run = runs[k];

@@ -72,7 +72,8 @@ void settle_targets(Comparison& comparison) {
     for (const std::size_t g : groups) {
       ComparedGroup& group = comparison.groups[g];
       group.target = target_of(group.settings, comparison.target);
-      if (group.target && std::ranges::find(all, *group.target) == all.end())
+      if (group.target && comparison.readers.take(group.label) &&
+          std::ranges::find(all, *group.target) == all.end())
         all.push_back(*group.target);
     }
     if (all.size() == 1)

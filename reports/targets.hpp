@@ -20,8 +20,9 @@ std::vector<std::vector<std::size_t>> linked_points(const Comparison& comparison
 std::vector<std::size_t> groups_at(const Comparison& comparison,
                                    const std::vector<std::size_t>& points);
 /// Sets the target that each group is measured against: the requested one, else its recipe's, else
-/// that of the other groups of its points, if its runs recorded the metric: others cannot be said to
-/// miss it. Points whose groups have different targets are marked. After form_points.
+/// that of the other groups of its points, if its runs recorded the metric: others cannot be said
+/// to miss it. Points whose groups have different targets are marked. After form_points. Only the
+/// readers' recipes give others a target.
 void settle_targets(Comparison& comparison);
 
 /// The number of the group's runs that reached its target.

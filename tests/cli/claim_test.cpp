@@ -32,6 +32,11 @@ const std::string kBytes =
 const std::string kTurned =
     claim("all bytes", "kind = \"ratio\"\nmetric = \"bytes\"\nbounds = [2, 3]\n");
 
+// Whether all of them hold or not.
+json judged(const Folder& folder, const std::string& recipe) {
+  return json::parse(folder.call({"claim", recipe, "--json"}).out)["claims"];
+}
+
 }  // namespace
 
 TEST_CASE("acid claim judges what was claimed before the runs, and says what was not") {
@@ -253,6 +258,82 @@ TEST_CASE("acid claim check executes a drawn share again, and finds what was alt
   const Result turned = folder.call({"claim", "check", "--all", "--store", "other"});
   CHECK(turned.code == 4);
   CHECK_THAT(turned.out, ContainsSubstring("wrong  the recipe of experiment"));
+}
+
+TEST_CASE("algorithms that come later do not change where a claim is read") {
+  const Folder folder;
+  const std::string two = R"(
+seeds = "1-8"
+task.dataset = { kind = "quadratic", dimension = 6, noise = 0.6, heterogeneity = 1.0 }
+workers.count = 4
+budget.gradients = 400
+evaluation.every_gradients = 4
+evaluation.consensus_samples = 100
+[[algorithms]]
+kind = "ar-sgd"
+set = { optimizer.learning_rate = 0.02 }
+[[algorithms]]
+kind = "ad-psgd"
+set = { optimizer.learning_rate = 0.4 }
+)";
+  const std::string third =
+      "[[algorithms]]\nkind = \"a2cid2\"\nlabel = \"short\"\nset = { budget.gradients = 80 }\n";
+  const std::string claims =
+      claim("learns more", "kind = \"better\"\nmetric = \"eval_loss\"\nat = \"gradients\"\n") +
+      claim("the same bytes", "kind = \"better\"\nmetric = \"eval_loss\"\nat = \"bytes\"\n") +
+      claim("stays together",
+            "kind = \"equivalent\"\nmetric = \"consensus_distance_mid\"\nmargin = 0.1\n");
+  folder.write("two.toml", "name = \"r\"\n" + two + claims);
+  folder.done({"run", "two.toml"});
+  const json before = judged(folder, "two.toml");
+  CHECK_FALSE(before[0].contains("read"));  // all ended there
+  CHECK(before[1]["read"].get<std::string>().starts_with("at "));
+  CHECK(before[2]["read"] == "mean from 80 gradients to 200 gradients");
+  folder.write("three.toml", "name = \"r\"\n" + two + third + claims);
+  folder.done({"run", "three.toml"});
+  const json after = judged(folder, "three.toml");
+  for (std::size_t k = 0; k < 3; ++k) {
+    INFO(before[k] << after[k]);
+    CHECK(after[k] == before[k]);
+  }
+}
+
+TEST_CASE("a claim that is left out after the runs counts in the family, and every form says so") {
+  const Folder folder;
+  const std::string third = claim("same loss", "kind = \"better\"\nmetric = \"eval_loss\"\n");
+  folder.write("all.toml", "name = \"r\"\n" + kClaimed + kBytes + kTurned + third);
+  folder.done({"run", "all.toml"});
+  const json all = judged(folder, "all.toml");
+  folder.write("one.toml", "name = \"r\"\n" + kClaimed + kBytes);
+  folder.done({"run", "one.toml"});
+  const Result one = folder.call({"claim", "one.toml"});
+  CHECK_THAT(one.out, ContainsSubstring("2 claims were written with it before the runs") &&
+                          ContainsSubstring("counts them: all bytes;"));
+  const json left = judged(folder, "one.toml")[0];
+  CHECK(left["registered"] == true);
+  CHECK(left["left_out"] == json{"all bytes", "same loss"});
+  CHECK(left["p_holm"] == 3 / 128.0);
+  CHECK(all[0]["p_holm"] == 3 / 128.0);
+  folder.done({"export", "r", "--crate", "crate"});
+  CHECK(json::parse(folder.call({"claim", "check", "crate", "--json"}).out)["claims"][0] == left);
+}
+
+TEST_CASE("only runs at the settings of a claim decide whether it came before them") {
+  const Folder folder;
+  const auto recipe = [](const std::string& counts, const std::string& claims) {
+    return "name = \"r\"\n" + kClaimed + "[sweep]\nworkers.count = " + counts + "\n" + claims;
+  };
+  folder.write("first.toml", recipe("[2, 4]", ""));
+  folder.done({"run", "first.toml"});
+  const std::string of_eight = kBytes + "where = { workers.count = 8 }\n";
+  folder.write("then.toml", recipe("[2, 4, 8]", of_eight + kTurned));
+  const json planned = folder.told({"plan", "then.toml"})["claims"];
+  CHECK(planned[0]["late"] == false);
+  CHECK(planned[1]["late"] == true);
+  folder.done({"run", "then.toml"});
+  const json told = judged(folder, "then.toml");
+  CHECK(told[0]["registered"] == true);
+  CHECK(told[1]["registered"] == false);
 }
 
 }  // namespace acid::test

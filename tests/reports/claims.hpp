@@ -56,7 +56,7 @@ inline Comparison loss_apart_by(double difference, double noise = 0.01, std::uin
 }
 
 inline JudgedClaim judged(const Comparison& comparison, const Claim& claim) {
-  return judge_claims(comparison, {claim}).at(0);
+  return judge_claims({&comparison}, {claim}).at(0);
 }
 
 inline ClaimVerdict verdict(const Comparison& comparison, const Claim& claim) {

@@ -239,8 +239,8 @@ TEST_CASE("a run that diverged is worse than all others, and never helps a claim
 
 TEST_CASE("the claims of a recipe are one family") {
   const Comparison comparison = loss_apart_by(-0.5);
-  const std::vector<JudgedClaim> many =
-      judge_claims(comparison, std::vector<Claim>(14, claim_of(Claim::Kind::better)));
+  const std::vector<JudgedClaim> many = judge_claims(
+      std::vector(14, &comparison), std::vector<Claim>(14, claim_of(Claim::Kind::better)));
   CHECK(many[0].p_holm == Approx(14 / 256.0));
   CHECK(many[0].verdict == ClaimVerdict::cannot_be_told);
 }
@@ -249,7 +249,10 @@ TEST_CASE("a claim with few seeds may hold beside one that is surer") {
   const std::vector<Claim> both{claim_of(Claim::Kind::better), claim_of(Claim::Kind::better, 5)};
   CHECK(smallest_p_of(both[0], both) == 2 / 256.0);
   CHECK(smallest_p_of(both[1], both) == 1 / 32.0);
-  CHECK(judge_claims(loss_apart_by(-0.5), both)[1].verdict == ClaimVerdict::holds);
+  const Comparison comparison = loss_apart_by(-0.5);
+  CHECK(judge_claims({&comparison, &comparison}, both)[1].verdict == ClaimVerdict::holds);
+  // One that was left out counts in the family.
+  CHECK(judge_claims({&comparison}, {both[1]}, {both[0]})[0].p_holm == 2 / 32.0);
   CHECK(
       has(planned_words(both, {}, 200), "5 seeds can hold it only if the claims with more seeds"));
 }
@@ -292,7 +295,8 @@ TEST_CASE("claims that acid did not write are refused") {
                   {"by", {{"value", 0.1}, {"relative", false}}}};
   const Claim claim = claims_from({{"claims", {good}}}).at(0);
   CHECK(claim.equal == PositionAxis::bytes);
-  CHECK(claim.words() == "A is better than B in eval_loss at equal bytes by 0.1 at least");
+  CHECK(claim.words() ==
+        "A is better than B in eval_loss at equal bytes by 0.1 at least, at level 0.01");
   json altered = good;
   altered["by"]["value"] = 0.05;
   CHECK(claims_from({{"claims", {altered}}}).at(0).digest != claim.digest);
