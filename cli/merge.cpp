@@ -68,6 +68,7 @@ class TargetFolder {
     name_ = name_.lexically_normal();
     if (!name_.has_filename()) name_ = name_.parent_path();
     std::error_code ignored;
+    remove_dead_merges(name_.string());
     if (fs::exists(fs::symlink_status(name_, ignored))) return;
     signals_.emplace();
     for (fs::path parent = name_.parent_path(); !fs::exists(parent, ignored);
@@ -101,23 +102,33 @@ class TargetFolder {
           fmt::format("cannot give the merged store the name {}: {}; nothing was "
                       "merged. If another process has made that folder, merge again",
                       name_.string(), failed.message()));
+    if (is_new_) forget_merging(name_.string());
     is_new_ = false;
   }
 
  private:
-  // Under a name that no folder has: a merge that was killed may have left one.
+  // Under a name that no folder has: a process on another host may have one.
   void make() {
     create_folders(name_.parent_path());
     std::error_code failed;
     for (int k = 1;; ++k) {
       made_ = fmt::format("{}.merging-{}{}", name_.string(), getpid(),
                           k == 1 ? std::string() : fmt::format("-{}", k));
-      if (fs::create_directory(made_, failed)) return;
+      if (fs::create_directory(made_, failed)) return note();
       if (failed)
         throw StoreError(
             fmt::format("cannot create the folder {}: {}; check the permissions of "
                         "the folder above, or choose another with --store",
                         made_, failed.message()));
+    }
+  }
+  void note() const {
+    try {
+      note_merging(made_);
+    } catch (...) {
+      std::error_code ignored;
+      fs::remove_all(made_, ignored);
+      throw;
     }
   }
   void remove_parents() const {

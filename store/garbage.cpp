@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -15,6 +18,7 @@
 #include "store/upkeep.hpp"
 
 namespace acid {
+namespace fs = std::filesystem;
 namespace {
 
 /// The superseded part of an attempt: ticks and chunks with larger numbers than these.
@@ -170,6 +174,80 @@ std::string give_space_back(const std::string& folder, Connection& connection) {
   return {};
 }
 
+namespace {
+
+std::string note_in(const std::string& folder) { return folder + "/merging"; }
+
+/// The process that merges into the folder; absent: there is no whole note.
+std::optional<Lease> merging_process(const std::string& folder) {
+  Lease lease;
+  std::ifstream note(note_in(folder));
+  std::getline(note, lease.host);
+  std::getline(note, lease.boot_id);
+  note >> lease.pid >> lease.process_start;
+  return note ? std::optional(lease) : std::nullopt;
+}
+
+std::int64_t bytes_in(const fs::path& folder) {
+  std::int64_t bytes = 0;
+  std::error_code failed;
+  for (fs::recursive_directory_iterator entry(folder, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    std::error_code gone;
+    const std::uintmax_t size = entry->is_regular_file(gone) ? entry->file_size(gone) : 0;
+    if (!gone) bytes += static_cast<std::int64_t>(size);
+  }
+  return bytes;
+}
+
+fs::path path_without_slash(const std::string& folder) {
+  const fs::path path = fs::absolute(folder).lexically_normal();
+  return path.has_filename() ? path : path.parent_path();
+}
+
+}  // namespace
+
+void note_merging(const std::string& folder) {
+  const Lease lease = Lease::of_this_process();
+  std::ofstream note(note_in(folder));
+  note << lease.host << '\n'
+       << lease.boot_id << '\n'
+       << lease.pid << ' ' << lease.process_start << '\n';
+  if (!note.flush())
+    throw StoreError(fmt::format("cannot write {}; check the folder's permissions and free space",
+                                 note_in(folder)));
+}
+
+void forget_merging(const std::string& folder) {
+  std::error_code ignored;
+  fs::remove(note_in(folder), ignored);
+}
+
+std::vector<Leftover> dead_merges(const std::string& store_folder) {
+  const fs::path store = path_without_slash(store_folder);
+  const std::string begins = store.filename().string() + ".merging-";
+  std::vector<Leftover> found;
+  std::error_code failed;
+  for (fs::directory_iterator entry(store.parent_path(), failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code ignored;
+    if (!name.starts_with(begins) || !fs::is_directory(entry->symlink_status(ignored))) continue;
+    const std::optional<Lease> process = merging_process(entry->path().string());
+    if (process && !process->alive())
+      found.push_back({"../" + name, "left by a merge that was killed", bytes_in(entry->path())});
+  }
+  std::ranges::sort(found, {}, &Leftover::path);
+  return found;
+}
+
+void remove_dead_merges(const std::string& store_folder) {
+  const fs::path above = path_without_slash(store_folder).parent_path();
+  std::error_code ignored;
+  for (const Leftover& dead : dead_merges(store_folder))
+    fs::remove_all(above / fs::path(dead.path).filename(), ignored);
+}
+
 Garbage find_garbage(const Store& store, bool keep_checkpoints) {
   const Connection& connection = store.impl().connection();
   Garbage garbage;
@@ -190,6 +268,7 @@ Garbage find_garbage(const Store& store, bool keep_checkpoints) {
   const std::vector<ListedFile> files = list_checkpoint_folder(store.folder());
   for (Leftover& file : orphans(named, spare_files(connection), files, live))
     garbage.files.push_back(std::move(file));
+  for (Leftover& merge : dead_merges(store.folder())) garbage.files.push_back(std::move(merge));
   return garbage;
 }
 
@@ -213,6 +292,7 @@ std::string collect_garbage(Store& store, const Garbage& garbage) {
   forget_unneeded(store.folder(), connection, named);
   remove(named);
   delete_superseded(connection);
+  remove_dead_merges(store.folder());
   const std::string kept = give_space_back(store.folder(), connection);
   if (failure) std::rethrow_exception(failure);
   return kept;

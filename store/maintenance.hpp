@@ -38,12 +38,23 @@ std::vector<std::string> repair_store(Store& store);
 /// (store/SCHEMA.md). Takes as long as reading the store.
 std::string contents_digest(const Store& store);
 
-/// A file that may be deleted.
+/// A file, or the folder of a merge that was killed, that may be deleted.
 struct Leftover {
   std::string path;  // relative to the store's folder
   std::string why;   // "checkpoint 3 of run 1a2b…, which has finished", "no row names it"
   std::int64_t bytes = 0;
 };
+
+/// Notes in the folder in which a new store is merged, `STORE.merging-PID`, that this process does
+/// it. Throws StoreError.
+void note_merging(const std::string& folder);
+/// Takes the note away when the store is complete and has its name.
+void forget_merging(const std::string& folder);
+/// The folders of merges into a store with this name whose process is gone. That of a process that
+/// cannot be seen from here, because it is on another host, does not count as gone.
+std::vector<Leftover> dead_merges(const std::string& store_folder);
+/// Deletes them.
+void remove_dead_merges(const std::string& store_folder);
 
 /// What `acid gc` would free.
 struct Garbage {
@@ -54,9 +65,9 @@ struct Garbage {
 };
 
 /// Superseded values, events and attempts' leftovers; checkpoint files of runs that have finished
-/// (their digests and final models stay); orphaned and temporary files. With `keep_checkpoints` the
-/// checkpoint files of finished runs are not garbage. Runs that a living process executes are left
-/// alone.
+/// (their digests and final models stay); orphaned and temporary files; dead_merges(). With
+/// `keep_checkpoints` the checkpoint files of finished runs are not garbage. Runs that a living
+/// process executes are left alone.
 Garbage find_garbage(const Store& store, bool keep_checkpoints);
 
 /// Removes the garbage and gives the space back to the file system. `store` must be open for

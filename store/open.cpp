@@ -198,7 +198,9 @@ Connection open_for_reading(const std::string& folder) {
     }
   Connection connection(file, folder, mode);
   const std::int64_t version = checked_version(connection, kMigrations.size());
-  if (version < static_cast<std::int64_t>(kMigrations.size()))
+  if (version < static_cast<std::int64_t>(kMigrations.size())) {
+    refuse_other_schema(connection,
+                        std::span(kMigrations).first(static_cast<std::size_t>(version)));
     throw StoreError(
         version == 0
             ? fmt::format("the store {} is empty; 'acid run RECIPE --store {}' fills it", folder,
@@ -206,6 +208,7 @@ Connection open_for_reading(const std::string& folder) {
             : fmt::format("the store {} was made by an older acid; 'acid doctor --store {} "
                           "--repair' brings it up to date",
                           folder, folder));
+  }
   refuse_other_schema(connection, kMigrations, kSchemaDigest);
   return connection;
 }

@@ -40,6 +40,7 @@ struct AttemptRow {
   int resumed_from = 0;    // number of a checkpoint; 0: from the beginning
   nlohmann::json changed;  // Continuation::changed
   nlohmann::json environment;
+  nlohmann::json seeds;  // by purpose; null or empty: it did not start
   std::vector<std::pair<std::string, std::string>> file_digests;
 };
 
@@ -189,6 +190,8 @@ std::string verified_state(const Store& store, const std::string& run_id);
 /// the recipes that asked for it, the lists of their runs and, once the run has ended, what it
 /// left. Empty: nothing was altered.
 std::vector<std::string> altered_words(const Store& store, const std::string& run_id);
+/// As altered_words(), but only the run's own row and what it left.
+std::vector<std::string> altered_record(const Store& store, const std::string& run_id);
 
 /// Seeds and file digests are those of the newest attempt. UsageError when there is no such run.
 RunDetail run_detail(const Store& store, const std::string& run_id);

@@ -28,7 +28,7 @@ std::vector<AttemptRow> attempts_of(const Connection& connection, const RunSumma
                    "SELECT a.number, a.host, a.pid, a.started, a.ended, a.outcome, a.message,"
                    " a.heartbeat, a.environment,"
                    " (julianday(coalesce(a.ended, a.heartbeat)) - julianday(a.started)) * 86400,"
-                   " a.id, c.number, a.changed"
+                   " a.id, c.number, a.changed, a.seeds"
                    " FROM attempts a JOIN runs r ON r.number = a.run"
                    " LEFT JOIN checkpoints c ON c.id = a.resumed_from WHERE r.id = ?"
                    " ORDER BY a.number");
@@ -49,6 +49,7 @@ std::vector<AttemptRow> attempts_of(const Connection& connection, const RunSumma
     row.file_digests = files_of(connection, select.integer(10));
     row.resumed_from = static_cast<int>(select.integer(11, 0, INT_MAX, whose));
     row.changed = stored_object(select, 12, whose);
+    row.seeds = stored_object(select, 13, "run " + run.id);
     // Only the newest attempt can have no outcome; then the summary knows whether it is dead.
     if (row.outcome.empty() && run.state == RunState::interrupted) {
       row.outcome = state_name(run.state);
@@ -221,6 +222,13 @@ std::vector<std::string> altered_words(const Store& store, const std::string& ru
   const Transaction one_view(store.impl().connection(), Transaction::Kind::read);
   const std::int64_t run = number_of(store, run_id);
   return broken_seals(store, run, left_of(store.impl().connection(), run));
+}
+
+std::vector<std::string> altered_record(const Store& store, const std::string& run_id) {
+  const Connection& connection = store.impl().connection();
+  const Transaction one_view(connection, Transaction::Kind::read);
+  const std::int64_t run = number_of(store, run_id);
+  return broken_run(connection, run, left_of(connection, run));
 }
 
 RunVersion version_of(const RunDetail& run) {

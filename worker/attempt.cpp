@@ -120,10 +120,12 @@ Attempt::Attempt(const ExecuteOptions& options, Store& store, const RunDetail& r
         fmt::join(other, "; ")));
   remarks_.insert(remarks_.end(), other.begin(), other.end());
   std::vector<std::string> complaints;  // about unusable checkpoints
-  if (!options.fresh)
+  if (!options.fresh) {
+    refuse_altered_record(store, run);
     from_ = find_resumption(store, run, surroundings, run_.file_digests,
                             driver(run_.driver()).state_layout(run_.spec), options.allow_changed,
                             complaints);
+  }
   remarks_.insert(remarks_.end(), complaints.begin(), complaints.end());
   std::optional<Continuation> continued;
   if (from_) {

@@ -53,11 +53,32 @@ void check_plan(const json& plan, const json& algorithm, Claims& claims) {
   }
 }
 
-void check_seeds(const json& recorded, const json& derived, Claims& claims) {
+/// The newest attempt, and those whose checkpoints it continued: the others do not count.
+std::vector<const AttemptRow*> counting_attempts(const RunDetail& run) {
+  std::vector<const AttemptRow*> counting;
+  int number = run.attempts.empty() ? 0 : run.attempts.back().number;
+  for (auto attempt = run.attempts.rbegin(); attempt != run.attempts.rend(); ++attempt) {
+    if (attempt->number != number) continue;
+    counting.push_back(&*attempt);
+    const auto cut =
+        std::ranges::find(run.checkpoints, attempt->resumed_from, &CheckpointRow::number);
+    number = cut == run.checkpoints.end() ? 0 : cut->attempt;
+  }
+  return counting;
+}
+
+void check_seeds(const AttemptRow& attempt, bool is_newest, json derived, Claims& claims) {
+  if (event_version(attempt) < 2) {  // acid did not record these then
+    for (const char* purpose :
+         {"data_set_train", "data_set_test", "data_set_task", "topology", "training_sample"})
+      derived.erase(purpose);
+    derived["workers"].erase("data_set");
+  }
+  const std::string whose = is_newest ? "" : fmt::format(" of attempt {}", attempt.number);
   for (const auto& [purpose, value] : derived.items())
-    if (recorded.value(purpose, json()) != value)
+    if (!attempt.seeds.is_object() || attempt.seeds.value(purpose, json()) != value)
       claims.untrue.push_back(
-          fmt::format("the seeds for '{}' are not those of the run's seed", purpose));
+          fmt::format("the seeds{} for '{}' are not those of the run's seed", whose, purpose));
 }
 
 void check_files(const Recording& recording, Claims& claims) {
@@ -142,14 +163,9 @@ std::vector<std::string> false_claims(const Recording& recording, const Composed
   check_columns(detail.summary, run.settings, claims);
   check_digests(detail, run.settings.algorithm, claims);
   check_plan(detail.plan, run.settings.algorithm, claims);
-  json seeds = derived_seeds(run.settings);
-  if (recording.event_version() < 2) {  // acid did not record these then
-    for (const char* purpose :
-         {"data_set_train", "data_set_test", "data_set_task", "topology", "training_sample"})
-      seeds.erase(purpose);
-    seeds["workers"].erase("data_set");
-  }
-  check_seeds(detail.seeds, seeds, claims);
+  const json seeds = derived_seeds(run.settings);
+  for (const AttemptRow* attempt : counting_attempts(detail))
+    check_seeds(*attempt, attempt == &detail.attempts.back(), seeds, claims);
   if (!detail.holdings.empty() && changed.empty() && detail.holdings != run.objective->holdings())
     claims.untrue.push_back("the workers hold other examples than it says");
   check_files(recording, claims);

@@ -88,6 +88,17 @@ void refuse_without(const CheckpointRow& missing, const Store& store, const RunD
 
 }  // namespace
 
+void refuse_altered_record(const Store& store, const RunDetail& run) {
+  if (run.attempts.empty()) return;
+  const std::string& id = run.summary.id;
+  const std::vector<std::string> altered = altered_record(store, id);
+  if (altered.empty()) return;
+  throw StoreError(fmt::format(
+      "run {} is not continued: the database was altered outside acid, and {}; 'acid verify {}' "
+      "says more, 'acid run RECIPE --force' starts the run again",
+      id, fmt::join(altered, ", "), id));
+}
+
 json differences(const AttemptRow& then, const json& environment_now,
                  const FileDigests& files_now) {
   json changed = json::object();

@@ -25,6 +25,11 @@ std::string side_of_difference(std::string_view what, const nlohmann::json& valu
 /// One line per difference, indented: "  program: then …, now …".
 std::string describe_differences(const nlohmann::json& differences);
 
+/// Throws StoreError when the run was executed before and its record is not as acid wrote it: what
+/// goes on from it, or replaces it, would be sealed together with what was changed. A run whose
+/// process was killed has no seal yet. Reads what the run left.
+void refuse_altered_record(const Store& store, const RunDetail& run);
+
 /// A checkpoint to go on from.
 struct Resumption {
   CheckpointRow row;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tests/cli/stored_run.hpp"
+#include "tests/sealed.hpp"
 
 using acid::RunState;
 using acid::test::comes_true;
@@ -128,6 +129,57 @@ TEST_CASE("a run whose checkpoints are all damaged begins again, and that is sai
   CHECK(again.code == 130);
   CHECK_THAT(again.err, ContainsSubstring("cannot be used") && !ContainsSubstring("resuming from"));
   CHECK(again.err.find("starting again") == again.err.rfind("starting again"));
+}
+
+TEST_CASE("a run whose record was altered is refused, and stays altered, until it is forced") {
+  const Endless bench;
+  const std::string& name = GENERATE("run", "resume");
+  const auto [sql, what] = GENERATE(table<std::string, std::string>(
+      {{"UPDATE attempts SET seeds = replace(seeds, '1', '2'), host = 'evil'", "its attempts"},
+       {"UPDATE checkpoints SET seconds = seconds + 1", "its checkpoints"},
+       {"INSERT INTO log (attempt, time, severity, text) VALUES (1, '2020', 'info', 'all well')",
+        "its log is not as it was written"}}));
+  acid::Store(bench.path("acid-store"), acid::Store::Access::write)
+      .impl()
+      .connection()
+      .execute(sql);
+  INFO(name << ": " << sql);
+  const auto refused =
+      name == "run" ? bench.run_until_it_says("resuming from") : bench.call({"resume"});
+  check_ended(refused, 3, {what, "acid verify " + bench.id(), "--force"});
+  CHECK(bench.attempts() == 1);
+  CHECK(bench.call({"verify", bench.id()}).code == 4);
+  CHECK(bench.call({"doctor", "--store"}).code == 3);
+  const auto begun = [&](const Running&) { return bench.attempts() == 2; };
+  CHECK(bench.run_until(begun, "--force").code == 130);
+}
+
+TEST_CASE("verify compares the seeds of every attempt that counts with the run's seed") {
+  const Endless bench;
+  bench.run_until_it_says("resuming from gradient");
+  REQUIRE(bench.attempts() == 2);
+  const std::string store = bench.path("acid-store");
+  acid::test::write_as_acid(
+      store, "UPDATE attempts SET seeds = json_set(seeds, '$.init', 1) WHERE number = 1");
+  const auto found = bench.call({"verify", bench.id()});
+  CHECK(found.code == 4);
+  CHECK_THAT(found.out + found.err, ContainsSubstring("the seeds of attempt 1 for 'init' are not"));
+}
+
+TEST_CASE("a run that was killed, and has no seal yet, goes on whatever is noted of its end") {
+  const Endless bench;
+  acid::Store(bench.path("acid-store"), acid::Store::Access::write)
+      .impl()
+      .connection()
+      .execute(
+          "DELETE FROM results; DELETE FROM worker_results; DELETE FROM worker_spans;"
+          "DELETE FROM edges; DELETE FROM artifacts;"
+          "UPDATE attempts SET outcome = NULL, ended = NULL, seal = NULL, message = ''");
+  SECTION("nothing") {}
+  SECTION("by doctor") { CHECK(bench.call({"doctor", "--store", "--repair"}).code == 0); }
+  SECTION("by verify") { CHECK(bench.call({"verify", bench.id()}).code == 0); }
+  CHECK_THAT(bench.run_until_it_says("resuming from gradient").err,
+             ContainsSubstring("resuming from gradient"));
 }
 
 TEST_CASE("a worker that dies is said to be started again from its last checkpoint") {

@@ -69,8 +69,7 @@ class KeptStores : public Folder {
       kill(running.pid(), round % 2 == 0 ? SIGINT : SIGTERM);
       const Result result = running.wait();
       INFO("round " << round << ", code " << result.code << ": " << result.err);
-      for (const auto& entry : fs::directory_iterator(path()))
-        CHECK(entry.path().filename().string().find(".merging-") == std::string::npos);
+      CHECK(unfinished().empty());
       // A signal that comes when all is merged ends acid as it ends any program: all stays.
       const bool merged = fs::exists(path("new"));
       if (result.code == 0) CHECK(merged);
@@ -83,7 +82,35 @@ class KeptStores : public Folder {
     done(command);
   }
 
+  /// Kills a merge into a new store at random moments; what it leaves goes with the next one.
+  void kill_into_new() {
+    const std::vector<std::string> command{"merge", "mine", "other", "--store", "new"};
+    const double seconds = done(command).seconds;
+    bool left = false;
+    for (int round = 0; round < 20 * rounds_ && !left; ++round) {
+      fs::remove_all(path("new"));
+      Running running(*this, command);
+      sleep_seconds(seconds * static_cast<double>(random_() >> 11) * 0x1p-53);
+      kill(running.pid(), SIGKILL);
+      running.wait();
+      left = !unfinished().empty() && fs::exists(unfinished().front() + "/store.db");
+    }
+    CHECK(left);
+    fs::remove_all(path("new"));
+    done(command);
+    CHECK(unfinished().empty());
+    CHECK_FALSE(fs::exists(path("new/merging")));
+    CHECK(faults(path("new")) == "");
+  }
+
  private:
+  std::vector<std::string> unfinished() const {
+    std::vector<std::string> folders;
+    for (const auto& entry : fs::directory_iterator(path()))
+      if (entry.path().filename().string().find(".merging-") != std::string::npos)
+        folders.push_back(entry.path());
+    return folders;
+  }
   void make(const std::string& name, std::uint64_t first, std::uint64_t last) const {
     std::vector<RunRecord> runs;
     for (std::uint64_t seed = first; seed <= last; ++seed) runs.push_back(make_run(seed));
@@ -124,6 +151,10 @@ TEST_CASE("a merge that is killed at any time leaves the store as it was, or com
 
 TEST_CASE("a merge into a new store that is interrupted leaves nothing") {
   KeptStores().interrupt_often();
+}
+
+TEST_CASE("what a killed merge into a new store leaves goes with the next merge into it") {
+  KeptStores().kill_into_new();
 }
 
 TEST_CASE("a removal that is killed at any time leaves the store as it was, or complete") {

@@ -59,8 +59,8 @@ Ids make_base(const Bench& bench) {
                   ids.interrupted);
   for (const char* table : {"results", "worker_results", "worker_spans", "edges", "artifacts"})
     connection.execute(fmt::format("DELETE FROM {} WHERE attempt = {}", table, attempt));
-  connection.execute(
-      fmt::format("UPDATE attempts SET outcome = 'interrupted' WHERE id = {}", attempt));
+  connection.execute(fmt::format(
+      "UPDATE attempts SET outcome = NULL, ended = NULL, seal = NULL WHERE id = {}", attempt));
   return ids;
 }
 

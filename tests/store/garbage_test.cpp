@@ -1,7 +1,10 @@
 // What acid gc deletes, and what it must keep.
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 
 #include "engine/base/clock.hpp"
 #include "tests/catch.hpp"
@@ -45,6 +48,28 @@ struct GarbageFixture {
   Store store = make_store(temp.store(), {run, other});
   std::string path(const std::string& name) const { return path_of(run.id, name); }
 };
+
+TEST_CASE("the folder of a merge whose process is gone is garbage, that of another is not") {
+  GarbageFixture f;
+  const std::string dead = f.temp.store() + ".merging-1", live = f.temp.store() + ".merging-2",
+                    unknown = f.temp.store() + ".merging-3",
+                    foreign = f.temp.store() + ".merging-4";
+  for (const std::string& folder : {dead, live, unknown, foreign}) fs::create_directory(folder);
+  const pid_t child = fork();
+  if (child == 0) {
+    note_merging(dead);
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+  note_merging(live);
+  std::ofstream(foreign + "/merging") << "elsewhere\nboot\n1 1\n";
+  CHECK(paths(find_garbage(f.store, true)) ==
+        std::vector{"../" + fs::path(dead).filename().string()});
+  collect_all(f.store);
+  CHECK_FALSE(fs::exists(dead));
+  for (const std::string& folder : {live, unknown, foreign}) CHECK(fs::exists(folder));
+  CHECK(find_garbage(f.store, false).empty());
+}
 
 TEST_CASE("a store without garbage has none, and collecting nothing changes nothing") {
   GarbageFixture f;
