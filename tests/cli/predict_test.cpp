@@ -229,6 +229,14 @@ TEST_CASE("long budgets are scaled from their first iterations, and limits are k
   CHECK(limited["gradients"] == 56.0);  // 7 rounds of 2.75 s
   CHECK(told({"--set", "budget.seconds=20", "--iterations", "3"})["seconds"].get<double>() ==
         Approx(20));
+  // What ends the run says whether it is long.
+  const Words long_budget{"--set", "budget.gradients=1000000000000"};
+  for (const char* limit : {"budget.seconds=20", "budget.bytes=4000"}) {
+    INFO(limit);
+    const auto ended = told({"--set", limit, long_budget[0], long_budget[1]});
+    const auto short_one = told({"--set", limit, "--set", "budget.gradients=1600"});
+    for (const char* key : {"seconds", "bytes", "gradients"}) CHECK(ended[key] == short_one[key]);
+  }
   const auto longest = told({"--set", "budget.gradients=1000000000000"});
   CHECK(longest["simulated_iterations"] == 200.0);
   CHECK_THAT(folder.done({"predict", "long.toml", "--set", "budget.gradients=1000000000000"}).out,
