@@ -15,6 +15,9 @@ namespace acid {
 struct Saturation {
   double rate = 0;          // exchanges per worker and gradient
   std::vector<Edge> edges;  // weight: exchanges per unit of normalised time
+  // Some exchanges are so short that the clock would hardly get on. They were taken to be longer,
+  // so that workers meet even more often than this.
+  bool at_least = false;
 };
 
 /// How often the workers of a run of meetings exchange vectors of `dimension` floats, each longer

@@ -96,7 +96,7 @@ std::vector<std::pair<json, Race>> races_of(const std::vector<PredictedRow>& row
   for (const PredictedRow& row : rows) {
     auto found = std::ranges::find(races, row.cell->settings, &std::pair<json, Race>::first);
     if (found == races.end()) {
-      races.emplace_back(row.cell->settings, Race{{}, {}, false, axis.logarithmic});
+      races.emplace_back(row.cell->settings, Race{{}, {}, false, axis.logarithmic, axis.step});
       found = races.end() - 1;
     }
     auto& names = found->second.names;

@@ -27,6 +27,8 @@ double budget_of(const RunSpec& spec) {
              : static_cast<double>(spec.budget.gradients) / spec.workers;
 }
 
+bool is_limited(const Budget& budget) { return std::min(budget.seconds, budget.bytes) < kNever; }
+
 /// Iterations after which a method of rounds does the same again, or at least exchanges as often if
 /// these are too many.
 double period_of(const Method& method, const Topology& graph, std::size_t dimension) {
@@ -44,6 +46,12 @@ double work_of(const Method& method) { return std::max(1.0, method.rate); }
 double iterations_for_exchanges(const Method& method, int workers) {
   constexpr double kEnough = 200;
   return method.rate > 0 ? 4 * kEnough / (method.rate * workers) : 0;
+}
+
+/// At least so many iterations: two whole periods of the method, or a multiple of that.
+double in_periods(double iterations, const RunSpec& spec, std::size_t dimension) {
+  const double both = 2 * period_of(spec.method, *spec.topology, dimension);
+  return std::max(1.0, std::ceil(iterations / both)) * both;
 }
 
 /// Half of the interval in which one further run lies.
@@ -157,6 +165,40 @@ std::optional<double> closed_form_seconds(const RunSpec& spec, const VirtualOpti
   return std::max({F + G + U, B * c, c + U / B});
 }
 
+/// About how many iterations a run has until its budget or another limit ends it. What they take is
+/// estimated from the `first` ones, or two periods of its method if these are more.
+double reach_of(const RunSpec& spec, VirtualOptions options, std::size_t dimension, double first) {
+  const double whole = budget_of(spec);
+  if (!is_limited(spec.budget)) return whole;
+  options.compute.pauses.clear();  // which need not come again
+  const double part = std::min(whole, in_periods(first, spec, dimension));
+  return std::min(whole, timing_of(spec, options, dimension, part).gradients / spec.workers);
+}
+
+/// What simulating runs whole takes, in gradients or, where these are more, in exchanges.
+struct Load {
+  double all = 0, one = 0;  // `one`: an iteration of each
+  double most_work = 1;     // of a gradient
+};
+/// `first`: see reach_of(); absent: what their budgets have, whatever else ends them.
+Load load_of(const std::vector<const PlannedRun*>& runs, std::size_t draws,
+             std::optional<double> first) {
+  Load load;
+  for (const PlannedRun* run : runs) {
+    const RunSettings settings = settings_from(run->settings);
+    const Topology graph = topology_of(settings);
+    const RunSpec spec = spec_from(settings, graph);
+    const double work = work_of(spec.method);
+    const double of_iteration = static_cast<double>(draws) * run->workers * work;
+    load.one += of_iteration;
+    load.all += of_iteration * (first ? reach_of(spec, settings.execution.simulation,
+                                                 static_cast<std::size_t>(run->parameters), *first)
+                                      : budget_of(spec));
+    load.most_work = std::max(load.most_work, work);
+  }
+  return load;
+}
+
 }  // namespace
 
 const PlannedRun& run_of(const Plan& plan, const std::string& group) {
@@ -230,24 +272,16 @@ Predictor::Predictor(Effort effort, std::vector<std::uint64_t> seeds)
 
 void Predictor::size(const Plan& plan) {
   if (effort_.iterations) return;
-  double all = 0, one = 0, most_work = 1;
+  std::vector<const PlannedRun*> runs;
   std::set<std::string> seen;
-  for (const PlannedCell& cell : plan.cells) {
-    if (!seen.insert(cell.group).second) continue;
-    const PlannedRun& run = run_of(plan, cell.group);
-    const RunSettings settings = settings_from(run.settings);
-    const Topology graph = topology_of(settings);
-    const RunSpec spec = spec_from(settings, graph);
-    const double work = work_of(spec.method);
-    const double of_iteration = static_cast<double>(effort_.draws) * run.workers * work;
-    one += of_iteration;
-    all += of_iteration * budget_of(spec);
-    most_work = std::max(most_work, work);
-  }
-  const double fewest = std::max(kFewestIterations / most_work, kFewestOfAll);
-  if (all > kMostGradients) affordable_ = std::round(kMostOfParts / one);
+  for (const PlannedCell& cell : plan.cells)
+    if (seen.insert(cell.group).second) runs.push_back(&run_of(plan, cell.group));
+  Load load = load_of(runs, effort_.draws, std::nullopt);
+  const double fewest = std::max(kFewestIterations / load.most_work, kFewestOfAll);
+  if (load.all > kMostGradients) load = load_of(runs, effort_.draws, fewest);
+  if (load.all > kMostGradients) affordable_ = std::round(kMostOfParts / load.one);
   effort_.iterations =
-      all > kMostGradients ? std::clamp(affordable_, fewest, kMostIterations) : kNever;
+      load.all > kMostGradients ? std::clamp(affordable_, fewest, kMostIterations) : kNever;
 }
 
 std::vector<std::pair<const char*, const Range*>> Prediction::totals() const {
@@ -274,26 +308,24 @@ Prediction Predictor::predict(const PlannedRun& run) {
   const auto dimension = static_cast<std::size_t>(run.parameters);
   Prediction prediction;
   prediction.budget = budget_of(spec);
-  // Both halves are whole periods.
-  const double periods = 2 * period_of(spec.method, graph, dimension);
   double asked = effort_.iterations.value_or(kNever);
   asked =
       std::max(asked, std::min(affordable_, iterations_for_exchanges(spec.method, run.workers)));
-  const double wanted = std::ceil(asked / periods);
-  prediction.iterations = std::min(prediction.budget, std::max(1.0, wanted) * periods);
+  // Both halves are whole periods.
+  prediction.iterations = std::min(prediction.budget, in_periods(asked, spec, dimension));
   prediction.closed_form = closed_form_seconds(spec, options, dimension);
   prediction.has_target = spec.budget.target.has_value();
   prediction.sends_again = spec.method.rules.floats->extra_floats().has_value();
-  prediction.is_limited = std::min(spec.budget.seconds, spec.budget.bytes) < kNever;
+  prediction.is_limited = is_limited(spec.budget);
   prediction.has_pauses = !options.compute.pauses.empty();
-  simulated_ += prediction.iterations * run.workers * work_of(spec.method) *
-                static_cast<double>(seeds_.size());
   std::vector<Timing> timings;
   std::vector<double> factors;  // of its times, by draw
   for (const std::uint64_t seed : seeds_) {
     settings.seed = seed;
     spec.seeds = settings.seeds();
     timings.push_back(timing_of(spec, options, dimension, prediction.iterations));
+    simulated_ += std::min(prediction.iterations * run.workers, timings.back().gradients) *
+                  work_of(spec.method);
     factors.push_back(variation_factor(options, spec.seeds));
   }
   // A factor of all times is as far from 1 in a long run as in a part of it.

@@ -40,7 +40,8 @@ double crossing(const Race& race, std::size_t before, std::size_t a, std::size_t
   const double ahead = std::log(mean_at(p, b) / mean_at(p, a));
   const double behind = std::log(mean_at(q, a) / mean_at(q, b));
   const double part = std::isfinite(ahead + behind) ? ahead / (ahead + behind) : 0.5;
-  return from_axis(race, x + width * part);
+  const double value = from_axis(race, x + width * part);
+  return race.step > 0 ? race.step * std::round(value / race.step) : value;
 }
 
 std::vector<Bracket> brackets(const Race& race) {
@@ -64,6 +65,29 @@ std::vector<Bracket> brackets(const Race& race) {
   return all;
 }
 
+/// Whether these take the same time there, as one alone does.
+bool take_the_same(const Race::Point& point, const std::vector<std::size_t>& names) {
+  return std::ranges::all_of(names, [&](std::size_t name) {
+    return are_equal(mean_at(point, name), mean_at(point, names[0]));
+  });
+}
+
+/// The points after which others lead, or fewer or more of those that take the same time: it is
+/// not known where between them and the next one. Not those between which it cannot be told.
+std::set<std::size_t> changes(const Race& race) {
+  std::set<std::size_t> all;
+  for (const Bracket& bracket : brackets(race)) all.insert(bracket.before);
+  for (std::size_t i = 0; i + 1 < race.points.size(); ++i) {
+    const std::vector<std::size_t> now = leaders(race.points[i]),
+                                   next = leaders(race.points[i + 1]);
+    if (now.empty() || next.empty() || (now.size() == 1 && next.size() == 1)) continue;
+    if (std::set(now.begin(), now.end()) != std::set(next.begin(), next.end()) &&
+        take_the_same(race.points[i], now) && take_the_same(race.points[i + 1], next))
+      all.insert(i);
+  }
+  return all;
+}
+
 /// Neighbouring points at which the same can be said of who leads.
 struct Stretch {
   std::set<std::size_t> leaders;  // one: it is told
@@ -79,9 +103,7 @@ std::vector<Stretch> stretches(const Race& race) {
     const std::vector<std::size_t> now = leaders(point);
     const bool joins = std::exchange(follows, !now.empty());
     if (now.empty()) continue;
-    const bool equal = std::ranges::all_of(now, [&](std::size_t name) {
-      return are_equal(mean_at(point, name), mean_at(point, now[0]));
-    });
+    const bool equal = take_the_same(point, now);
     Stretch next{{now.begin(), now.end()}, point.value, point.value, equal};
     const bool told = now.size() == 1;
     if (joins) {
@@ -103,6 +125,54 @@ std::vector<Stretch> stretches(const Race& race) {
     all.push_back(std::move(next));
   }
   return all;
+}
+
+/// Where the means of two cross that lead in these stretches, one after the other; nothing beside
+/// what cannot be told.
+std::optional<double> border(const Race& race, const Stretch& before, const Stretch& after) {
+  for (const Crossover& one : crossovers(race))
+    if (one.low == before.high && one.high == after.low) return one.value;
+  return std::nullopt;
+}
+
+/// Without single points at which two take the same time because their means cross there, unless
+/// they are all that lies between their neighbours.
+std::vector<Stretch> without_meetings(const Race& race, std::vector<Stretch> all) {
+  for (std::size_t k = 1; k + 1 < all.size(); ++k) {
+    const Stretch &before = all[k - 1], &own = all[k], &after = all[k + 1];
+    const double width = after.low - before.high;
+    const bool is_meeting = own.low == own.high && own.equal && own.leaders.size() > 1 &&
+                            width > 2 * race.step && width <= 2 * kFine * std::abs(after.low);
+    if (is_meeting && border(race, before, after))
+      all.erase(all.begin() + static_cast<std::ptrdiff_t>(k));
+  }
+  return all;
+}
+
+/// The values of stretch k in words.
+std::string where(const Race& race, const std::vector<Stretch>& all, std::size_t k,
+                  const std::function<std::string(double)>& shown) {
+  const Stretch& own = all[k];
+  const bool first = k == 0, last = k + 1 == all.size(), told = own.leaders.size() == 1;
+  // Between values with a step the nearest ones are said.
+  const bool steps = race.step > 0;
+  const auto begin = first || steps ? std::nullopt : border(race, all[k - 1], own);
+  const auto end = last || steps ? std::nullopt : border(race, own, all[k + 1]);
+  // Whether no value lies between these two stretches.
+  const auto adjoin = [&](std::size_t before) {
+    return all[before + 1].low - all[before].high <= race.step;
+  };
+  const bool from_own = !first && (adjoin(k - 1) || (told && !begin));
+  const bool to_own = !last && (adjoin(k) || (told && !end));
+  // What cannot be told begins where it was told last.
+  const bool after_told = !first && !told && all[k - 1].leaders.size() == 1;
+  const double low = after_told && !from_own ? all[k - 1].high : begin.value_or(own.low);
+  const double high = last || told || to_own ? end.value_or(own.high) : all[k + 1].low;
+  if (first && last) return fmt::format("everywhere from {} to {}", shown(low), shown(high));
+  if (low == high) return fmt::format("at {}", shown(low));
+  if (first) return fmt::format("{} {}", to_own ? "up to" : "below", shown(high));
+  if (last) return fmt::format("{} {}", from_own ? "from" : "above", shown(low));
+  return fmt::format("from {} to {}", shown(low), shown(high));
 }
 
 std::string joined(const Race& race, const std::set<std::size_t>& which, const char* last) {
@@ -150,8 +220,8 @@ std::vector<Crossover> crossovers(const Race& race) {
 
 std::vector<double> values_to_add(const Race& race, const std::function<double(double)>& rounded) {
   std::vector<double> values;
-  for (const Bracket& bracket : brackets(race)) {
-    const double a = race.points[bracket.before].value, b = race.points[bracket.before + 1].value;
+  for (const std::size_t before : changes(race)) {
+    const double a = race.points[before].value, b = race.points[before + 1].value;
     if (b - a <= kFine * std::abs(b)) continue;
     for (int k = 1; k <= kAdded; ++k) {
       const double x = on_axis(race, a), width = on_axis(race, b) - x;
@@ -166,40 +236,21 @@ std::vector<double> values_to_add(const Race& race, const std::function<double(d
 std::string words_of(const Race& race, const std::function<std::string(double)>& shown) {
   if (race.names.size() == 1)
     return race.joined ? fmt::format("{}: they take the same time.", race.names[0]) : "";
-  const std::vector<Stretch> all = stretches(race);
-  const std::vector<Crossover> found = crossovers(race);
-  // Where the means of two that follow each other cross; nothing beside what cannot be told.
-  const auto border = [&](std::size_t before) -> std::optional<double> {
-    for (const Crossover& one : found)
-      if (one.low == all[before].high && one.high == all[before + 1].low) return one.value;
-    return std::nullopt;
-  };
-  const auto where = [&](std::size_t k) {
-    const Stretch& own = all[k];
-    const bool first = k == 0, last = k + 1 == all.size(), told = own.leaders.size() == 1;
-    const auto begin = first ? std::nullopt : border(k - 1), end = last ? std::nullopt : border(k);
-    // What cannot be told begins where it was told last.
-    const bool after_told = !first && !told && all[k - 1].leaders.size() == 1;
-    const double low = after_told ? all[k - 1].high : begin.value_or(own.low);
-    const double high = last || told ? end.value_or(own.high) : all[k + 1].low;
-    if (first && last) return fmt::format("everywhere from {} to {}", shown(low), shown(high));
-    if (low == high) return fmt::format("at {}", shown(low));
-    if (first) return fmt::format("{} {}", told && !end ? "up to" : "below", shown(high));
-    if (last) return fmt::format("{} {}", told && !begin ? "from" : "above", shown(low));
-    return fmt::format("from {} to {}", shown(low), shown(high));
-  };
+  const std::vector<Stretch> all = without_meetings(race, stretches(race));
   std::string text;
   for (std::size_t k = 0; k < all.size(); ++k) {
     const bool first = k == 0;
     if (!first) text += "; ";
     if (all[k].leaders.size() == 1)
-      text += fmt::format("{} is fastest {}{}", joined(race, all[k].leaders, ""), where(k),
+      text += fmt::format("{} is fastest {}{}", joined(race, all[k].leaders, ""),
+                          where(race, all, k, shown),
                           all[k].partly ? ", as far as it can be told" : "");
     else if (all[k].equal)
-      text += fmt::format("{} are equally fast {}", joined(race, all[k].leaders, "and"), where(k));
+      text += fmt::format("{} are equally fast {}", joined(race, all[k].leaders, "and"),
+                          where(race, all, k, shown));
     else
       text += fmt::format("{}t cannot be told whether {} is fastest {}", first ? "I" : "i",
-                          joined(race, all[k].leaders, "or"), where(k));
+                          joined(race, all[k].leaders, "or"), where(race, all, k, shown));
   }
   return text.empty() ? "Nothing can run here." : text + ".";
 }

@@ -20,6 +20,7 @@ struct Race {
   std::vector<Point> points;  // by value, ascending
   bool joined = false;        // some names stand for several algorithms
   bool logarithmic = true;    // lines between points are straight in log value
+  double step = 0;            // values are its multiples, such as whole numbers; 0: any
 
   /// Makes one of algorithms that take the same time everywhere: "d-psgd = sgp".
   void join_equal();
@@ -31,13 +32,15 @@ std::vector<std::size_t> leaders(const Race::Point& point);
 
 /// Where another algorithm becomes the fastest.
 struct Crossover {
-  double value = 0;              // where the means cross, between points on a straight line
+  double value = 0;              // where the means cross, between points on a straight line, or
+                                 // the nearest multiple of the race's step
   double low = 0, high = 0;      // the nearest points at which it is told who leads
   std::size_t from = 0, to = 0;  // places of the names
 };
 std::vector<Crossover> crossovers(const Race& race);
 
-/// Values at which to look next so that crossovers are known to about 1 %; empty when they are.
+/// Values at which to look next so that crossovers, and the ends of where algorithms take the same
+/// time, are known to about 1 %; empty when they are.
 std::vector<double> values_to_add(const Race& race, const std::function<double(double)>& rounded);
 
 /// Who is fastest where, and where it cannot be told, in one sentence; empty where there is one

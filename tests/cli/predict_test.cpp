@@ -132,6 +132,27 @@ TEST_CASE("who is fastest where, with the crossover that the formulas give") {
              ContainsSubstring("ar-sgd = d-psgd: they take the same time."));
 }
 
+TEST_CASE("a value at which two are equally fast hides neither side of it") {
+  const Folder folder;
+  folder.write("crossing.toml", kCrossing);
+  for (const char* values : {"1e6,2.5e7,1e9", "1e6,2.4e7,2.5e7,2.6e7,1e9"}) {
+    INFO(values);
+    const Words command{"predict", "crossing.toml", "--over",
+                        std::string("network.bandwidth=") + values};
+    const auto told = folder.told(command);
+    REQUIRE(told["crossovers"].size() == 1);
+    const auto& crossover = told["crossovers"][0];
+    CHECK(crossover["value"].get<double>() == Approx(2.5e7).epsilon(0.001));
+    CHECK(crossover["low"].get<double>() > 0.99 * 2.5e7);
+    CHECK(crossover["high"].get<double>() < 1.01 * 2.5e7);
+    CHECK_THAT(
+        folder.done(command).out,
+        ContainsSubstring("ar-sgd is fastest below 25 MB/s; d-psgd is fastest above 25 MB/s."));
+  }
+  CHECK_THAT(folder.done({"predict", "crossing.toml", "--over", "network.bandwidth=1e6,2.5e7"}).out,
+             ContainsSubstring("ar-sgd is fastest up to 24."));
+}
+
 TEST_CASE("crossovers are the same beside an equal algorithm, and one of the same name") {
   const Folder folder;
   folder.write("crossing.toml", kCrossing);
@@ -208,6 +229,14 @@ TEST_CASE("long budgets are scaled from their first iterations, and limits are k
   CHECK(limited["gradients"] == 56.0);  // 7 rounds of 2.75 s
   CHECK(told({"--set", "budget.seconds=20", "--iterations", "3"})["seconds"].get<double>() ==
         Approx(20));
+  // What ends the run says whether it is long.
+  const Words long_budget{"--set", "budget.gradients=1000000000000"};
+  for (const char* limit : {"budget.seconds=20", "budget.bytes=4000"}) {
+    INFO(limit);
+    const auto ended = told({"--set", limit, long_budget[0], long_budget[1]});
+    const auto short_one = told({"--set", limit, "--set", "budget.gradients=1600"});
+    for (const char* key : {"seconds", "bytes", "gradients"}) CHECK(ended[key] == short_one[key]);
+  }
   const auto longest = told({"--set", "budget.gradients=1000000000000"});
   CHECK(longest["simulated_iterations"] == 200.0);
   CHECK_THAT(folder.done({"predict", "long.toml", "--set", "budget.gradients=1000000000000"}).out,
@@ -300,6 +329,30 @@ TEST_CASE("what cannot be told is not told") {
   gap.points[1].times[0].reset();
   CHECK(crossovers(gap).size() == 1);
   CHECK(values_to_add(sure, [](double value) { return value; }).size() == 7);
+}
+
+TEST_CASE("between whole numbers there is no crossover, only the last and the first") {
+  const auto whole = [](const std::vector<std::vector<std::pair<double, double>>>& times) {
+    Race race = race_of({"a", "b"}, times);
+    race.step = 1;
+    return race;
+  };
+  const auto crossing = whole({{{1, 0}, {4, 0}}, {{2, 0}, {2.5, 0}}, {{4, 0}, {2, 0}}});
+  CHECK(words(crossing) == "a is fastest up to 1; b is fastest at 2.");
+  CHECK(crossovers(crossing).at(0).value == 1);
+  const auto tie = whole({{{1, 0}, {4, 0}}, {{2, 0}, {2, 0}}, {{4, 0}, {2, 0}}});
+  CHECK(words(tie) == "a is fastest at 0; a and b are equally fast at 1; b is fastest at 2.");
+  const auto rounded = [](double value) { return std::round(value); };
+  CHECK(values_to_add(tie, rounded).empty());
+  CHECK(words(whole({{{1, 0}, {2, 0}}, {{2, 0}, {2, 0}}, {{2, 0}, {2, 0}}})) ==
+        "a is fastest at 0; a and b are equally fast from 1.");
+  auto many = tie;  // not all values were looked at beside the one at which the means cross
+  for (std::size_t k = 0; k < 3; ++k) many.points[k].value = 996 + 4 * static_cast<double>(k);
+  CHECK(words_of(many, [](double value) { return fmt::format("{}", value); }) ==
+        "a is fastest at 996; b is fastest at 1004.");
+  auto apart = whole({{{1, 0}, {4, 0}}, {{2, 0}, {2, 0}}, {{4, 0}, {2, 0}}});
+  apart.points[2].value = 5;
+  CHECK(values_to_add(apart, rounded) == std::vector<double>{2, 3, 4});
 }
 
 TEST_CASE("draws with the same durations are compared with each other") {

@@ -96,6 +96,14 @@ TEST_CASE("saturating is refused where it has no meaning or no way, with what to
   CHECK_THAT(
       error(saturated("ad-psgd", "[execution.virtual.network]\nlatency_seconds = 1e-7\n")).message,
       ContainsSubstring("exchanges per gradient"));
+  for (const char* link :
+       {"latency_seconds = 1e-17", "latency_seconds = 1e-60", "bandwidth_bytes_per_second = 1e22",
+        "bandwidth_bytes_per_second = 1e300", "latency_seconds = 1e-13"}) {
+    INFO(link);
+    CHECK_THAT(
+        error(saturated("ad-psgd", fmt::format("[execution.virtual.network]\n{}\n", link))).message,
+        ContainsSubstring("would be at least"));
+  }
   CHECK_THAT(
       error(kQuadratic + "[[algorithms]]\nkind = \"ad-psgd\"\ncommunication_rate = \"max\"\n")
           .message,
