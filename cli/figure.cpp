@@ -26,7 +26,8 @@ Exit figure(const Session& session, const FigureCommand& command) {
   require_finished(store, asked.ids, "draw");
   ReportOptions reading;
   reading.at = parse_read_at(command.at);
-  const ReportData data = read_report(store, asked, reading);
+  ReportData data = read_report(store, asked, reading);
+  data.detail.drawn_cells = data.detail.cells;  // one chart has room for what a page's data has
   const PageFigure drawn = report_figure(data, command.request);
   // A picture has no caption of its own.
   const TableNotes notes =

@@ -37,7 +37,7 @@ std::string link_text(const Machine::Link& link) {
   std::string text;
   if (link.latency_seconds) text = format_seconds(*link.latency_seconds);
   if (link.bytes_per_second)
-    text += fmt::format("{}{:.3g} GB/s", text.empty() ? "" : ", ", *link.bytes_per_second / 1e9);
+    text += fmt::format("{}{}/s", text.empty() ? "" : ", ", format_bytes(*link.bytes_per_second));
   return text;
 }
 
@@ -172,7 +172,8 @@ void add_machines_command(CLI::App& app, Session& session) {
   CLI::App* const take =
       add("import", "Check a machine's file and keep it, for all recipes", &import_machine);
   add_argument(*take, "FILE", options.file, "A machine's file")->required();
-  add_value(*take, "--name", options.new_name, "NAME", "What to call it (default: as the file)");
+  add_value(*take, "--name", options.new_name, "NAME", "What to call it (default: as the file)")
+      ->check(wrong_if_empty);
   take->add_flag("--force", options.force, "Replace a machine of that name");
 }
 

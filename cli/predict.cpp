@@ -100,7 +100,7 @@ void add_predict_command(CLI::App& app, Session& session) {
       "How long a recipe's runs take on their simulated machine, without computing them", answer);
   options.recipe.add_to(command, /*with_driver=*/false);
   add_value(command, "--draws", options.effort.draws, "N",
-            "How many draws of durations and partners (default: 10)")
+            "How many draws of durations and partners, at least 2 (default: 10)")
       ->check(CLI::Range(std::size_t{2}, kMostDraws).description(""));
   add_value(command, "--iterations", options.effort.iterations, "N",
             "Simulate so many gradients of each worker (default: all, if that is quick)")

@@ -101,7 +101,7 @@ nlohmann::json Checker::kinded(const Node* node, std::string_view path, std::spa
   const std::string name = given == nullptr ? std::string(fallback) : given->text();
   const auto kind = std::ranges::find(kinds, name, &Kind::name);
   if (kind == kinds.end()) {
-    unknown(given->place, path, name, names);
+    unknown(given->place, path == "claims" ? "kind of claim" : path, name, names);
     return out;
   }
   out["kind"] = name;

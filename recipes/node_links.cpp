@@ -86,7 +86,7 @@ class LinksFile {
         {"nodes", {*a, *b}}, {"latency_seconds", nullptr}, {"bandwidth_bytes_per_second", nullptr}};
     if (!parts[2].empty()) {
       const auto latency = quantity(parts[2], kTimeUnits);
-      if (!latency || !(*latency >= 0 && *latency < 1e15))
+      if (!latency || !(*latency >= 0 && *latency <= kLongest))
         return report(fmt::format("line {}: '{}' is no latency", number_, parts[2]));
       link["latency_seconds"] = *latency;
     }
@@ -161,7 +161,7 @@ void check_nodes_fit(const json& network, int workers, const Report& report) {
       for (const json& node : link["nodes"])
         if (node.get<std::int64_t>() >= nodes)
           return report(place + "matrix",
-                        {fmt::format("it names node {} of {}", node.dump(), nodes),
+                        {fmt::format("its file names node {} of {}", node.dump(), nodes),
                          fmt::format("nodes are numbered 0 to {}", nodes - 1)});
 }
 

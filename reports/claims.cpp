@@ -171,7 +171,8 @@ Tested test_point(const Comparison& comparison, const Claim& claim, std::size_t 
              b = group_at(comparison, point, claim.than, claim.seeds);
   const auto read = metric_read_at(comparison, claim.metric, claim.equal, p);
   if (!a || (!b && kind != Claim::Kind::law)) {
-    tested.missing = fmt::format("no run of {} has ended", a ? claim.than : claim.algorithm);
+    tested.missing =
+        fmt::format("none of these runs of {} has ended", a ? claim.than : claim.algorithm);
   } else if (b && clocks_differ(*a, *b) &&
              (is_on_clock(claim.metric) || claim.equal == PositionAxis::seconds)) {
     tested.missing = "seconds of one are simulated, and those of the other real";

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 #include <sstream>
 
@@ -330,15 +331,24 @@ void distinguish_labels(Comparison& comparison) {
     for (const std::size_t g : point.groups) by_label[comparison.groups[g].label].push_back(g);
     for (const auto& [label, same] : by_label) {
       if (same.size() < 2) continue;
+      std::map<std::size_t, std::string> words;
       for (const std::size_t g : same) {
-        ComparedGroup& group = comparison.groups[g];
+        const ComparedGroup& group = comparison.groups[g];
         const FlatSettings flat = flatten(group.settings);
         std::string what;
         for (const std::string& key : group.varying)
           if (is_algorithm_key(key) && value_at(flat, key).is_primitive())
             what += fmt::format("{}{} {}", what.empty() ? "" : ", ", key.substr(key.find('.') + 1),
                                 value_text(value_at(flat, key)));
-        group.label += fmt::format(" ({})", what.empty() ? group.group.substr(0, 8) : what);
+        words[g] = what;
+      }
+      for (const std::size_t g : same) {
+        ComparedGroup& group = comparison.groups[g];
+        const std::string id = group.group.substr(0, 8);
+        const bool tells =
+            !words[g].empty() && std::ranges::count(words | std::views::values, words[g]) == 1;
+        group.label += fmt::format(" ({}{}{})", words[g], words[g].empty() || tells ? "" : ", ",
+                                   tells ? "" : id);
       }
     }
   }

@@ -332,9 +332,7 @@ struct Judged {
   std::string margin;
   bool too_few = false, ties = false, all_equal = true;
 
-  bool any() const {
-    return !(better.empty() && worse.empty() && equivalent.empty() && open.empty());
-  }
+  bool any() const { return better.size() + worse.size() + equivalent.size() + open.size() > 0; }
 };
 
 Judged judged_at(const Comparison& comparison, const ComparedPoint& point) {
@@ -360,6 +358,7 @@ Judged judged_at(const Comparison& comparison, const ComparedPoint& point) {
                 ? fmt::format("{} (yet {})", group.label, margin_words(one->equivalence->margin))
                 : group.label);
   }
+  judged.all_equal = judged.all_equal && judged.open.size() + 1 == point.groups.size();
   return judged;
 }
 

@@ -90,7 +90,7 @@ std::string nearest_words(const Connection& connection, const std::string& name,
              "SELECT substr(replace(j.fullkey, '\"', ''), 3) FROM (SELECT settings FROM runs"
              " ORDER BY number DESC LIMIT 1) r, json_tree(r.settings) j"
              " WHERE j.type != 'object' AND j.path NOT LIKE '%[%'"))
-    known.push_back(std::move(key));
+    if (key != name) known.push_back(std::move(key));
   const auto nearest = nearest_name(name, known);
   return nearest ? fmt::format(" (did you mean '{}'?)", *nearest) : "";
 }

@@ -1021,6 +1021,10 @@ class TorchModel:
         return self._cross_entropy(outputs, labels)
 
     def _cross_entropy(self, outputs, labels):
+        if outputs.dim() < 2 or outputs.shape[1] < 2:  # whose cross entropy is 0, or over the batch
+            raise ModelError(f"outputs of shape {tuple(outputs.shape)} are not scores of two "
+                             "classes or more, so the file must define loss(module, batch)",
+                             self.make)
         # No label is left out of the mean, so that a batch has the weight of its rows.
         if outputs.device.type != "cpu" and bool((labels < 0).any()):
             raise ModelError("labels are classes from 0; to leave examples out define loss() and "
@@ -1079,7 +1083,10 @@ class TorchModel:
             else:
                 outputs, labels = self._outputs(batch)
                 loss = self._cross_entropy(outputs, labels)
-                told = loss, (outputs.argmax(1) == labels).sum()
+                # Labels that are probabilities, or of several places of an example, are not counted.
+                told = loss
+                if outputs.dim() == 2 and labels.dim() == 1:
+                    told = loss, (outputs.argmax(1) == labels).sum()
         self._refuse_changes(before)
         return evaluation(told, rows, whose)
 

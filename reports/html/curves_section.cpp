@@ -127,8 +127,9 @@ std::string curves_section(const ReportData& data) {
              "Bold: mean over seeds, with its pointwise 95 % t interval shaded, and a dotted edge "
              "where that goes on beyond it; faint: every seed. Means are taken over all recorded "
              "values, on equal cells of the axis; cells without a value have no mean. Where only "
-             "other seeds have values, the line that joins a seed's values stands for it. Only the "
-             "faint lines are thinned, to lowest and highest values. Numbers below a chart are "
+             "other seeds have values, the line that joins a seed's values stands for it. What is "
+             "too much to draw is thinned: means to every so many cells, faint lines to lowest and "
+             "highest values. Numbers below a chart are "
              "final values until the cursor is in it: of every run its last value. Consensus "
              "distance has a logarithmic scale and geometric means; a thin dashed line beside it "
              "is what theory says.") +

@@ -108,15 +108,31 @@ PageFigure group_figure(const ReportData& data, const FigureRequest& request) {
   return figures.empty() ? PageFigure{} : figures.front();
 }
 
+/// UsageError for what the chart would not be drawn by.
+void refuse_unused(const FigureRequest& request, const ReadAt& at) {
+  const auto refuse = [&](const char* option, const char* charts, const char* remedy) {
+    throw UsageError(fmt::format("{} is for {}, and not for the chart {}{}", option, charts,
+                                 request.chart, remedy));
+  };
+  const std::string& chart = request.chart;
+  const auto one = std::ranges::find(kFigureCharts, chart);
+  const bool of_values = chart == "overview" || chart == "difference";
+  if (at.kind != ReadAt::Kind::last && !of_values)
+    refuse("--at", "charts of values, overview and difference", "");
+  if (!request.metric.empty() && chart != "curve" && chart != "difference")
+    refuse("--metric", "curve and difference", "");
+  if (!request.against.empty() && chart != "curve") refuse("--against", "curve", "");
+  if (!request.algorithm.empty() && one < std::ranges::find(kFigureCharts, "timeline"))
+    refuse("--algorithm", "charts of one algorithm", ": choose with --where algorithm=NAME");
+}
+
 }  // namespace
 
 PageFigure report_figure(const ReportData& data, const FigureRequest& request) {
   const std::vector<std::string_view> charts(kFigureCharts.begin(), kFigureCharts.end());
   const std::string_view chart =
       chosen(charts, request.chart, "chart", [](std::string_view name) { return name; });
-  if (data.comparison.at.kind != ReadAt::Kind::last && chart != "overview" && chart != "difference")
-    throw UsageError(fmt::format(
-        "--at is for charts of values, overview and difference; a {} is of whole runs", chart));
+  refuse_unused(request, data.comparison.at);
   if (chart == "curve") return curve_figure(data, request);
   PageFigure figure;
   if (chart == "overview") {

@@ -35,6 +35,7 @@ struct OverviewMark {
   std::string label;
   double value = 0;
   std::optional<double> low, high;
+  bool survivors = false;  // others diverged
 };
 using OverviewRow = std::vector<OverviewMark>;
 
@@ -94,14 +95,17 @@ OverviewRow marks_of(const ReportData& data, const ComparedPoint& point, bool of
   for (const std::size_t g : point.groups) {
     const ComparedGroup& group = comparison.groups[g];
     Estimate e;
+    bool survivors = !group.diverged.empty();
     if (!of_differences) {
       e = final_value(data, g, comparison.primary);
       e.ci_low = e.ci_high = std::nullopt;
     } else if (const auto* difference =
                    find_difference(comparison, group.group, comparison.primary)) {
       e = difference->simultaneous;
+      survivors = difference->is_of_survivors();
     }
-    if (e.n > 0) row.push_back({data.styles[g], group.label, e.mean, e.ci_low, e.ci_high});
+    if (e.n > 0)
+      row.push_back({data.styles[g], group.label, e.mean, e.ci_low, e.ci_high, survivors});
   }
   return row;
 }
@@ -122,6 +126,8 @@ void add_mark(Shapes& out, const OverviewMark& mark, const Scale& x, double y) {
   } else {
     out.marker(mark.style, x(mark.value), y, kOverviewMark);
   }
+  if (mark.survivors)
+    out.text(inside(mark.value) + kOverviewMark, y + 3, "start", kSurvivors, "name");
 }
 
 std::string marks_text(const OverviewRow& row, const std::string& metric) {
@@ -367,6 +373,7 @@ PageFigure draw_overview(const ReportData& data) {
     for (std::size_t k = 0; k < columns.size(); ++k)
       cells.text(columns[k].left, kOverviewRow - 4, "start", columns[k].cells[p], "figures");
     add_plot_row(cells, means[p], drawn[0].x);
+    if (means[p].empty()) cells.text(drawn[0].left, kOverviewRow - 4, "start", "no mean", "name");
     if (any_difference) add_plot_row(cells, differences[p], drawn[1].x);
     DrawnShape& row = rest.group(std::move(cells));
     row.role = "row";
@@ -387,7 +394,8 @@ PageFigure draw_overview(const ReportData& data) {
                              "One row per setting; the table of each is below.", std::move(out)},
           .scrolls = true,
           .below = note(fmt::format(
-              "Means over the seeds that finished{}. An arrow is a value beyond the edge of the "
+              "Means over the seeds that finished{}; * where others diverged. An arrow is a value "
+              "beyond the edge of the "
               "scale; a row’s numbers show when the mouse rests on it, its details when it is "
               "clicked.",
               any_missed ? "; none where one of them missed the target" : "")),

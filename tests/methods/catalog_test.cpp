@@ -135,6 +135,12 @@ TEST_CASE(
   facts({{"peers", "one"}}, 2, {});
   facts({{"peers", "all"}}, 1, {});
   facts({{"hear", "x = x + 0.5 * pull(0)"}, {"keep", {{"r", "rest"}}}}, 4, {});
+  // Some exchanges do what most do not.
+  facts({{"peers", "all"}, {"hear", {"x = mean(0)", "x = 2 * x if mod(exchange, 5) == 4"}}}, 1,
+        {"a complete graph"});
+  CHECK_FALSE(measured({{"peers", "all"},
+                        {"hear", {"x = mean(0)", "x = x * abs(x) if mod(exchange, 4) == 3"}}})
+                  .is_linear);
 }
 
 TEST_CASE("sums of differences to neighbours sum to 0, as they do in runs") {

@@ -197,7 +197,7 @@ TEST_CASE("a claim is not told without all of its seeds, and says what is missin
   CHECK(one.why == "8 of 9 seeds have a value of both");
   Claim other = claim_of(Claim::Kind::better);
   other.than = "D-PSGD";
-  CHECK(has(judged(loss_apart_by(-0.5), other).why, "no run of D-PSGD has ended"));
+  CHECK(has(judged(loss_apart_by(-0.5), other).why, "none of these runs of D-PSGD has ended"));
   CHECK(has(judged(loss_apart_by(-0.5), claim_of(Claim::Kind::better, 1)).why, "one seed"));
   const JudgedClaim few = judged(loss_apart_by(-0.05, 0.02), claim_of(Claim::Kind::better));
   CHECK(few.verdict == ClaimVerdict::holds);
