@@ -51,12 +51,29 @@ void check(const ExportOptions& options, const ExportFormat& format) {
         "{} is made of several files: name a folder for them with -o FOLDER", options.format));
 }
 
+/// Leaves out the runs that a search tried, as a comparison does, and says so; a condition on the
+/// role chooses among all.
+AskedRuns without_tried(const Store& store, const AskedRuns& all,
+                        const std::vector<std::string>& where) {
+  const auto names_role = [](const std::string& condition) {
+    return condition.find("role") != std::string::npos;
+  };
+  if (std::ranges::any_of(where, names_role)) return all;
+  AskedRuns chosen = without_searches(store, all);
+  if (chosen.ids.empty()) return all;  // the search has not chosen
+  if (const std::size_t tried = all.ids.size() - chosen.ids.size(); tried > 0)
+    say(fmt::format("note: {} that the search tried {} left out; --where \"role = 'search'\" "
+                    "exports those",
+                    counted(tried, "run"), tried == 1 ? "is" : "are"));
+  return chosen;
+}
+
 // The format takes one run: here @latest is the newest run, not the newest experiment.
 AskedRuns runs_of(const Store& store, const ExportOptions& options, const ExportFormat& format) {
   const bool one = format.of == ExportFormat::Of::one_run;
   AskedRuns runs = one && options.names.size() == 1
                        ? AskedRuns{resolve_run(store, options.names.front())}
-                       : resolve_runs(store, options.names);
+                       : without_tried(store, resolve_runs(store, options.names), options.where);
   runs = runs_where(store, std::move(runs), options.where);
   if (one && runs.ids.size() != 1)
     throw UsageError(fmt::format("{} is of one run, but {} are named; 'acid list' shows their ids",

@@ -269,7 +269,11 @@ Exit list(const Session& session, const ListOptions& options) {
   filter.algorithm = options.algorithm;
   filter.where = options.where;
   const Store store(session.store_folder, Store::Access::read);
-  if (!options.names.empty()) filter.ids = resolve_runs(store, options.names).ids;
+  if (!options.names.empty()) {
+    AskedRuns asked = resolve_runs(store, options.names);
+    filter.ids = std::move(asked.ids);
+    filter.experiments = std::move(asked.experiments);
+  }
   const auto runs = list_runs(store, filter);
   if (options.format.json) {
     nlohmann::json listed = nlohmann::json::array();

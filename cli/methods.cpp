@@ -111,10 +111,14 @@ std::string words(const std::vector<std::string>& list) {
   return list.empty() ? "nothing" : fmt::format("{}", fmt::join(list, ", "));
 }
 
+std::string counted_parts(const Message& message) {
+  const std::string text = counted(message.vectors, "vector");
+  return message.scalars == 0 ? text
+                              : fmt::format("{} and {}", text, counted(message.scalars, "number"));
+}
+
 std::string counted_messages(const Method& method, const json& codec) {
-  const Message message = method.message();
-  std::string text = counted(message.vectors, "vector");
-  if (message.scalars > 0) text += fmt::format(" and {}", counted(message.scalars, "number"));
+  std::string text = counted_parts(method.message());
   if (!codec.is_null()) text += fmt::format(", packed by {},", codec.at("kind").get<std::string>());
   switch (method.peers) {
     case Peers::neighbours:
@@ -130,10 +134,11 @@ std::string counted_messages(const Method& method, const json& codec) {
       text = fmt::format(
           "{} to {}, which answers {}", text,
           method.hubs ? fmt::format("one of {} hubs", method.hubs->count) : "the server",
-          counted(method.server->floats->message().vectors, "vector"));
+          counted_parts(method.server->floats->message()));
       if (method.hubs)
-        text += fmt::format("; every {} of these a hub as much to the server above, and back",
-                            method.hubs->every);
+        text += fmt::format("; every {} of these a hub {} to the server above, which answers {}",
+                            method.hubs->every, counted_parts(method.hubs->visit.floats->message()),
+                            counted_parts(method.hubs->above.floats->message()));
       return text;
   }
   return text;

@@ -19,7 +19,8 @@ constexpr const char* kOthersTheirOwn =
 
 /// Whether a method's own step is Adam's, by the names of its parameters.
 bool has_moments_of_adam(const json& algorithm) {
-  return algorithm.contains("beta1") && algorithm.contains("beta2");
+  return algorithm.contains("beta1") && algorithm.contains("beta2") &&
+         algorithm.contains("epsilon");
 }
 
 /// The first Adam parameter of the method that differs from the recipe's optimizer; nullptr: none.

@@ -272,9 +272,11 @@ double end_on(PositionAxis axis, const RunSummary& run, const nlohmann::json& se
 
 void add_notes(Comparison& comparison, const std::vector<ComparedRun>& runs,
                const CompareOptions& options) {
-  for (const Selection& selection : comparison.selections)
+  for (Selection& selection : comparison.selections) {
+    selection.same_seeds = selection.same_seeds || compared_on_its_seeds(comparison, selection);
     for (ComparedNote& note : selection_notes(selection, chose_for_all(comparison, selection)))
       add_selection_note(comparison, note);
+  }
   note_not_searched(comparison);
   for (std::size_t p = 0; p < comparison.points.size(); ++p)
     for (const std::size_t g : comparison.points[p].groups) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 #include <set>
 #include <sstream>
 
@@ -184,6 +183,15 @@ bool chose_for_all(const Comparison& comparison, const Selection& selection) {
   });
 }
 
+bool compared_on_its_seeds(const Comparison& comparison, const Selection& selection) {
+  return std::ranges::any_of(comparison.groups, [&](const ComparedGroup& group) {
+    const std::set<std::uint64_t> seeds = group.seeds();
+    return selection.choice_of(group.runs_group) != nullptr &&
+           std::ranges::any_of(selection.seeds,
+                               [&](std::uint64_t seed) { return seeds.contains(seed); });
+  });
+}
+
 void form_groups(Comparison& comparison, const std::vector<ComparedRun>& runs) {
   std::map<std::string, std::size_t> index;
   for (const ComparedRun& run : runs) {
@@ -345,8 +353,8 @@ void distinguish_labels(Comparison& comparison) {
       for (const std::size_t g : same) {
         ComparedGroup& group = comparison.groups[g];
         const std::string id = group.group.substr(0, 8);
-        const bool tells =
-            !words[g].empty() && std::ranges::count(words | std::views::values, words[g]) == 1;
+        const auto is_same = [&](const auto& other) { return other.second == words[g]; };
+        const bool tells = !words[g].empty() && std::ranges::count_if(words, is_same) == 1;
         group.label += fmt::format(" ({}{}{})", words[g], words[g].empty() || tells ? "" : ", ",
                                    tells ? "" : id);
       }

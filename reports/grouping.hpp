@@ -32,6 +32,9 @@ void form_points(Comparison& comparison);
 void form_sections(Comparison& comparison, const std::vector<std::string>& by);
 /// Whether a search chose the settings of every group.
 bool chose_for_all(const Comparison& comparison, const Selection& selection);
+/// Whether a group whose settings a search chose has seeds on which it chose, such as those of
+/// another experiment.
+bool compared_on_its_seeds(const Comparison& comparison, const Selection& selection);
 /// Labels unique within a point. After form_points.
 void distinguish_labels(Comparison& comparison);
 

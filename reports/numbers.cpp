@@ -139,7 +139,8 @@ std::optional<double> read_seconds(std::string_view text) { return read_in_units
 std::optional<double> read_count(std::string_view text) { return read_in_units(text, kCounts); }
 
 std::string csv_number(const std::optional<double>& value) {
-  return value ? fmt::format("{}", *value) : "";
+  if (!value) return "";
+  return std::isnan(*value) ? "nan" : fmt::format("{}", *value);  // NaN has a sign
 }
 
 std::array<std::string, 3> csv_fields(const Estimate& e) {

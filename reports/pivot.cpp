@@ -246,7 +246,8 @@ std::string pivot_cell(const ComparedGroup& group, const std::string& metric,
                                               : format_metric_value(metric, e.mean);
   if (is_to_target(metric) && !group.target) return "–";
   if (censored(group, metric) > 0) return "reached by " + reached_cell(group, metric);
-  if (group.diverged.empty()) return text;
+  const bool whole = e.n == 0 || static_cast<std::size_t>(e.n) == group.outcomes();
+  if (group.diverged.empty() && whole) return text;
   return fmt::format("{} ({} of {})", text, e.n, group.outcomes());
 }
 

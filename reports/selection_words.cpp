@@ -204,7 +204,7 @@ std::vector<ComparedNote> selection_notes(const Selection& selection, bool of_al
             selection.metric));
   if (selection.same_seeds)
     add(NoteKind::same_seeds,
-        "CHOSEN AND COMPARED ON THE SAME SEEDS (--same-seeds): every algorithm looks better than "
+        "CHOSEN AND COMPARED ON THE SAME SEEDS: every algorithm looks better than "
         "it is, and no p here is one of a test");
   if (std::string edges = edges_note(selection); !edges.empty()) {
     add(NoteKind::on_edge, std::move(edges));

@@ -258,9 +258,18 @@ Estimate estimate(std::span<const double> values) {
   result.mean =
       equal ? values.front() : std::accumulate(values.begin(), values.end(), 0.0) / result.n;
   if (result.n < 2) return result;
-  double squares = 0;
-  for (const double value : values) squares += (value - result.mean) * (value - result.mean);
+  double squares = 0, largest = 0;
+  for (const double value : values) {
+    squares += (value - result.mean) * (value - result.mean);
+    largest = std::max(largest, std::abs(value - result.mean));
+  }
   result.sd = std::sqrt(squares / (result.n - 1));
+  constexpr double kLeast = 1e-290;  // smaller sums of squares are not exact
+  if (largest > 0 && std::isfinite(largest) && !(squares >= kLeast && std::isfinite(squares))) {
+    squares = 0;
+    for (const double value : values) squares += std::pow((value - result.mean) / largest, 2);
+    result.sd = largest * std::sqrt(squares / (result.n - 1));
+  }
   result.se = *result.sd / std::sqrt(static_cast<double>(result.n));
   return at_level(result, kLevel);
 }

@@ -76,9 +76,9 @@ inline const char* without_scaling(const Run& run) {
   return unless(run.settings.scales_with_workers, "scale_with_workers is \"none\"");
 }
 inline const char* topology(const Run& run) {
-  if (run.method.has_server()) return kServed;
   if (alone(run)) return kAlone;
-  return unless(reads_graph(run.entry, run.method), "an all-reduce is among all workers");
+  return unless(reads_graph(run.entry, run.method),
+                run.method.has_server() ? kServed : "an all-reduce is among all workers");
 }
 inline const char* init_seed(const Run& run) {
   return unless(text(run.settings.task.dataset, "kind") != "logistic", "the start point is zero");

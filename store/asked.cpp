@@ -36,27 +36,37 @@ std::vector<Experiment> asked_first(const Connection& connection, const AskedRun
 
 }  // namespace
 
-std::vector<RunSummary> runs_as_asked(const Store& store, const AskedRuns& asked) {
-  const Connection& connection = store.impl().connection();
-  std::vector<RunSummary> runs = run_summaries(store, asked.ids);
-  std::unordered_map<std::string, RunSummary*> left;
-  for (RunSummary& run : runs) left[run.id] = &run;
-  const Transaction one_view(connection, Transaction::Kind::read);
+void show_as(RunSummary& run, const SeenRun& seen) {
+  run.experiment = seen.experiment;
+  run.experiment_name = seen.name;
+  run.label = seen.label;
+  run.is_search = seen.is_search;
+}
+
+std::unordered_map<std::string, SeenRun> seen_runs(const Connection& connection,
+                                                   const AskedRuns& asked) {
+  std::unordered_set<std::string> left(asked.ids.begin(), asked.ids.end());
+  std::unordered_map<std::string, SeenRun> seen;
   Statement members(connection,
-                    "SELECT r.id, m.label FROM experiment_runs m JOIN runs r ON r.number = m.run"
-                    " WHERE m.experiment = ?");
+                    "SELECT r.id, m.label, m.role FROM experiment_runs m"
+                    " JOIN runs r ON r.number = m.run WHERE m.experiment = ?");
   for (const Experiment& experiment : asked_first(connection, asked)) {
     members.bind(experiment.number);
-    while (members.step()) {
-      const auto run = left.find(stored_run_id(members, 0));
-      if (run == left.end()) continue;
-      run->second->experiment = experiment.id;
-      run->second->experiment_name = experiment.name;
-      run->second->label = members.text(1);
-      left.erase(run);
-    }
+    while (members.step())
+      if (const std::string id = stored_run_id(members, 0); left.erase(id) > 0)
+        seen[id] = {experiment.id, experiment.name, members.text(1), members.text(2) == "search"};
     members.reset();
   }
+  return seen;
+}
+
+std::vector<RunSummary> runs_as_asked(const Store& store, const AskedRuns& asked) {
+  std::vector<RunSummary> runs = run_summaries(store, asked.ids);
+  const Connection& connection = store.impl().connection();
+  const Transaction one_view(connection, Transaction::Kind::read);
+  const auto seen = seen_runs(connection, asked);
+  for (RunSummary& run : runs)
+    if (const auto one = seen.find(run.id); one != seen.end()) show_as(run, one->second);
   return runs;
 }
 

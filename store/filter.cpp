@@ -12,6 +12,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
 #include "store/condition.hpp"
+#include "store/impl.hpp"
 #include "store/rows.hpp"
 
 namespace acid {
@@ -110,18 +111,39 @@ void require_known(const Connection& connection, const std::string& text,
   }
 }
 
+bool is_of_experiment(std::string_view column) {
+  return column == "experiment" || column == "experiment_name" || column == "label" ||
+         column == "role";
+}
+
+/// The runs of which conditions are asked, as query_of() reads them.
+std::optional<std::string> seen_text(const Connection& connection,
+                                     const std::optional<AskedRuns>& asked) {
+  if (!asked) return std::nullopt;
+  nlohmann::json rows = nlohmann::json::array();
+  for (const auto& [id, run] : seen_runs(connection, *asked))
+    rows.push_back(nlohmann::json::array(
+        {id, run.experiment, run.name, run.label, run.is_search ? "search" : ""}));
+  return json_text(rows);
+}
+
 /// The runs for which the condition holds. A run without a graph is asked with its own settings and
 /// beside each graph of the others.
 std::string query_of(const RunCondition& condition, const std::vector<std::string>& columns) {
   std::vector<std::string> selected;
   for (const std::string& column : columns)
-    selected.push_back(column != "state"
-                           ? column
-                           : "iif(id IN (SELECT value FROM json_each(?1)), 'interrupted', state) "
-                             "AS state");
+    selected.push_back(
+        column == "state" ? "iif(id IN (SELECT value FROM json_each(?1)), 'interrupted', state) "
+                            "AS state"
+        : is_of_experiment(column) ? fmt::format("coalesce(seen_{0}, {0}) AS {0}", column)
+                                   : column);
   const std::string asked = "(?2 IS NULL OR id IN (SELECT value FROM json_each(?2)))";
-  const std::string runs = fmt::format("run_list AS (SELECT {} FROM main.run_list WHERE {})",
-                                       fmt::join(selected, ", "), asked);
+  const std::string runs = fmt::format(
+      "seen AS (SELECT value ->> 0 AS seen_id, value ->> 1 AS seen_experiment,"
+      " value ->> 2 AS seen_experiment_name, value ->> 3 AS seen_label, value ->> 4 AS seen_role"
+      " FROM json_each(?3)), run_list AS (SELECT {} FROM main.run_list"
+      " LEFT JOIN seen ON seen_id = id WHERE {})",
+      fmt::join(selected, ", "), asked);
   if (!condition.names_graph)
     return fmt::format("WITH {} SELECT id FROM run_list WHERE ({})", runs, condition.sql);
   return fmt::format(
@@ -165,7 +187,7 @@ std::string why_refused(int code, const Connection& connection,
 std::unordered_set<std::string> ids_where(const Connection& connection,
                                           const std::vector<std::string>& conditions,
                                           const std::unordered_set<std::string>& dead,
-                                          const std::optional<std::string>& asked) {
+                                          const std::optional<AskedRuns>& asked) {
   const ConditionNames names = names_in(connection);
   RunCondition all{.sql = "1", .keys = {}, .names_graph = false};
   for (const std::string& text : conditions) {
@@ -174,11 +196,14 @@ std::unordered_set<std::string> ids_where(const Connection& connection,
     all.sql += fmt::format(" AND ({})", condition.sql);
     all.names_graph = all.names_graph || condition.names_graph;
   }
+  const std::optional<std::string> seen = seen_text(connection, asked);
+  std::optional<std::string> ids_asked;
+  if (asked) ids_asked = json_text(asked->ids);
   try {
     const Guard guard(connection);
     // A statement that the guard has not seen must not be taken, and none is left behind.
     Statement statement(connection, query_of(all, names.columns), Statement::After::finalize);
-    statement.bind(nlohmann::json(dead).dump(), asked);
+    statement.bind(nlohmann::json(dead).dump(), ids_asked, seen);
     std::unordered_set<std::string> ids;
     while (statement.step()) ids.insert(statement.text(0));
     return ids;

@@ -122,6 +122,17 @@ struct ValidAttempt {
 std::vector<ValidAttempt> valid_attempts(const sqlite::Connection& connection,
                                          const std::string& run_id);
 
+/// A run's place in an experiment.
+struct SeenRun {
+  std::string experiment, name, label;  // the experiment's id and name
+  bool is_search = false;
+};
+/// The runs, by id, in the experiment through which each is shown: the first that was named, else
+/// the largest, then the newest, of those whose runs are all asked for.
+std::unordered_map<std::string, SeenRun> seen_runs(const sqlite::Connection& connection,
+                                                   const AskedRuns& asked);
+void show_as(RunSummary& run, const SeenRun& seen);
+
 /// The number of the run with this id, which the attempt executes. Throws StoreError when the
 /// attempt may record nothing more: the run has a later attempt, or was removed (the attempt's
 /// number may then be another run's).

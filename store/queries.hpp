@@ -126,6 +126,8 @@ struct RunFilter {
   std::string algorithm = {};           // empty: any
   std::vector<std::string> where = {};  // conditions (store/condition.hpp), which hold together
   std::vector<std::string> ids = {};    // run ids; empty: any
+  /// The experiments by which these were named: their labels and roles are those of the runs.
+  std::vector<std::string> experiments = {};
 };
 
 /// Newest first: sorted by when a run last began or, if it never did, when it was asked for.

@@ -7,6 +7,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
+#include "engine/base/utf8.hpp"
 #include "engine/data/byte_file.hpp"
 #include "engine/data/labelled_arrays.hpp"
 #include "engine/data/sparse_rows.hpp"
@@ -52,7 +53,7 @@ class LibsvmReader {
 
   [[noreturn]] void fail(std::string_view expected, std::string_view found) const {
     throw Error(fmt::format("{}:{}: expected {}, found '{}'; {}", path_, line_number_, expected,
-                            found, kLibsvmRemedy));
+                            clip(found, 80), kLibsvmRemedy));
   }
 
   // Returns the next word of the line; empty at its end.

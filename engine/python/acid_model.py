@@ -349,6 +349,9 @@ class TorchArrays:
             return value
         numpy = sys.modules.get("numpy")
         if numpy is not None and isinstance(value, numpy.ndarray):
+            if isinstance(value, numpy.ma.MaskedArray) and numpy.ma.is_masked(value):
+                raise ModelError("an array has masked values, and PyTorch has none: fill them "
+                                 "(array.filled(0)), or leave these examples out")
             return self.torch.from_numpy(numpy.ascontiguousarray(value))
         return None
 
@@ -588,10 +591,9 @@ class Examples:
 
     def labels(self):
         """A class for each example, as a list."""
-        found = self.listed_labels()
-        if found is None and self.items is not None:
-            found = [label_of(self.items[i]) for i in range(self.size)]
-        labels = whole_numbers(found)
+        labels = whole_numbers(self.listed_labels())
+        if len(labels) != self.size and self.items is not None:  # such as names of classes
+            labels = whole_numbers([label_of(self.items[i]) for i in range(self.size)])
         if len(labels) != self.size:
             raise ModelError(f"{self.what} tells no class of its examples, which the partition "
                              "goes by: let its last array, the last part of an example, or what a "

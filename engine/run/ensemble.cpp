@@ -129,8 +129,7 @@ WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective, 
   settings.codec_seed = spec.seeds.derived(Purpose::dither);
   settings.planned_rate = [schedule = spec.schedule, budget = spec.budget,
                            n = spec.workers](std::int64_t number) {
-    return schedule.rate(
-        budget.progress({.gradients = number * n, .normalised_time = static_cast<double>(number)}));
+    return planned_rate(schedule, budget, n, number);
   };
   return settings;
 }

@@ -68,6 +68,13 @@ struct Cadence {
   WorkerEvaluation workers = WorkerEvaluation::at_end;
 };
 
+/// The learning rate that is planned for each worker's gradient of this number, from 1.
+inline double planned_rate(const Schedule& schedule, const Budget& budget, int workers,
+                           std::int64_t number) {
+  return schedule.rate(budget.progress(
+      {.gradients = number * workers, .normalised_time = static_cast<double>(number)}));
+}
+
 /// A run as the drivers see it: everything that a driver may not decide itself.
 struct RunSpec {
   int workers = 1;
@@ -98,6 +105,8 @@ struct RunSpec {
     return budget.spent(here) || here.gradients >= end_at_gradients;
   }
   double learning_rate(const Position& here) const { return schedule.rate(budget.progress(here)); }
+  /// That of what a worker sends before its first gradient.
+  double first_rate() const { return planned_rate(schedule, budget, workers, 1); }
   /// The position of a run of rounds after so many legs, each with one gradient of every worker.
   /// `bytes`: sent until then.
   Position after_legs(std::int64_t legs, double seconds, std::int64_t bytes) const {

@@ -4,6 +4,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
+#include "engine/base/utf8.hpp"
 #include "engine/topology/catalog.hpp"
 
 namespace acid {
@@ -50,7 +51,7 @@ std::vector<Edge> read_edges(const std::string& path) {
         (!third.empty() && !parse(third, edge.weight)) || !take_word(line).empty()) {
       throw UsageError(fmt::format(
           "{}:{}: '{}' is not an edge; expected two worker numbers and optionally a weight", path,
-          number, text));
+          number, clip(text, 80)));
     }
     edges.push_back(edge);
   }

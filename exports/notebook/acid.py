@@ -230,12 +230,12 @@ def _resolve(db, name, found):
 def _see_as_asked(db, ids, found):
     """Gives shared runs the label of their largest, then newest, experiment among `ids`."""
     among = "run IN (SELECT value FROM json_each(?1))"
-    for run, label, experiment, name in db.execute(f"""
-            SELECT run, label, experiment, name FROM experiment_list JOIN (
+    for run, label, role, experiment, name in db.execute(f"""
+            SELECT run, label, role, experiment, name FROM experiment_list JOIN (
               SELECT experiment, count(*) AS size FROM experiment_list GROUP BY experiment
               HAVING sum({among}) > 0 AND sum(role = '' AND NOT {among}) = 0) USING (experiment)
             ORDER BY size, created""", [json.dumps(ids)]):  # what comes last stays
-        found[run].update(label=label, experiment=experiment, experiment_name=name)
+        found[run].update(label=label, role=role, experiment=experiment, experiment_name=name)
 
 
 def _series(names, where, settings, store, metric, workers, columns, sql, read):

@@ -12,6 +12,8 @@
 #include "reports/html/curve_charts.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/timeline.hpp"
+#include "reports/known_metrics.hpp"
+#include "reports/primary.hpp"
 #include "reports/text_table.hpp"
 
 namespace acid {
@@ -31,6 +33,15 @@ const Known& chosen(const std::vector<Known>& known, const std::string& name, co
   return known[static_cast<std::size_t>(found - names.begin())];
 }
 
+/// The primary outcome or, where it is made of a curve, the metric of that curve.
+std::string recorded_metric(const Comparison& comparison) {
+  if (comparison.primary == kMidConsensus) return "consensus_distance";
+  if (is_to_target(comparison.primary))
+    for (const ComparedGroup& group : comparison.groups)
+      if (group.target) return group.target->metric;
+  return comparison.primary;
+}
+
 PageFigure curve_figure(const ReportData& data, const FigureRequest& request) {
   if (data.comparison.points.size() > 1)
     throw UsageError(fmt::format(
@@ -39,7 +50,8 @@ PageFigure curve_figure(const ReportData& data, const FigureRequest& request) {
         point_title(data.comparison.points.front()) + " is the first"));
   const CurveAxis& axis =
       chosen(data.axes, request.against, "axis", [](const CurveAxis& each) { return each.key; });
-  const std::string wanted = !request.metric.empty() ? request.metric : data.comparison.primary;
+  const std::string wanted =
+      !request.metric.empty() ? request.metric : recorded_metric(data.comparison);
   std::vector<CurveChart> charts = curve_charts(data);
   const bool known = std::ranges::any_of(
       charts, [&](const CurveChart& chart) { return data.metrics[chart.metric].name == wanted; });
@@ -48,6 +60,13 @@ PageFigure curve_figure(const ReportData& data, const FigureRequest& request) {
              [&](const CurveChart& each) { return data.metrics[each.metric].name; });
   const auto a = static_cast<std::size_t>(&axis - data.axes.data());
   PageFigure figure = draw_curves(data, chart, a);
+  const Metric& metric = data.metrics[chart.metric];
+  if (!figure.drawing)
+    throw UsageError(
+        fmt::format("there is nothing to draw: {}",
+                    metric.logarithmic
+                        ? fmt::format("no {} is above 0, and its scale is logarithmic", metric.name)
+                        : fmt::format("no {} is a finite number", metric.name)));
   figure.csv = csv_line({"label", std::string(axis.key), "mean", "ci_low", "ci_high"});
   for (const std::size_t g : chart.groups) {
     const GroupCurves& curves = data.curves[g][chart.metric];
@@ -109,12 +128,11 @@ PageFigure group_figure(const ReportData& data, const FigureRequest& request) {
 }
 
 /// UsageError for what the chart would not be drawn by.
-void refuse_unused(const FigureRequest& request, const ReadAt& at) {
+void refuse_unused(std::string_view chart, const FigureRequest& request, const ReadAt& at) {
   const auto refuse = [&](const char* option, const char* charts, const char* remedy) {
-    throw UsageError(fmt::format("{} is for {}, and not for the chart {}{}", option, charts,
-                                 request.chart, remedy));
+    throw UsageError(
+        fmt::format("{} is for {}, and not for the chart {}{}", option, charts, chart, remedy));
   };
-  const std::string& chart = request.chart;
   const auto one = std::ranges::find(kFigureCharts, chart);
   const bool of_values = chart == "overview" || chart == "difference";
   if (at.kind != ReadAt::Kind::last && !of_values)
@@ -132,7 +150,7 @@ PageFigure report_figure(const ReportData& data, const FigureRequest& request) {
   const std::vector<std::string_view> charts(kFigureCharts.begin(), kFigureCharts.end());
   const std::string_view chart =
       chosen(charts, request.chart, "chart", [](std::string_view name) { return name; });
-  refuse_unused(request, data.comparison.at);
+  refuse_unused(chart, request, data.comparison.at);
   if (chart == "curve") return curve_figure(data, request);
   PageFigure figure;
   if (chart == "overview") {

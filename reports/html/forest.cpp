@@ -102,8 +102,16 @@ Shapes forest_axis(const Forest& forest, const Scale& x, double bottom) {
   }
   Shapes out = axis_below(x, bottom, 4, forest.x_label, 31, std::move(effect));
   const bool right = forest.better.starts_with('b');
-  if (!forest.better.empty())
-    out.text(right ? kForestWidth : 0, bottom + 15, right ? "end" : "start", forest.better, "name");
+  if (forest.better.empty()) return out;
+  // Beside the numbers of the axis, or below them.
+  const std::vector<Tick> ticks = named_ticks_along(x, 4);
+  const double width = kForestCharacterWidth * terminal_columns(forest.better);
+  const bool free =
+      ticks.empty() ||
+      (right ? x(ticks.back().value) + tick_width(ticks.back()) / 2 < kForestWidth - width
+             : x(ticks.front().value) - tick_width(ticks.front()) / 2 > width);
+  out.text(right ? kForestWidth : 0, bottom + (free ? 15 : 31), right ? "end" : "start",
+           forest.better, "name");
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "engine/base/names.hpp"
 #include "reports/compare_formats.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/scale.hpp"
@@ -35,7 +36,7 @@ struct OverviewMark {
   std::string label;
   double value = 0;
   std::optional<double> low, high;
-  bool survivors = false;  // others diverged
+  bool survivors = false;  // other seeds have no value
 };
 using OverviewRow = std::vector<OverviewMark>;
 
@@ -95,10 +96,11 @@ OverviewRow marks_of(const ReportData& data, const ComparedPoint& point, bool of
   for (const std::size_t g : point.groups) {
     const ComparedGroup& group = comparison.groups[g];
     Estimate e;
-    bool survivors = !group.diverged.empty();
+    bool survivors = false;
     if (!of_differences) {
       e = final_value(data, g, comparison.primary);
       e.ci_low = e.ci_high = std::nullopt;
+      survivors = static_cast<std::size_t>(e.n) < group.outcomes();
     } else if (const auto* difference =
                    find_difference(comparison, group.group, comparison.primary)) {
       e = difference->simultaneous;
@@ -188,13 +190,9 @@ struct OverviewPlot {
 };
 
 std::vector<std::string> title_lines(const std::string& title, double width) {
-  std::vector<std::string> lines{""};
-  for (const char c : wrapped(title, static_cast<int>(width / kOverviewCharacter)))
-    if (c == '\n')
-      lines.emplace_back();
-    else
-      lines.back() += c;
-  return lines;
+  const std::string text = wrapped(title, static_cast<int>(width / kOverviewCharacter));
+  const std::vector<std::string_view> lines = split_at(text, '\n');
+  return {lines.begin(), lines.end()};
 }
 
 void add_axis_above(Shapes& out, const OverviewPlot& plot, double head, double bottom,
@@ -339,17 +337,15 @@ std::vector<OverviewPlot> plots_of(const Comparison& comparison, double right,
 PageFigure draw_overview(const ReportData& data) {
   const Comparison& comparison = data.comparison;
   std::vector<OverviewRow> means, differences;
-  bool any = false, any_difference = false;
   for (const ComparedPoint& point : comparison.points) {
     means.push_back(marks_of(data, point, false));
     differences.push_back(marks_of(data, point, true));
-    any = any || !means.back().empty();
-    any_difference = any_difference || !differences.back().empty();
   }
-  if (!any || comparison.primary.empty()) return {};
-  const bool any_missed = std::ranges::any_of(comparison.groups, [&](const ComparedGroup& group) {
-    return censored(group, comparison.primary) > 0;
-  });
+  const auto has_marks = [](const OverviewRow& row) { return !row.empty(); };
+  const bool any_difference = std::ranges::any_of(differences, has_marks);
+  if (std::ranges::none_of(means, has_marks) || comparison.primary.empty()) return {};
+  const bool any_missed = std::ranges::any_of(
+      comparison.groups, [&](auto& group) { return censored(group, comparison.primary) > 0; });
   double right = 0;
   const std::vector<KeyColumn> columns = key_columns(comparison.points, right);
   const std::vector<OverviewPlot> drawn =
@@ -394,10 +390,9 @@ PageFigure draw_overview(const ReportData& data) {
                              "One row per setting; the table of each is below.", std::move(out)},
           .scrolls = true,
           .below = note(fmt::format(
-              "Means over the seeds that finished{}; * where others diverged. An arrow is a value "
-              "beyond the edge of the "
-              "scale; a row’s numbers show when the mouse rests on it, its details when it is "
-              "clicked.",
+              "Means over the seeds that finished{}; * where others diverged or have no value. An "
+              "arrow is a value beyond the edge of the scale; a row’s numbers show when the mouse "
+              "rests on it, its details when it is clicked.",
               any_missed ? "; none where one of them missed the target" : "")),
           .csv = overview_csv(data)};
 }

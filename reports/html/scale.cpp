@@ -104,10 +104,15 @@ std::vector<Tick> named_ticks(const Scale& scale, int wanted, TickFormat format)
   return all;
 }
 
+double tick_width(const Tick& tick) {
+  constexpr double kSize = 10.5;
+  return text_width(with_minus(tick.text), kSize);
+}
+
 std::vector<Tick> named_ticks_along(const Scale& scale, int wanted, TickFormat format) {
-  constexpr double kSize = 10.5, kApart = 1;
+  constexpr double kApart = 3;
   const auto touch = [&](const Tick& a, const Tick& b) {
-    const double room = (text_width(a.text, kSize) + text_width(b.text, kSize)) / 2 + kApart;
+    const double room = (tick_width(a) + tick_width(b)) / 2 + kApart;
     return scale(b.value) - scale(a.value) < room;
   };
   for (; wanted > 1; --wanted) {

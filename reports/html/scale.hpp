@@ -40,6 +40,8 @@ std::vector<Tick> named_ticks(const Scale& scale, int wanted, TickFormat format 
 /// The same along a horizontal axis: fewer where their texts would touch.
 std::vector<Tick> named_ticks_along(const Scale& scale, int wanted,
                                     TickFormat format = &format_number);
+/// How wide its text is drawn.
+double tick_width(const Tick& tick);
 
 /// An axis below a drawing, about `wanted` ticks on its line, which is at `bottom`, and its name
 /// `name_below` that; `between`: drawn over the line and under the texts.

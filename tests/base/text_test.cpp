@@ -11,6 +11,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/fields.hpp"
 #include "engine/base/names.hpp"
+#include "engine/base/utf8.hpp"
 #include "tests/catch.hpp"
 
 using namespace acid;
@@ -52,6 +53,10 @@ TEST_CASE("the nearest name is the one a person meant") {
   const std::vector<std::string> drivers = {"virtual", "threads", "mpi"};
   CHECK(nearest_name("gpu", drivers) == std::nullopt);
   CHECK(nearest_name("mip", drivers) == "mpi");
+}
+
+TEST_CASE("a quotation that has a zero byte does not end the message") {
+  CHECK(clip(std::string_view("1:2\0x", 5), 40) == "1:2␀x");
 }
 
 TEST_CASE("lists read as English") {

@@ -1383,6 +1383,64 @@ def check_self_changing(lab):
     lab.expect_alone()
 
 
+# A module without loss() and evaluate(), whose labels are not one class for each example.
+UNSAID = """
+import numpy, torch
+from torch import nn
+torch.manual_seed(0)
+x = torch.randn(40, 6)
+
+class Places(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(6, 20)
+
+    def forward(self, x):
+        return self.out(x).view(-1, 4, 5)
+
+class Names:
+    labels = ["a", "b", "c", "d"]
+    def __len__(self):
+        return 40
+    def __getitem__(self, i):
+        return x[i], i % 4
+
+def model(kind):
+    return Places() if kind == "places" else nn.Linear(6, 1 if kind == "numbers" else 4)
+
+def dataset(kind):
+    y = {"places": torch.arange(200).view(40, 5) % 4, "shares": torch.full((40, 4), 0.25),
+         "numbers": x[:, :1], "classes": torch.arange(40) % 4}.get(kind)
+    if kind == "masked":
+        given = numpy.ma.masked_greater(x.numpy(), 1), (torch.arange(40) % 4).numpy()
+    else:
+        given = Names() if kind == "named" else (x, y)
+    return given, given
+"""
+
+
+def check_unsaid(lab):
+    """Accuracy is counted where an example has one class; labels are looked for in the examples."""
+    lab.write("unsaid.py", UNSAID)
+
+    def recipe(kind, **more):
+        options = f'options = {{ kind = "{kind}" }}'
+        own = OWN.format(file="unsaid.py", python=sys.executable).removesuffix("}")
+        return lab.recipe(f"unsaid_{kind}.toml", "unsaid.py", dataset=f"{own}, {options} }}",
+                          more=options, batch=4, gradients=20, **more)
+
+    for kind in ("places", "shares"):
+        lab.acid("run", recipe(kind))
+        metrics = lab.shown()["metrics"]
+        expect("eval_accuracy" not in metrics, f"{kind}: {metrics}")
+        expect(metrics["eval_loss"] > 0.5, f"{kind}: {metrics}")
+    lab.acid("run", recipe("classes"))
+    expect(lab.shown()["metrics"]["eval_accuracy"] <= 1, lab.shown()["metrics"])
+    lab.refused(recipe("numbers"), "of shape (", "must define loss(module, batch)")
+    lab.refused(recipe("masked"), "has masked values", "array.filled(0)")
+    lab.acid("run", recipe("named", partition='"sorted"'))
+
+
 def check_torch_errors(lab):
     lab.write("broken.py", TORCH_BROKEN)
     recipe = lab.recipe("broken.toml", "broken.py", dataset=OWN, workers=1, algorithm="ar-sgd")
@@ -1477,6 +1535,7 @@ def torch_part(lab):
     check_data_forms(lab)
     check_words(lab)
     check_self_changing(lab)
+    check_unsaid(lab)
     check_torch_errors(lab)
 
 

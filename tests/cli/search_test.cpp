@@ -207,6 +207,28 @@ TEST_CASE(
   shared.done({"doctor", "--store"});
 }
 
+TEST_CASE("an export leaves out what a search tried, unless a condition is about roles") {
+  const Folder folder;
+  folder.write("study.toml",
+               std::string("seeds = [1]\n") + kTask +
+                   "[search]\noptimizer.learning_rate = [0.003, 0.3]\nseeds = [101]\n");
+  folder.done({"run", "study.toml"});
+  const auto runs = [&](std::vector<std::string> more) {
+    std::vector<std::string> command{"export", "@latest", "--format", "json"};
+    command.insert(command.end(), more.begin(), more.end());
+    const auto said = folder.call(command);
+    CHECK((said.err.find("4 runs that the search tried are left out") != std::string::npos) ==
+          more.empty());
+    std::map<std::string, int> roles;
+    for (const json& run : json::parse(said.out)["runs"]) ++roles[run["role"]];
+    return roles;
+  };
+  CHECK(runs({}) == std::map<std::string, int>{{"", 2}});
+  CHECK(runs({"--where", "role = 'search'"}) == std::map<std::string, int>{{"search", 4}});
+  CHECK(runs({"--where", "role IS NOT NULL"}) ==
+        std::map<std::string, int>{{"", 2}, {"search", 4}});
+}
+
 TEST_CASE("nothing is compared before the search has chosen") {
   const Study study;
   Running running(study, {"run", "study.toml", "--set", "budget.gradients=30000"});

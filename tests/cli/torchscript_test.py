@@ -95,6 +95,27 @@ class Holding(Flat):
         self.register_buffer("held", held)
 
 
+class Counting(Flat):
+    calls: int
+
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        return self.out(x.flatten(1)[:, :5]) * (1.0 + float(self.calls))
+
+
+class Infinite(Flat):
+    def __init__(self):
+        super().__init__()
+        self.out.weight.data[0, 0] = float("nan")
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.out(x.flatten(1)[:, :5])
+
+
 def save(module, path):
     torch.manual_seed(3)
     torch.jit.script(module).save(str(path))
@@ -148,6 +169,9 @@ def check_refusals(lab):
         ("held", lambda: save(Holding(torch.tensor([float("nan"), 0.5], dtype=torch.float64)), bad),
          "fails on rows of shape"),
         ("clamped", lambda: save(Clamped(), bad), "changes its parameter 'out.weight'"),
+        ("counting", lambda: save(Counting(), bad), "keeps something from call to call"),
+        ("not finite", lambda: save(Infinite(), bad),
+         "the parameter 'out.weight' of"),
         ("traced", lambda: trace(Net(), bad), "the layer batch_norm stays in training mode"),
         ("traced in eval()", lambda: trace(Net().eval(), bad),
          "the layer batch_norm stays in evaluation mode"),
@@ -207,6 +231,19 @@ def check_returns(lab, model, accuracy_above):
         expect(torch.equal(state[name].float(), tensor), f"{name} differs")
 
 
+def check_flat_images(lab):
+    """Images of one row are images."""
+    import numpy
+    for name, size in (("train", 40), ("test", 20)):
+        numpy.save(lab.folder / f"{name}_inputs.npy", torch.rand(size, 3, 1, 8).numpy())
+        numpy.save(lab.folder / f"{name}_labels.npy", (torch.arange(size) % 4).numpy())
+    save(nn.Sequential(nn.Conv2d(3, 4, (1, 3)), nn.Flatten(), nn.Linear(24, 4)), lab.folder / "row.pt")
+    lab.write("row.toml", RECIPE.replace('{ kind = "glyphs", train = 300, test = 100 }',
+                                         '{ kind = "npy", root = "." }').replace("net.pt", "row.pt"))
+    lab.acid("run", "row.toml")
+    lab.acid("verify", "@latest")
+
+
 def check_modes(lab):
     """A part that was saved in evaluation mode stays so in every gradient, unless the module was."""
     chosen = ("--set", "task.model.path=modes.pt", "--set", "evaluation.every_gradients=10")
@@ -264,6 +301,7 @@ def main():
         check_changed_file(lab)
         check_refusals(lab)
         check_modes(lab)
+        check_flat_images(lab)
         check_resnet(lab)
 
 

@@ -15,7 +15,9 @@ class ServerLoop : PacedLoop {
         method_(run.spec.method),
         messages_(method_, *run.spec.backend, ensemble_.dimension(), run.spec.workers),
         of_(static_cast<std::size_t>(run.spec.workers)),
-        links_(static_cast<std::size_t>(servers().size() + 1)) {}
+        links_(static_cast<std::size_t>(servers().size() + 1)) {
+    for (Own& own : of_) own.learning_rate = run.spec.first_rate();
+  }
 
   LoopResult execute() {
     for (int w = 0; w < run_.spec.workers; ++w) walk_on(w);
@@ -27,7 +29,7 @@ class ServerLoop : PacedLoop {
   struct Own {
     RoundPlace place;
     bool replied = false, waiting = false, idle = true;
-    double learning_rate = 0;  // of its last gradient
+    double learning_rate = 0;  // of its last gradient; before it of its first
   };
   struct Link {  // when each direction of a server's link is free
     double in_free = 0, out_free = 0;

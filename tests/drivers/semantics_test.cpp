@@ -58,6 +58,29 @@ TEST_CASE("every method ends with the bits of the loop that says what a run does
       }
 }
 
+TEST_CASE("a server knows the rate of what a worker says before its first gradient") {
+  const auto digests = [](const char* step, bool on_threads) {
+    std::vector<Finding> findings;
+    const auto listing = read_listing({{"name", "says-first"},
+                                       {"peers", "server"},
+                                       {"round", "say gradient step hear"},
+                                       {"hear", "x = theirs(0)"},
+                                       {"server", {{"hear", step}}}},
+                                      findings);
+    REQUIRE(listing.has_value());
+    Setup setup;
+    uneven(setup);
+    setup.entry = &listed_entry(*listing);
+    setup.on_threads = on_threads;
+    setup.workers = on_threads ? 1 : 8;
+    setup.spec.budget.gradients = 4 * setup.workers;
+    return setup.run().worker_digests;
+  };
+  for (const bool on_threads : {false, true})
+    CHECK(digests("x = x + lr * (theirs(0) - x + 1)", on_threads) ==
+          digests("x = x + 0.02 * (theirs(0) - x + 1)", on_threads));
+}
+
 TEST_CASE("workers that the throttle holds do what the loop of meetings says") {
   compare([](Setup& setup) {
     uneven(setup);

@@ -105,6 +105,8 @@ describe("figures", () => {
     assert.throws(() => figure("three", "x.svg", "--metric", "speed"), /eval_loss/);
     assert.throws(() => figure("three", "x.svg", "--against", "miles"), /gradients/);
     assert.throws(() => figure("three", "x.svg", "--width", "wide"), /millimetres/);
+    assert.throws(() => figure("three", "x.svg", "--chart", "overview", "--metric", "eval_loss"), /curve and difference/);
+    assert.throws(() => figure("three", "x.svg", "--algorithm", "a2cid2"), /--where algorithm=NAME/);
     assert.throws(() => figure("three", "x.svg", "--where", "workers.count=5"), /no run has workers\.count=5: /);
   });
 });

@@ -32,6 +32,11 @@ constexpr Refused kRefused[] = {
      "decent-adam has a step of its own", 2},
     {"[optimizer]\nkind = \"adamw\"\nbeta1 = 0.8\n[[algorithms]]\nkind = \"decent-adam\"",
      "optimizer.beta1 is 0.8, and decent-adam has a beta1 of its own, which is 0.9", 3},
+    {"[optimizer]\nkind = \"adam\"\n[[methods]]\nname = \"adam-without-epsilon\"\n"
+     "keep = { m = 0, v = 1 }\nstep = [\"m = beta1 * m + g\", \"v = beta2 * v + g * g\", "
+     "\"x = x - lr * m / v\"]\nparameters = { beta1 = 0.9, beta2 = 0.99 }\n"
+     "[[algorithms]]\nkind = \"adam-without-epsilon\"",
+     "adam-without-epsilon has a step of its own", 2},
     {"[optimizer]\nweight_decay = 0.1\n[[algorithms]]\nkind = \"a-psgd\"",
      "workers of a-psgd take no step, they send their gradients as they are: weight_decay", 2},
     {"[optimizer]\nkind = \"adamw\"\n[[algorithms]]\nkind = \"a-psgd\"",

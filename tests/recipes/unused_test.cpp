@@ -79,6 +79,16 @@ TEST_CASE("edges that are listed again are told") {
              StartsWith("1 edge listed again, also as [j, i]: its weights add up"));
 }
 
+TEST_CASE("a graph whose degrees a method with a server reads has an effect") {
+  constexpr const char* kServed =
+      "topology.kind = \"star\"\n[[methods]]\nname = \"served\"\npeers = \"server\"\n"
+      "step = \"x = x - lr * u{}\"\nserver = {{ hear = \"x = x + 0.5 * (theirs(0) - x)\" }}\n"
+      "[[algorithms]]\nkind = \"served\"\n";
+  CHECK(test::compiled(fmt::format(kServed, " / degree")).warnings.empty());
+  CHECK_THAT(test::only_warning_of(fmt::format(kServed, "")).message,
+             ContainsSubstring("topology has no effect: workers talk to a server"));
+}
+
 TEST_CASE("a key that one of the runs uses is used, and defaults are not reported") {
   CHECK(warnings("").empty());
   const std::string both =

@@ -47,6 +47,11 @@ TEST_CASE("one value has no interval, no value no mean") {
   CHECK_FALSE(one.sd);
   CHECK_FALSE(one.ci_low);
   CHECK(estimate({}).n == 0);
+  // Squares that no double holds.
+  for (const double unit : {1e-300, 1e300}) {
+    const Estimate scaled = estimate(std::vector<double>{1 * unit, 2 * unit, 3 * unit});
+    CHECK(*scaled.sd == Approx(unit).epsilon(1e-12));
+  }
 }
 
 TEST_CASE("equal values have no deviation, and their mean is they") {

@@ -315,6 +315,18 @@ TEST_CASE("with too few seeds the sentence says so and gives the estimate") {
   CHECK(to_json(comparison)["differences"][0]["verdict"] == "too few seeds");
 }
 
+TEST_CASE("a headline is not of all where one shares no seed with the baseline") {
+  std::vector<ComparedRun> runs;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    runs.push_back(run("ar-sgd", seed, {{"eval_loss", 0.5}}));
+    runs.push_back(run("a2cid2", seed, {{"eval_loss", 0.5}}));
+    runs.push_back(run("d-psgd", seed + 100, {{"eval_loss", 0.4}}));
+  }
+  const Comparison comparison = compare_runs(runs);
+  CHECK(headline(comparison, comparison.points.front()).result ==
+        "No difference in evaluation loss to ar-sgd was shown.");
+}
+
 TEST_CASE("differences that are rounding name no winner") {
   std::vector<ComparedRun> runs;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {

@@ -292,6 +292,32 @@ TEST_CASE(
   CHECK(both[2].experiment_name == "second");
   CHECK(runs_as_asked(store, {shared.id}).front().label == "ours");  // as in a list
   CHECK(runs_as_asked(store, {}).empty());
+  // Conditions and lists see the same labels.
+  CHECK(runs_where(store, resolve_runs(store, {"first"}), {"label = 'theirs'"}).ids ==
+        std::vector{shared.id});
+  CHECK_THROWS_AS(runs_where(store, resolve_runs(store, {"first"}), {"label = 'ours'"}),
+                  UsageError);
+  RunFilter filter;
+  filter.ids = resolve_runs(store, {"first"}).ids;
+  CHECK(list_runs(store, filter).size() == 2);
+  filter.experiments = resolve_runs(store, {"first"}).experiments;
+  for (const RunSummary& run : list_runs(store, filter)) CHECK(run.experiment_name == "first");
+}
+
+TEST_CASE("what an experiment compares is so for it where a newer one only tried it") {
+  ScratchFolder temp;
+  RunRecord run = make_run(1);
+  Store store(temp.store(), Store::Access::write);
+  store.add_experiment(make_experiment("compared"), {run});
+  run.is_search = true;
+  store.add_experiment(make_experiment("tried"), {run, make_run(2)});
+  for (const auto& [name, search] : {std::pair("compared", false), std::pair("tried", true)}) {
+    INFO(name);
+    const AskedRuns asked = resolve_runs(store, {name});
+    CHECK(runs_as_asked(store, asked).front().is_search == search);
+    CHECK(runs_where(store, asked, {fmt::format("role = '{}'", search ? "search" : "")})
+              .ids.front() == (search ? run.id : asked.ids.front()));
+  }
 }
 
 TEST_CASE("an experiment named by its id is that one, also where another has the same runs") {

@@ -16,7 +16,8 @@ ServerVisits::ServerVisits(const Run& run, Post& post, SharedWorker& worker)
       rank_(post.rank()),
       form_(spec_.method.packed_message(run.objective.dimension(),
                                         spec_.seeds.derived(Purpose::dither))),
-      messages_(spec_.method, *spec_.backend, run.objective.dimension(), 1) {}
+      messages_(spec_.method, *spec_.backend, run.objective.dimension(), 1),
+      learning_rate_(spec_.first_rate()) {}
 
 bool ServerVisits::ends() const { return worker_.time().known() >= spec_.budget.gradients; }
 

@@ -63,7 +63,8 @@ class ServerVisits {
   // messages its own has heard, as far as known.
   std::uint64_t number_ GUARDED_BY(worker_.mutex) = 0;
   std::int64_t arrival_ GUARDED_BY(worker_.mutex) = 0, arrivals_ GUARDED_BY(worker_.mutex) = 0;
-  double learning_rate_ GUARDED_BY(worker_.mutex) = 0;  // of the worker's last gradient
+  /// Of the worker's last gradient; before it of its first.
+  double learning_rate_ GUARDED_BY(worker_.mutex);
   bool walking_ GUARDED_BY(worker_.mutex) = false, awaiting_ GUARDED_BY(worker_.mutex) = false;
   bool given_up_ GUARDED_BY(worker_.mutex) = false;
 };

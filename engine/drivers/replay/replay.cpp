@@ -264,7 +264,8 @@ void Replay::offer_alone(const ReplayStep& step) {
 
 void Replay::arrive(const ReplayStep& step) {
   call(step.worker, step,
-       step.gradient == 0 ? 0 : spec_.learning_rate(position_of_gradient(step.gradient)));
+       step.gradient == 0 ? spec_.first_rate()
+                          : spec_.learning_rate(position_of_gradient(step.gradient)));
 }
 
 void Replay::call(int caller, const ReplayStep& step, double learning_rate) {

@@ -10,6 +10,7 @@ ThreadsServer::ThreadsServer(const RunSpec& spec, LockedWorkers& workers)
       walks_(static_cast<std::size_t>(spec.workers)),
       mutexes_(
           std::make_unique<Mutex[]>(static_cast<std::size_t>(workers.ensemble().servers().all()))) {
+  for (Walk& walk : walks_) walk.learning_rate = spec.first_rate();
 }
 
 bool ThreadsServer::begin(int w) {

@@ -49,7 +49,7 @@ class ThreadsServer {
   struct Walk {
     RoundPlace place;
     std::int64_t arrival = 0;  // number of the worker's last message at any server, from 1
-    double learning_rate = 0;  // of the worker's last gradient
+    double learning_rate = 0;  // of the worker's last gradient; before it of its first
     template <class Archive>
     void persist(Archive& archive) {
       archive(place, arrival, learning_rate);

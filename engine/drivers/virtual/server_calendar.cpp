@@ -8,7 +8,9 @@ ServerCalendar::ServerCalendar(EventState& state)
     : state_(state),
       walks_(static_cast<std::size_t>(state.spec.workers)),
       link_above_(state.options.network.hubs.value_or(state.options.network.link)),
-      links_(static_cast<std::size_t>(state.spec.method.servers(state.spec.workers) + 1)) {}
+      links_(static_cast<std::size_t>(state.spec.method.servers(state.spec.workers) + 1)) {
+  for (Walk& walk : walks_) walk.learning_rate = state.spec.first_rate();
+}
 
 void ServerCalendar::begin() {
   state_.workers.plan_pauses();

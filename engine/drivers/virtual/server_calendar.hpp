@@ -28,7 +28,7 @@ class ServerCalendar final : public Calendar {
     bool replied = false;        // the reply has arrived
     std::int64_t arrival = 0;    // number of the worker's last message at any server, from 1
     std::int64_t staleness = 0;  // of the worker's last gradient
-    double learning_rate = 0;    // of the worker's last gradient
+    double learning_rate = 0;    // of the worker's last gradient; before it of its first
     template <class Archive>
     void persist(Archive& archive) {
       archive(place, computing, waiting, replied, arrival, staleness, learning_rate);

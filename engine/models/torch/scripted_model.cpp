@@ -107,7 +107,7 @@ void expect_exact(const std::string& path, const ScriptFile::State& state) {
 }
 
 at::Tensor rows_of(std::int64_t rows, const DataShape& shape, const float* features) {
-  const bool images = shape.height > 1 && shape.width > 1;
+  const bool images = shape.channels > 1 || shape.height > 1;
   const std::vector<std::int64_t> sizes =
       images ? std::vector<std::int64_t>{rows, shape.channels, shape.height, shape.width}
              : std::vector<std::int64_t>{rows, shape.features()};
@@ -122,6 +122,19 @@ at::Tensor rows_of(std::int64_t rows, const DataShape& shape, const float* featu
                   path, parameter));
 }
 
+/// Refuses a module that keeps something from call to call, which is no part of a run's state.
+void refuse_memory(ScriptFile& file, const at::Tensor& features, const at::Tensor& logits) {
+  constexpr double kRounding = 1e-5;  // the interpreter may compute a later call otherwise
+  const at::Tensor again = file.logits(features, logits.size(1));
+  if (at::allclose(again, logits, kRounding, kRounding, /*equal_nan=*/true)) return;
+  throw UsageError(fmt::format(
+      "forward() of {} gives another result when it is called again: it keeps something "
+      "from call to call (self.n += 1, a tensor that is a plain attribute) which is in "
+      "no checkpoint, so that no run could be repeated. Register it as a buffer, which "
+      "training may change, or compute without it",
+      file.path));
+}
+
 /// Tries two examples, a gradient in training mode and an evaluation, so that a fault of the module
 /// shows before anything can be lost.
 void try_out(ScriptFile& file, const DataShape& shape) {
@@ -133,10 +146,16 @@ void try_out(ScriptFile& file, const DataShape& shape) {
   const at::Generator& generator = at::globalContext().defaultGenerator(at::kCPU);
   const at::Tensor before = generator.get_state();
   std::vector<at::Tensor> held;
-  for (const auto& parameter : file.parameters) held.push_back(parameter.tensor.detach().clone());
+  for (const auto& parameter : file.parameters) {
+    held.push_back(parameter.tensor.detach().clone());
+    if (!held.back().isfinite().all().item<bool>())
+      throw UsageError(fmt::format("the parameter '{}' of {} is not finite at the start point",
+                                   parameter.name, file.path));
+  }
   for (const bool training : {true, false}) {
     file.set_training(training);
     const at::Tensor logits = file.logits(features, shape.classes);
+    if (!training) refuse_memory(file, features, logits);
     for (std::size_t k = 0; k < held.size(); ++k)
       if (!at::equal(held[k], file.parameters[k].tensor.detach()))
         refuse_change(file.path, file.parameters[k].name);
