@@ -104,7 +104,6 @@ int display_width(char32_t character) {
 
 std::string clip(std::string_view text, std::size_t characters) {
   std::u32string all = printable(text);
-  std::ranges::replace(all, U'\0', U'␀');  // which would end the message that quotes it
   if (all.size() > characters) {
     all.resize(characters - 1);
     all += U'…';

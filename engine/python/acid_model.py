@@ -1172,6 +1172,9 @@ class ArrayModel:
             if value.shape != view.shape:
                 raise ModelError(f"the gradient of '{name}' has shape {value.shape}, the parameter "
                                  f"{view.shape}", self.function)
+            if value.dtype.kind == "c":
+                raise ModelError(f"the gradient of '{name}' is complex: parameters are real "
+                                 "numbers", self.function)
             view[...] = value
             if check and not self.numpy.isfinite(view).all():
                 raise ModelError(f"the gradient of '{name}' is not finite at the start point",

@@ -192,12 +192,14 @@ def _selected(db, names, where):
     other = {"id": "run", "group_digest": "group"}
     columns = [other.get(column[0], column[0]) for column in cursor.description]
     found = {cells[columns.index("run")]: dict(zip(columns, cells)) for cells in cursor}
-    ids = list(dict.fromkeys(run for name in names for run in _resolve(db, name, found)))
-    _see_as_asked(db, ids, found)  # without names as in the newest experiment of each run
+    asked = [_resolve(db, name, found) for name in names]
+    ids = list(dict.fromkeys(run for _, runs in asked for run in runs))
+    named = [experiment for experiment, _ in asked if experiment]
+    _see_as_asked(db, ids, named, found)  # without names as in the newest experiment of each run
     ids = ids if names else list(found)
     if where is not None:
         try:
-            kept = {run for run, in db.execute(f"SELECT id FROM run_list WHERE (\n{where}\n)")}
+            kept = {run for run, in _where(db, where, [found[run] for run in ids], cursor)}
         except (sqlite3.Error, sqlite3.Warning) as error:
             raise AcidError(f"cannot select runs by {where!r}: {error}; expected an SQL expression "
                             f"over {', '.join(each[0] for each in cursor.description)}") from None
@@ -208,8 +210,22 @@ def _selected(db, names, where):
     return [found[run] for run in ids], columns
 
 
+def _where(db, where, runs, cursor):
+    """The ids of those for which it holds, with the labels and roles that the runs have here."""
+    seen = ("experiment", "experiment_name", "label", "role")
+    columns = ", ".join(f"coalesce(seen_{each[0]}, {each[0]}) AS {each[0]}" if each[0] in seen
+                        else each[0] for each in cursor.description)
+    names = ", ".join(f"json_extract(value, '$[{at + 1}]') AS seen_{name}"
+                      for at, name in enumerate(seen))
+    return db.execute(f"""
+        WITH seen AS (SELECT json_extract(value, '$[0]') AS seen_id, {names} FROM json_each(?1)),
+             run_list AS (SELECT {columns} FROM main.run_list LEFT JOIN seen ON seen_id = id)
+        SELECT id FROM run_list WHERE (\n{where}\n)""",
+                      [json.dumps([[run["run"], *(run[name] for name in seen)] for run in runs])])
+
+
 def _resolve(db, name, found):
-    """The runs of a name."""
+    """The experiment that a name is of, or None, and the runs."""
     experiments = db.execute("SELECT experiment, name FROM experiment_list GROUP BY experiment "
                              "ORDER BY max(created) DESC").fetchall()
     known = [*found, *(experiment for experiment, _ in experiments)]
@@ -223,18 +239,25 @@ def _resolve(db, name, found):
     if not fits:
         known += [title for _, title in experiments]
         raise AcidError(f"no run or experiment matches {name!r}{_meant(name, known)}")
-    return fits if fits[0] in found else [run for run, in db.execute(
+    if fits[0] in found:
+        return None, fits
+    return fits[0], [run for run, in db.execute(
         "SELECT run FROM experiment_list WHERE experiment = ? ORDER BY position", fits)]
 
 
-def _see_as_asked(db, ids, found):
-    """Gives shared runs the label of their largest, then newest, experiment among `ids`."""
+def _see_as_asked(db, ids, named, found):
+    """Gives runs the label and role that they have in the first named experiment, else in the
+    largest, then newest, of which all runs are among `ids`."""
     among = "run IN (SELECT value FROM json_each(?1))"
     for run, label, role, experiment, name in db.execute(f"""
             SELECT run, label, role, experiment, name FROM experiment_list JOIN (
               SELECT experiment, count(*) AS size FROM experiment_list GROUP BY experiment
-              HAVING sum({among}) > 0 AND sum(role = '' AND NOT {among}) = 0) USING (experiment)
-            ORDER BY size, created""", [json.dumps(ids)]):  # what comes last stays
+              HAVING sum({among}) > 0 AND (sum(role = '' AND NOT {among}) = 0
+                OR experiment IN (SELECT value FROM json_each(?2)))) USING (experiment)
+            LEFT JOIN json_each(?2) named ON named.value = experiment
+            WHERE {among}
+            ORDER BY named.key IS NOT NULL, named.key DESC, size, created""",
+            [json.dumps(ids), json.dumps(named)]):  # what comes last stays
         found[run].update(label=label, role=role, experiment=experiment, experiment_name=name)
 
 

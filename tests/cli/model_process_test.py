@@ -502,6 +502,7 @@ BROKEN = [
     (RETURNS, "    return 1.0, x['w']", "gave gradients of an array", 6, 2),
     (RETURNS, "    return 1.0, {'v': x['w']}", "the parameters are ['w']", 6, 2),
     (RETURNS, "    return 1.0, {'w': np.ones(3)}", "has shape (3,), the parameter (2,)", 6, 2),
+    (RETURNS, "    return 1.0, {'w': np.ones(2) * 1j}", "the gradient of 'w' is complex", 6, 2),
     (RETURNS, "    return x['w'], {'w': x['w']}", "it must be one number", 6, 2),
     (RETURNS, "    return 1.0, {'w': x['w'] / 0}", "the gradient of 'w' is not finite", 6, 2),
     (RETURNS, "    return float('nan'), {'w': x['w']}", "the loss is nan", 6, 2),

@@ -64,9 +64,10 @@ TEST_CASE("a server knows the rate of what a worker says before its first gradie
     const auto listing = read_listing({{"name", "says-first"},
                                        {"peers", "server"},
                                        {"round", "say gradient step hear"},
-                                       {"hear", "x = theirs(0)"},
+                                       {"hear", "x = x + 0.5 * (theirs(0) - mine(0))"},
                                        {"server", {{"hear", step}}}},
                                       findings);
+    for (const Finding& finding : findings) UNSCOPED_INFO(finding.message);
     REQUIRE(listing.has_value());
     Setup setup;
     uneven(setup);

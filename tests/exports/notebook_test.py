@@ -192,6 +192,8 @@ def check_names(lab):
     before = rows(acid.runs(older))
     assert [row["label"] for row in before] == ["AR-SGD", "former"]
     assert {row["label"] for row in rows(acid.runs("small"))} == {"AR-SGD", "pairs"}
+    assert len(rows(acid.runs("small", where="label = 'pairs'"))) == 2
+    assert not rows(acid.runs("small", where="label = 'former'"))
     assert {row["run"] for row in before} < set(ids)
     assert {row["experiment"] for row in before} == {older}
     assert [row["run"] for row in rows(acid.runs(ids[1][:8], ids[0], ids[1]))] == ids[1::-1]
