@@ -220,7 +220,8 @@ TEST_CASE("an export leaves out what a search tried, unless a condition is about
     CHECK((said.err.find("4 runs that the search tried are left out") != std::string::npos) ==
           more.empty());
     std::map<std::string, int> roles;
-    for (const json& run : json::parse(said.out)["runs"]) ++roles[run["role"]];
+    const json document = json::parse(said.out);
+    for (const json& run : document["runs"]) ++roles[run["role"]];
     return roles;
   };
   CHECK(runs({}) == std::map<std::string, int>{{"", 2}});

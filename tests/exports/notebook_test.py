@@ -105,8 +105,14 @@ def check_views(db, name):
         view = dict(zip((column[0] for column in cursor.description), cursor.fetchone()))
         assert row["group"] == view["group_digest"]
         settings = json.loads(view["settings"])
-        for column in set(view) - {"id", "group_digest", "settings", "plan", "metrics"}:
+        of_experiment = ("experiment", "experiment_name", "label", "role")
+        for column in set(view) - {"id", "group_digest", "settings", "plan", "metrics",
+                                   *of_experiment}:
             assert row[column] == view[column], (column, row[column], view[column])
+        seen = db.execute("SELECT experiment, name, label, role FROM experiment_list WHERE run = ? "
+                          "AND experiment = ?", [row["run"], row["experiment"]]).fetchone()
+        assert seen == tuple(row[column] for column in of_experiment), (seen, row)
+        assert row["experiment_name"] == name
         assert row["optimizer.learning_rate"] == settings["optimizer"]["learning_rate"]
         assert row["execution.virtual.pauses"] == "[]"  # a list, as JSON
         assert "seed" in row and "algorithm.kind" not in row

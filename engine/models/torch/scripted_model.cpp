@@ -123,10 +123,10 @@ at::Tensor rows_of(std::int64_t rows, const DataShape& shape, const float* featu
 }
 
 /// Refuses a module that keeps something from call to call, which is no part of a run's state.
-void refuse_memory(ScriptFile& file, const at::Tensor& features, const at::Tensor& logits) {
+void refuse_memory(ScriptFile& file, const at::Tensor& features, std::int64_t classes) {
   constexpr double kRounding = 1e-5;  // the interpreter may compute a later call otherwise
-  const at::Tensor again = file.logits(features, logits.size(1));
-  if (at::allclose(again, logits, kRounding, kRounding, /*equal_nan=*/true)) return;
+  const at::Tensor once = file.logits(features, classes), again = file.logits(features, classes);
+  if (at::allclose(once, again, kRounding, kRounding, /*equal_nan=*/true)) return;
   throw UsageError(fmt::format(
       "forward() of {} gives another result when it is called again: it keeps something "
       "from call to call (self.n += 1, a tensor that is a plain attribute) which is in "
@@ -155,7 +155,6 @@ void try_out(ScriptFile& file, const DataShape& shape) {
   for (const bool training : {true, false}) {
     file.set_training(training);
     const at::Tensor logits = file.logits(features, shape.classes);
-    if (!training) refuse_memory(file, features, logits);
     for (std::size_t k = 0; k < held.size(); ++k)
       if (!at::equal(held[k], file.parameters[k].tensor.detach()))
         refuse_change(file.path, file.parameters[k].name);
@@ -170,6 +169,7 @@ void try_out(ScriptFile& file, const DataShape& shape) {
         "{} draws random numbers ({}), from a generator that all workers would share: set p = 0 "
         "before torch.jit.script, or use kind = \"python\", where each gradient has a seed",
         file.path, random_operators(file.module)));
+  refuse_memory(file, features, shape.classes);
 }
 
 class ScriptedModel final : public Model {
