@@ -62,7 +62,8 @@ AskedRuns without_tried(const Store& store, const AskedRuns& all,
   AskedRuns chosen = without_searches(store, all);
   if (chosen.ids.empty()) return all;  // the search has not chosen
   if (const std::size_t tried = all.ids.size() - chosen.ids.size(); tried > 0)
-    say(fmt::format("note: {} that the search tried {} left out; --where \"role = 'search'\" "
+    say(
+        fmt::format("note: {} that the search tried {} left out; --where \"role = 'search'\" "
                     "exports those",
                     counted(tried, "run"), tried == 1 ? "is" : "are"));
   return chosen;

@@ -136,9 +136,10 @@ std::string counted_messages(const Method& method, const json& codec) {
           method.hubs ? fmt::format("one of {} hubs", method.hubs->count) : "the server",
           counted_parts(method.server->floats->message()));
       if (method.hubs)
-        text += fmt::format("; every {} of these a hub sends {} to the server above, which answers {}",
-                            method.hubs->every, counted_parts(method.hubs->visit.floats->message()),
-                            counted_parts(method.hubs->above.floats->message()));
+        text +=
+            fmt::format("; every {} of these a hub sends {} to the server above, which answers {}",
+                        method.hubs->every, counted_parts(method.hubs->visit.floats->message()),
+                        counted_parts(method.hubs->above.floats->message()));
       return text;
   }
   return text;

@@ -199,8 +199,9 @@ class ListingCheck {
     if (found != scope.names.end()) return found->second;
     if (is_reserved(value.name)) {
       report(path, value.column, fmt::format("'{}' cannot be read in {}", value.name, scope.part),
-             value.name == "g" ? "say and hear know g where all of them stand between gradient and step"
-                               : "");
+             value.name == "g"
+                 ? "say and hear know g where all of them stand between gradient and step"
+                 : "");
       return std::nullopt;
     }
     std::vector<std::string> known;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/error.hpp"
+#include "reports/grouping.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/pivot.hpp"
 #include "reports/verdict.hpp"
@@ -47,6 +48,20 @@ TEST_CASE("equal losses are said to be equal, and consensus distance is no way o
   CHECK(headline(comparison, comparison.points.front()).result ==
         "All had the same evaluation loss, to rounding.");
   CHECK_FALSE(has(sentences_of(comparison), "worse"));
+}
+
+TEST_CASE("seeds of another experiment on which a search chose are noticed") {
+  const Comparison comparison = compare_runs(equal_losses());
+  const auto compared_on = [&](const std::string& group, std::uint64_t seed) {
+    Selection selection;
+    selection.seeds = {seed};
+    selection.choices.emplace_back().candidates.emplace_back().group = group;
+    return compared_on_its_seeds(comparison, selection);
+  };
+  const std::string& group = labelled(comparison, "ad-psgd").runs_group;
+  CHECK(compared_on(group, kSeeds));
+  CHECK_FALSE(compared_on(group, kSeeds + 1));
+  CHECK_FALSE(compared_on("another", kSeeds));
 }
 
 TEST_CASE("consensus distance is tested against the first algorithm of pairwise exchanges") {

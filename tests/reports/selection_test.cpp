@@ -8,7 +8,6 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/rng.hpp"
-#include "reports/grouping.hpp"
 #include "reports/verdict.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"
@@ -172,18 +171,6 @@ TEST_CASE("the same seeds are refused unless accepted, and then it is said") {
   const Comparison comparison = compare_runs(runs, best_over({}, true));
   CHECK(comparison.groups[0].seeds().size() == 4);
   CHECK(noted(comparison, "CHOSEN AND COMPARED ON THE SAME SEEDS"));
-}
-
-TEST_CASE("seeds of another experiment on which a search chose are noticed") {
-  Runs runs;
-  add(runs, "ar-sgd", 0.2);
-  add(runs, "ad-psgd", 0.1);
-  const Comparison comparison = compare_runs(runs, best_over({1, 2}));
-  CHECK(noted(comparison, "what is compared ran on other seeds"));
-  Selection selection = comparison.selections.at(0);
-  CHECK_FALSE(compared_on_its_seeds(comparison, selection));
-  selection.seeds = {4};
-  CHECK(compared_on_its_seeds(comparison, selection));
 }
 
 TEST_CASE("without validation data it chooses on the test set, and says so loudly") {
