@@ -144,7 +144,7 @@ std::optional<nlohmann::json> Checker::bytes(const Node& node, const Field& fiel
                   fmt::format("write a number and one of {}, as in \"260 MB\", \"1.5 GB\" or "
                               "\"64 KiB\"",
                               one_of(unit_names())));
-  if (std::abs(*count) > kMostExact)
+  if (*count > kMostExact)
     return refuse(node, fmt::format("{} is too large: {}", path, describe(node)),
                   "write at most \"9 PB\"");
   if (*count != std::round(*count))

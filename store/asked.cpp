@@ -138,7 +138,12 @@ std::vector<std::string> runs_of_searches(const Store& store,
 }
 
 AskedRuns without_searches(const Store& store, AskedRuns asked) {
-  const std::vector<std::string> tried = runs_of_searches(store, asked.experiments);
+  const std::vector<std::string> tried =
+      texts(store.impl().connection(),
+            "SELECT r.id FROM experiments e JOIN experiment_runs m ON m.experiment = e.number"
+            " JOIN runs r ON r.number = m.run WHERE e.id IN (SELECT value FROM json_each(?1))"
+            " GROUP BY r.id HAVING min(m.role) = 'search'",
+            json_text(asked.experiments));
   const std::unordered_set<std::string> searched(tried.begin(), tried.end());
   std::erase_if(asked.ids, [&](const std::string& id) { return searched.contains(id); });
   return asked;

@@ -38,7 +38,7 @@ class Guard {
  public:
   enum class Functions { all, arithmetic };
   explicit Guard(const Connection& connection, Functions functions = Functions::all)
-      : handle_(connection.handle()) {
+      : handle_(connection.handle()), begun_(clock_.seconds()) {
     sqlite3_set_authorizer(handle_, functions == Functions::all ? allow : allow_arithmetic,
                            nullptr);
     sqlite3_progress_handler(handle_, kStepsBetweenLooks, is_late, this);
@@ -55,7 +55,8 @@ class Guard {
  private:
   static constexpr int kStepsBetweenLooks = 100'000;
   static int is_late(void* guard) {
-    return static_cast<Guard*>(guard)->clock_.seconds() > kMostSeconds ? 1 : 0;
+    const Guard& self = *static_cast<Guard*>(guard);
+    return self.clock_.seconds() - self.begun_ > kMostSeconds ? 1 : 0;
   }
   static int allow(void*, int action, const char*, const char*, const char*, const char*) {
     return action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_FUNCTION
@@ -69,6 +70,7 @@ class Guard {
   }
   sqlite3* handle_;
   const SteadyClock clock_;
+  const double begun_;
 };
 
 ConditionNames names_in(const Connection& connection) {
@@ -116,12 +118,10 @@ bool is_of_experiment(std::string_view column) {
          column == "role";
 }
 
-/// The runs of which conditions are asked, as query_of() reads them.
-std::optional<std::string> seen_text(const Connection& connection,
-                                     const std::optional<AskedRuns>& asked) {
-  if (!asked) return std::nullopt;
+/// As query_of() reads them.
+std::string seen_text(const std::unordered_map<std::string, SeenRun>& seen) {
   nlohmann::json rows = nlohmann::json::array();
-  for (const auto& [id, run] : seen_runs(connection, *asked))
+  for (const auto& [id, run] : seen)
     rows.push_back(nlohmann::json::array(
         {id, run.experiment, run.name, run.label, run.is_search ? "search" : ""}));
   return json_text(rows);
@@ -139,7 +139,8 @@ std::string query_of(const RunCondition& condition, const std::vector<std::strin
                                    : column);
   const std::string asked = "(?2 IS NULL OR id IN (SELECT value FROM json_each(?2)))";
   const std::string runs = fmt::format(
-      "seen AS (SELECT value ->> 0 AS seen_id, value ->> 1 AS seen_experiment,"
+      // With a type of its own the id can be looked up by an index.
+      "seen AS (SELECT CAST(value ->> 0 AS TEXT) AS seen_id, value ->> 1 AS seen_experiment,"
       " value ->> 2 AS seen_experiment_name, value ->> 3 AS seen_label, value ->> 4 AS seen_role"
       " FROM json_each(?3)), run_list AS (SELECT {} FROM main.run_list"
       " LEFT JOIN seen ON seen_id = id WHERE {})",
@@ -187,7 +188,8 @@ std::string why_refused(int code, const Connection& connection,
 std::unordered_set<std::string> ids_where(const Connection& connection,
                                           const std::vector<std::string>& conditions,
                                           const std::unordered_set<std::string>& dead,
-                                          const std::optional<AskedRuns>& asked) {
+                                          const std::optional<std::string>& asked,
+                                          const std::unordered_map<std::string, SeenRun>& seen) {
   const ConditionNames names = names_in(connection);
   RunCondition all{.sql = "1", .keys = {}, .names_graph = false};
   for (const std::string& text : conditions) {
@@ -196,14 +198,12 @@ std::unordered_set<std::string> ids_where(const Connection& connection,
     all.sql += fmt::format(" AND ({})", condition.sql);
     all.names_graph = all.names_graph || condition.names_graph;
   }
-  const std::optional<std::string> seen = seen_text(connection, asked);
-  std::optional<std::string> ids_asked;
-  if (asked) ids_asked = json_text(asked->ids);
+  const std::string seen_as = seen_text(seen);
   try {
     const Guard guard(connection);
     // A statement that the guard has not seen must not be taken, and none is left behind.
     Statement statement(connection, query_of(all, names.columns), Statement::After::finalize);
-    statement.bind(nlohmann::json(dead).dump(), ids_asked, seen);
+    statement.bind(nlohmann::json(dead).dump(), asked, seen_as);
     std::unordered_set<std::string> ids;
     while (statement.step()) ids.insert(statement.text(0));
     return ids;

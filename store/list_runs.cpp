@@ -99,17 +99,17 @@ std::vector<RunSummary> list_runs(const Store& store, const RunFilter& filter) {
   select.bind(ids);
   std::vector<RunSummary> runs;
   while (select.step()) runs.push_back(summary_of_row(select, dead));
-  AskedRuns asked(filter.ids);
-  asked.experiments = filter.experiments;
-  if (!asked.experiments.empty()) {
-    const auto seen = seen_runs(connection, asked);
-    for (RunSummary& run : runs)
-      if (const auto one = seen.find(run.id); one != seen.end()) show_as(run, one->second);
+  std::unordered_map<std::string, SeenRun> seen;
+  if (!filter.experiments.empty()) {
+    AskedRuns asked(filter.ids);
+    asked.experiments = filter.experiments;
+    seen = seen_runs(connection, asked);
   }
+  for (RunSummary& run : runs)
+    if (const auto one = seen.find(run.id); one != seen.end()) show_as(run, one->second);
   keep(filter, runs);
   if (!filter.where.empty()) {
-    const auto wanted =
-        ids_where(connection, filter.where, dead, ids ? std::optional(asked) : std::nullopt);
+    const auto wanted = ids_where(connection, filter.where, dead, ids, seen);
     std::erase_if(runs, [&](const RunSummary& run) { return !wanted.contains(run.id); });
   }
 
@@ -159,7 +159,8 @@ AskedRuns runs_where(const Store& store, AskedRuns runs,
   if (conditions.empty()) return runs;
   const Connection& connection = store.impl().connection();
   const Transaction one_view(connection, Transaction::Kind::read);
-  const auto wanted = ids_where(connection, conditions, dead_runs(connection), runs);
+  const auto wanted = ids_where(connection, conditions, dead_runs(connection), json_text(runs.ids),
+                                seen_runs(connection, runs));
   std::erase_if(runs.ids, [&](const std::string& id) { return !wanted.contains(id); });
   if (runs.ids.empty()) {
     std::vector<std::string> words;

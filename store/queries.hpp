@@ -219,7 +219,7 @@ ExperimentRecord experiment_of(const Store& store, const std::string& id);
 /// The runs that the searches of these experiments tried.
 std::vector<std::string> runs_of_searches(const Store& store,
                                           const std::vector<std::string>& experiments);
-/// The same without the runs that the searches of its experiments tried, which no comparison takes.
+/// The same without the runs that the searches of its experiments tried and none of them compares.
 AskedRuns without_searches(const Store& store, AskedRuns asked);
 
 /// ExperimentRecord::comparison of the earlier experiments that share runs with this one, if some

@@ -1023,6 +1023,9 @@ class TorchModel:
         return self._cross_entropy(outputs, labels)
 
     def _cross_entropy(self, outputs, labels):
+        if not isinstance(outputs, self.torch.Tensor):
+            raise ModelError(f"forward() gave {describe(outputs)}, so the file must define "
+                             "loss(module, batch)", self.make)
         if outputs.dim() < 2 or outputs.shape[1] < 2:  # whose cross entropy is 0, or over the batch
             raise ModelError(f"outputs of shape {tuple(outputs.shape)} are not scores of two "
                              "classes or more, so the file must define loss(module, batch)",

@@ -218,7 +218,7 @@ def _where(db, where, runs, cursor):
     names = ", ".join(f"json_extract(value, '$[{at + 1}]') AS seen_{name}"
                       for at, name in enumerate(seen))
     return db.execute(f"""
-        WITH seen AS (SELECT json_extract(value, '$[0]') AS seen_id, {names} FROM json_each(?1)),
+        WITH seen AS (SELECT CAST(json_extract(value, '$[0]') AS TEXT) AS seen_id, {names} FROM json_each(?1)),
              run_list AS (SELECT {columns} FROM main.run_list LEFT JOIN seen ON seen_id = id)
         SELECT id FROM run_list WHERE (\n{where}\n)""",
                       [json.dumps([[run["run"], *(run[name] for name in seen)] for run in runs])])

@@ -226,8 +226,17 @@ TEST_CASE("an export leaves out what a search tried, unless a condition is about
   };
   CHECK(runs({}) == std::map<std::string, int>{{"", 2}});
   CHECK(runs({"--where", "role = 'search'"}) == std::map<std::string, int>{{"search", 4}});
-  CHECK(runs({"--where", "role IS NOT NULL"}) ==
+  CHECK(runs({"--where", "ROLE IS NOT NULL"}) ==
         std::map<std::string, int>{{"", 2}, {"search", 4}});
+  const auto values = [&](std::vector<std::string> names) {
+    names.insert(names.begin(), "export");
+    return folder.call(std::move(names)).out;
+  };
+  CHECK(values({"@latest", "--where", "label != 'role'"}) == values({"@latest"}));
+  // What one experiment tried and another compares is compared.
+  folder.write("same.toml", std::string("seeds = [101]\noptimizer.learning_rate = 0.3\n") + kTask);
+  folder.done({"run", "same.toml"});
+  CHECK(json::parse(values({"same", "study", "--format", "json"}))["runs"].size() == 4);
 }
 
 TEST_CASE("nothing is compared before the search has chosen") {

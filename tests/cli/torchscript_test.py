@@ -107,6 +107,18 @@ class Counting(Flat):
         return self.out(x.flatten(1)[:, :5]) * (1.0 + float(self.calls))
 
 
+class Remembering(Flat):
+    """What it keeps from call to call is a buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1.0
+        return self.out(x.flatten(1)[:, :5]) * (1.0 + 1.0 / self.calls)
+
+
 class Infinite(Flat):
     def __init__(self):
         super().__init__()
@@ -241,6 +253,9 @@ def check_flat_images(lab):
     lab.write("row.toml", RECIPE.replace('{ kind = "glyphs", train = 300, test = 100 }',
                                          '{ kind = "npy", root = "." }').replace("net.pt", "row.pt"))
     lab.acid("run", "row.toml")
+    lab.acid("verify", "@latest")
+    save(Remembering(), lab.folder / "kept.pt")
+    lab.acid("run", "scripted.toml", "--set", "task.model.path=kept.pt")
     lab.acid("verify", "@latest")
 
 

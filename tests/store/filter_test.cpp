@@ -197,6 +197,17 @@ TEST_CASE("a run without a graph stands beside those of every graph that is aske
   CHECK(seeds({"topology.kind=ring"}, {runs[1].id, runs[2].id}) == Seeds{});
 }
 
+TEST_CASE("conditions on thousands of runs are answered at once, also in a named experiment") {
+  const ScratchFolder temp;
+  constexpr std::uint64_t kRuns = 4000;
+  std::vector<RunRecord> runs;
+  for (std::uint64_t seed = 1; seed <= kRuns; ++seed) runs.push_back(make_run(seed));
+  Store store(temp.store(), Store::Access::write);
+  store.add_experiment(make_experiment("many"), runs);
+  CHECK(count_where(store, {"seed > 10"}) == kRuns - 10);
+  CHECK(runs_where(store, resolve_runs(store, {"many"}), {"seed > 10"}).ids.size() == kRuns - 10);
+}
+
 TEST_CASE("a where expression that takes too much is refused, and the next one is answered") {
   const Runs runs;
   const auto refusal = [&](const std::string& greedy) {

@@ -122,11 +122,24 @@ at::Tensor rows_of(std::int64_t rows, const DataShape& shape, const float* featu
                   path, parameter));
 }
 
-/// Refuses a module that keeps something from call to call, which is no part of a run's state.
+/// Refuses a module that keeps something from call to call beside its buffers, which is no part of
+/// a run's state.
 void refuse_memory(ScriptFile& file, const at::Tensor& features, std::int64_t classes) {
+  const at::NoGradGuard no_graph;
   constexpr double kRounding = 1e-5;  // the interpreter may compute a later call otherwise
-  const at::Tensor once = file.logits(features, classes), again = file.logits(features, classes);
-  if (at::allclose(once, again, kRounding, kRounding, /*equal_nan=*/true)) return;
+  std::vector<at::Tensor> held;
+  for (const ScriptFile::State& state : file.states) held.push_back(state.tensor().clone());
+  const auto logits = [&] {
+    for (std::size_t k = 0; k < held.size(); ++k) file.states[k].tensor().copy_(held[k]);
+    return file.logits(features, classes);
+  };
+  bool same = true;
+  for (const bool training : {true, false}) {
+    file.set_training(training);
+    const at::Tensor once = logits(), again = logits();
+    same = same && at::allclose(once, again, kRounding, kRounding, /*equal_nan=*/true);
+  }
+  if (same) return;
   throw UsageError(fmt::format(
       "forward() of {} gives another result when it is called again: it keeps something "
       "from call to call (self.n += 1, a tensor that is a plain attribute) which is in "
