@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/progress.hpp"
@@ -52,29 +51,11 @@ void check(const ExportOptions& options, const ExportFormat& format) {
         "{} is made of several files: name a folder for them with -o FOLDER", options.format));
 }
 
-/// Whether a condition has the word role outside quotes.
-bool names_role(const std::string& condition) {
-  std::string word;
-  char quote = '\0';
-  for (const char c : condition + " ") {
-    if (quote != '\0') {
-      if (c == quote) quote = '\0';
-    } else if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.') {
-      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    } else {
-      if (word == "role") return true;
-      word.clear();
-      if (c == '\'') quote = c;
-    }
-  }
-  return false;
-}
-
 /// Leaves out the runs that a search tried, as a comparison does, and says so; a condition on the
 /// role chooses among all.
 AskedRuns without_tried(const Store& store, const AskedRuns& all,
                         const std::vector<std::string>& where) {
-  if (std::ranges::any_of(where, names_role)) return all;
+  if (name_role(store, where)) return all;
   AskedRuns chosen = without_searches(store, all);
   if (chosen.ids.empty()) return all;  // the search has not chosen
   if (const std::size_t tried = all.ids.size() - chosen.ids.size(); tried > 0)

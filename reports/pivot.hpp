@@ -61,8 +61,8 @@ struct PivotNumbers {
   std::optional<int> decimals = {};
 };
 /// The rows' axes are its keys. In print there is a head for each axis of the columns, else one for
-/// all. "(2 of 3)" follows a mean if other runs diverged, missed a target, or cannot
-/// be read at that place.
+/// all. "(2 of 3)" follows a mean if other runs diverged, missed a target, or
+/// cannot be read at that place.
 ReportTable table_of(const Pivot& pivot, const Comparison& comparison,
                      const PivotNumbers& numbers = {}, bool in_print = false);
 /// The metric for readers: "Test accuracy (%)", "Seconds to eval_loss = 0.5".

@@ -36,11 +36,15 @@ std::vector<Experiment> asked_first(const Connection& connection, const AskedRun
 
 }  // namespace
 
-void show_as(RunSummary& run, const SeenRun& seen) {
-  run.experiment = seen.experiment;
-  run.experiment_name = seen.name;
-  run.label = seen.label;
-  run.is_search = seen.is_search;
+void show_in(std::vector<RunSummary>& runs, const std::unordered_map<std::string, SeenRun>& seen) {
+  for (RunSummary& run : runs) {
+    const auto place = seen.find(run.id);
+    if (place == seen.end()) continue;
+    run.experiment = place->second.experiment;
+    run.experiment_name = place->second.name;
+    run.label = place->second.label;
+    run.is_search = place->second.is_search;
+  }
 }
 
 std::unordered_map<std::string, SeenRun> seen_runs(const Connection& connection,
@@ -64,9 +68,7 @@ std::vector<RunSummary> runs_as_asked(const Store& store, const AskedRuns& asked
   std::vector<RunSummary> runs = run_summaries(store, asked.ids);
   const Connection& connection = store.impl().connection();
   const Transaction one_view(connection, Transaction::Kind::read);
-  const auto seen = seen_runs(connection, asked);
-  for (RunSummary& run : runs)
-    if (const auto one = seen.find(run.id); one != seen.end()) show_as(run, one->second);
+  show_in(runs, seen_runs(connection, asked));
   return runs;
 }
 

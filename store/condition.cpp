@@ -153,6 +153,7 @@ class ConditionParser {
     const std::string words = piece.substr(1, piece.size() - 2);
     if (piece[0] == '"' && is_compared() && is_value(words)) return value(words_of(words));
     if (piece[0] == '"' && is_key(words)) return setting(words);
+    if (piece[0] != '\'' && lowered(words) == "role") condition_.names_role = true;
     copy(piece, piece[0] == '\'' ? left_ : Left::none);
   }
 
@@ -177,6 +178,7 @@ class ConditionParser {
       return value(words_of(taken(in_text)));
     }
     if (is_key(name)) return setting(name);
+    if (lower == "role") condition_.names_role = true;
     copy(name, lower == "state" ? Left::state : is_column(lower) ? Left::column : Left::none);
   }
 

@@ -18,6 +18,7 @@ struct RunCondition {
   std::string sql;                // an expression over run_list and, where names_graph, kGraphs
   std::vector<std::string> keys;  // dotted keys of settings that it names, "workers.count"
   bool names_graph = false;       // keys of the section kGraphSection are among them
+  bool names_role = false;        // it names the column role
 };
 
 /// A run without that section has nothing to do with a graph, and stands beside those of every

@@ -214,6 +214,12 @@ std::unordered_set<std::string> ids_where(const Connection& connection,
   }
 }
 
+bool name_role(const Store& store, const std::vector<std::string>& conditions) {
+  const ConditionNames names = names_in(store.impl().connection());
+  return std::ranges::any_of(
+      conditions, [&](const std::string& text) { return parse_condition(text, names).names_role; });
+}
+
 namespace {
 /// As in arithmetic: 1 / 4 is a quarter, where SQL divides whole numbers to 0.
 std::string divided_exactly(const std::string& expression) {

@@ -16,9 +16,8 @@ struct SeenRun;
 /// Ids of the runs for which all of a person's conditions are true (store/condition.hpp). `state`
 /// is the computed one: a run in `dead` is interrupted. `asked`: a JSON list of the ids of which
 /// they are asked; nothing: of all runs. `seen`: in which experiments runs are shown (seen_runs());
-/// others are in their newest. Conditions
-/// can read, and nothing else; UsageError when one is not a single expression, names a setting that
-/// no run has, or is none that SQLite takes.
+/// others are in their newest. Conditions can read, and nothing else; UsageError when one is not a
+/// single expression, names a setting that no run has, or is none that SQLite takes.
 std::unordered_set<std::string> ids_where(const sqlite::Connection& connection,
                                           const std::vector<std::string>& conditions,
                                           const std::unordered_set<std::string>& dead,

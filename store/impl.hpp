@@ -131,7 +131,8 @@ struct SeenRun {
 /// the largest, then the newest, of those whose runs are all asked for.
 std::unordered_map<std::string, SeenRun> seen_runs(const sqlite::Connection& connection,
                                                    const AskedRuns& asked);
-void show_as(RunSummary& run, const SeenRun& seen);
+/// Gives the runs their places there; others keep those in their newest experiment.
+void show_in(std::vector<RunSummary>& runs, const std::unordered_map<std::string, SeenRun>& seen);
 
 /// The number of the run with this id, which the attempt executes. Throws StoreError when the
 /// attempt may record nothing more: the run has a later attempt, or was removed (the attempt's

@@ -105,8 +105,7 @@ std::vector<RunSummary> list_runs(const Store& store, const RunFilter& filter) {
     asked.experiments = filter.experiments;
     seen = seen_runs(connection, asked);
   }
-  for (RunSummary& run : runs)
-    if (const auto one = seen.find(run.id); one != seen.end()) show_as(run, one->second);
+  show_in(runs, seen);
   keep(filter, runs);
   if (!filter.where.empty()) {
     const auto wanted = ids_where(connection, filter.where, dead, ids, seen);

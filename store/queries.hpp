@@ -221,6 +221,8 @@ std::vector<std::string> runs_of_searches(const Store& store,
                                           const std::vector<std::string>& experiments);
 /// The same without the runs that the searches of its experiments tried and none of them compares.
 AskedRuns without_searches(const Store& store, AskedRuns asked);
+/// Whether one of the conditions (store/condition.hpp) is about a run's role in its experiment.
+bool name_role(const Store& store, const std::vector<std::string>& conditions);
 
 /// ExperimentRecord::comparison of the earlier experiments that share runs with this one, if some
 /// of these runs had ended before this one was last asked for. Newest first, each once.

@@ -19,8 +19,8 @@ std::vector<PartUse> uses_of(const Listing& listing);
 /// The effect of an exchange on random workers, measured in double precision on several graphs.
 struct ExchangeFacts {
   bool is_finite = true;  // false: nothing was measured
-  bool is_linear =
-      true;  // each exchange on all graphs, in all vectors that workers keep, with x and g
+  /// Every exchange, on all graphs, in all vectors that workers keep, with x and g.
+  bool is_linear = true;
   std::size_t graphs = 0;
   std::vector<std::string> moves_mean_on = {};  // the graphs on which the mean of x moves: "a star"
 };
