@@ -118,7 +118,7 @@ bool is_of_experiment(std::string_view column) {
          column == "role";
 }
 
-/// As query_of() reads them.
+/// The places as JSON, in the form that query_of() reads.
 std::string seen_text(const std::unordered_map<std::string, SeenRun>& seen) {
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& [id, run] : seen)
@@ -139,7 +139,7 @@ std::string query_of(const RunCondition& condition, const std::vector<std::strin
                                    : column);
   const std::string asked = "(?2 IS NULL OR id IN (SELECT value FROM json_each(?2)))";
   const std::string runs = fmt::format(
-      // With a type of its own the id can be looked up by an index.
+      // SQLite makes an index for the join only if seen_id has a type.
       "seen AS (SELECT CAST(value ->> 0 AS TEXT) AS seen_id, value ->> 1 AS seen_experiment,"
       " value ->> 2 AS seen_experiment_name, value ->> 3 AS seen_label, value ->> 4 AS seen_role"
       " FROM json_each(?3)), run_list AS (SELECT {} FROM main.run_list"
