@@ -111,11 +111,13 @@ void count(std::string text, ClassSize& size) {
   static const std::regex other("^(using|typedef|friend|static_assert|enum)\\b");
   static const std::regex type("^(class|struct|union)\\b[^(]*?(\\{\\} *(.*)| \\w+)$");
   static const std::regex is_operator("\\boperator\\b");
+  static const std::regex blanks("\\s+");
   const auto trim = [&] {
-    text = std::regex_replace(text, std::regex("^\\s+|\\s+$"), "");
+    text.erase(0, text.find_first_not_of(' '));
+    text.erase(text.find_last_not_of(' ') + 1);
     return !text.empty();
   };
-  text = std::regex_replace(std::regex_replace(text, noise, ""), std::regex("\\s+"), " ");
+  text = std::regex_replace(std::regex_replace(text, noise, ""), blanks, " ");
   while (trim() && tidy::starts_with(text, "template"))
     text.erase(0, behind_bracket(text, text.find('<')));
   std::smatch match;

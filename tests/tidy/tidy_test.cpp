@@ -1,7 +1,6 @@
 // Properties of the source text itself: which layer may include which, where third-party headers
 // may appear, sizes, and words that must not occur.
 #include <map>
-#include <regex>
 #include <set>
 
 #include "tests/catch.hpp"
@@ -92,17 +91,17 @@ const std::map<std::string, Prefixes> kConfined{
 };
 
 struct Forbidden {
-  std::regex pattern;
+  Pattern pattern;
   const char* reason;
 };
 // Each pattern is written so that it does not match its own line.
-const std::vector<Forbidden> kForbidden{
-    {std::regex("\\b(TO[D]O|FIX[M]E|XX[X])\\b"), "finish it or leave it out"},
-    {std::regex("std::[a-z_]+_dis[t]ribution"), "they differ between standard libraries"},
-    {std::regex("std::random_devic[e]"), "everything is seeded"},
-    {std::regex("\\b(std::)?s?ran[d]\\("), "everything is seeded"},
-    {std::regex("high_resolution_cloc[k]"), "it is the system clock here; use SteadyClock"},
-    {std::regex("TEST_CASE\\(\"[^\"]*[;]"), "CMake cuts the name there, and ctest runs nothing"},
+const Forbidden kForbidden[] = {
+    {Pattern("\\b(TO[D]O|FIX[M]E|XX[X])\\b"), "finish it or leave it out"},
+    {Pattern("std::[a-z_]+_dis[t]ribution"), "they differ between standard libraries"},
+    {Pattern("std::random_devic[e]"), "everything is seeded"},
+    {Pattern("\\b(std::)?s?ran[d]\\("), "everything is seeded"},
+    {Pattern("high_resolution_cloc[k]"), "it is the system clock here; use SteadyClock"},
+    {Pattern("TEST_CASE\\(\"[^\"]*[;]"), "CMake cuts the name there, and ctest runs nothing"},
 };
 
 constexpr std::size_t kMostColumns = 100;
@@ -112,13 +111,10 @@ constexpr std::size_t kMostFunctionLines = 70;
 // Calls visit(where, header) for every include of a source.
 template <typename Visit>
 void for_each_include(const Source& source, const Visit& visit) {
-  static const std::regex include(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"])");
-  for (std::size_t i = 0; i < source.lines.size(); ++i) {
-    std::smatch match;
-    if (source.lines[i].find("include") == std::string::npos) continue;
-    if (!std::regex_search(source.lines[i], match, include)) continue;
-    visit(source.path + ":" + std::to_string(i + 1), match[1].str());
-  }
+  static const Pattern include(R"(^ *# *include *[<"]([^>"]+)[>"])");
+  for (std::size_t i = 0; i < source.lines.size(); ++i)
+    if (const std::string header = include.captured_in(source.lines[i]); !header.empty())
+      visit(source.path + ":" + std::to_string(i + 1), header);
 }
 
 const std::pair<const std::string, Prefixes>* layer_of(const std::string& path) {
@@ -155,15 +151,14 @@ std::size_t first_line_of(const Source& source, std::size_t last) {
 // ends its parameter list, begins at the margin or one step into a class, and ends with a lone
 // brace below its beginning.
 std::size_t longest_function(const Source& source, std::size_t& where) {
-  static const std::regex opens(R"(.*\)( const| noexcept| override)* \{)");
-  static const std::regex statement(R"( *(if|for|while|switch|else|do|catch|\}).*)");
+  static const Pattern opens(R"(\)( const| noexcept| override)* \{$)");
+  static const Pattern statement(R"(^ *(if|for|while|switch|else|do|catch|\}))");
   std::size_t longest = 0;
   for (std::size_t i = 0; i < source.lines.size(); ++i) {
-    if (source.lines[i].empty() || source.lines[i].back() != '{') continue;
-    if (!std::regex_match(source.lines[i], opens)) continue;
+    if (!opens.is_in(source.lines[i])) continue;
     const std::size_t begin = first_line_of(source, i);
     const std::size_t margin = indentation(source.lines[begin]);
-    if (margin > 2 || std::regex_match(source.lines[begin], statement)) continue;
+    if (margin > 2 || statement.is_in(source.lines[begin])) continue;
     std::size_t end = i + 1;
     while (end < source.lines.size() &&
            (source.lines[end].empty() || indentation(source.lines[end]) > margin))
@@ -285,30 +280,28 @@ TEST_CASE("no source holds a word that must not occur") {
   for (const Source& source : sources())
     for (std::size_t i = 0; i < source.lines.size(); ++i)
       for (const Forbidden& forbidden : kForbidden)
-        if (std::regex_search(source.lines[i], forbidden.pattern))
+        if (forbidden.pattern.is_in(source.lines[i]))
           FAIL_CHECK(source.path << ":" << i + 1 << ": " << source.lines[i] << " ("
                                  << forbidden.reason << ")");
 }
 
 // The captures of `pattern` in lines of the sources under `prefix`.
-std::set<std::string> captured(const std::string& prefix, const std::regex& pattern) {
+std::set<std::string> captured(const std::string& prefix, const Pattern& pattern) {
   std::set<std::string> found;
   for (const Source& source : sources()) {
     if (!starts_with(source.path, prefix)) continue;
-    for (const std::string& line : source.lines) {
-      std::smatch match;
-      if (std::regex_search(line, match, pattern)) found.insert(match[1]);
-    }
+    for (const std::string& line : source.lines)
+      if (const std::string word = pattern.captured_in(line); !word.empty()) found.insert(word);
   }
   return found;
 }
 
 // Fails for every line that matches, except in sources under `exempt`.
-void expect_nowhere(const std::regex& pattern, const Prefixes& exempt, const std::string& what) {
+void expect_nowhere(const Pattern& pattern, const Prefixes& exempt, const std::string& what) {
   for (const Source& source : sources()) {
     if (starts_with_any(source.path, exempt)) continue;
     for (std::size_t i = 0; i < source.lines.size(); ++i)
-      if (std::regex_search(source.lines[i], pattern))
+      if (pattern.is_in(source.lines[i]))
         FAIL_CHECK(source.path << ":" << i + 1 << " " << what << ": " << source.lines[i]);
   }
 }
@@ -329,18 +322,18 @@ TEST_CASE("only engine/methods names a method") {
     names.insert(name);
   }
   REQUIRE(names.size() >= 20);
-  expect_nowhere(std::regex("\"" + any_of(names) + "\\\\?\""),
-                 {"engine/methods/", "tests/", "bench/"}, "names a method");
+  expect_nowhere(Pattern("\"" + any_of(names) + "\\\\?\""), {"engine/methods/", "tests/", "bench/"},
+                 "names a method");
 }
 
 // Neither as text nor as a member. Graphs and data are below methods and have names of their own.
 TEST_CASE("only engine/methods names the numbers of a method") {
-  const auto numbers = captured("engine/methods/", std::regex("Shown\\{\"(\\w+)\""));
+  const auto numbers = captured("engine/methods/", Pattern("Shown\\{\"(\\w+)\""));
   REQUIRE(numbers.contains("alpha_tilde"));
-  const std::regex number("(\"|\\.|->)" + any_of(numbers) + "\\b");
-  CHECK(std::regex_search("run.plan[\"eta\"]", number));
-  CHECK(std::regex_search("numbers->alpha_tilde;", number));
-  CHECK_FALSE(std::regex_search("beta.etas", number));
+  const Pattern number("(\"|\\.|->)" + any_of(numbers) + "\\b");
+  CHECK(number.is_in("run.plan[\"eta\"]"));
+  CHECK(number.is_in("numbers->alpha_tilde;"));
+  CHECK_FALSE(number.is_in("beta.etas"));
   expect_nowhere(number,
                  {"engine/methods/", "engine/topology/", "engine/data/", "tests/", "bench/"},
                  "names a method's number");
@@ -353,14 +346,14 @@ TEST_CASE("only settings/ reads a run's settings by key") {
   const std::string section =
       "(algorithm|budget|checkpoint|evaluation|execution|optimizer|record|streams|task|topology)";
   const std::string access = "\\b(at|value|find|contains|erase)\\(\"";
-  const std::regex by_key("settings_?\\)?((\\.|->)" + access + "|\\[\")|" + access + section +
-                          "\"|\\[\"" + section + "\"\\]|\"/" + section + "/");
+  const Pattern by_key("settings_?\\)?((\\.|->)" + access + "|\\[\")|" + access + section +
+                       "\"|\\[\"" + section + "\"\\]|\"/" + section + "/");
   for (const char* found :
        {"run.settings.at(\"seed\")", "settings_[\"workers\"]", "whole.value(\"execution\", none)",
         "document[\"budget\"]", "json_pointer(\"/task/model\")"})
-    CHECK(std::regex_search(found, by_key));
+    CHECK(by_key.is_in(found));
   for (const char* other : {"settings.execution.driver", "kSettings[kind]", "at(\"/task\")"})
-    CHECK_FALSE(std::regex_search(other, by_key));
+    CHECK_FALSE(by_key.is_in(other));
   expect_nowhere(by_key,
                  {"settings/", "recipes/digest.cpp", "recipes/execution", "recipes/resolve",
                   "reports/", "cli/terminal/run_json.cpp", "tests/", "bench/"},
