@@ -227,13 +227,16 @@ void Store::end_attempt(std::int64_t attempt, const AttemptResult& result) {
     const Position& position = result.position;
     // The attempt knows its own end best, so what other processes wrote about it is replaced.
     go_on(connection, attempt);
-    // A failed attempt may not know how far it was; then the last recorded progress stands.
+    // One that is not over may not know how far it was; then the last recorded progress stands.
     Statement(connection,
               "UPDATE attempts SET outcome = ?1, message = ?2, ended = ?3, heartbeat = ?3,"
-              " gradients = max(gradients, ?4), normalised_time = max(normalised_time, ?5),"
-              " seconds = max(seconds, ?6), bytes = max(bytes, ?7) WHERE id = ?8")
+              " gradients = max(iif(?9, 0, gradients), ?4),"
+              " normalised_time = max(iif(?9, 0, normalised_time), ?5),"
+              " seconds = max(iif(?9, 0, seconds), ?6), bytes = max(iif(?9, 0, bytes), ?7)"
+              " WHERE id = ?8")
         .bind(state_name(result.state), result.message, utc_now(), position.gradients,
-              position.normalised_time, position.seconds, position.bytes, attempt)
+              position.normalised_time, position.seconds, position.bytes, attempt,
+              is_over(result.state))
         .run();
     insert_result(connection, attempt, result);
     seal_left(connection, run);

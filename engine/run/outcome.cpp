@@ -53,6 +53,7 @@ Outcome diverged(Sampler& sampler, const GradientRecords& notes, const Position&
   if (sampler.diverged()) return ended_early(Ending::diverged, *sampler.diverged(), end);
   Position where;
   std::string what = sampler.take_diverged(notes, &where);
+  where.bytes = std::max(where.bytes, end.bytes);
   return ended_early(Ending::diverged, std::move(what), where);
 }
 

@@ -175,6 +175,7 @@ bool AsyncProcess::place_mark() {
   worker_.mark(mark.kind, t);
   marks_.pass(mark.kind, t);
   stop_clock_at_next_mark();
+  worker_.changed.notify_all();
   return true;
 }
 

@@ -40,6 +40,10 @@ class WorkerClock {
     limit_ = count;
     advance();
   }
+  std::int64_t stop() const { return limit_; }
+  /// Whether nothing but the count of stop_at() holds the clock back, or would with the next
+  /// gradient.
+  bool is_at_stop() const { return frozen_ == 0 && known_ >= limit_; }
   /// Stands still, except for lift(), until thaw() was called as often.
   void freeze() { ++frozen_; }
   void thaw() {

@@ -80,9 +80,17 @@ void GradientThread::hold_until(double until) {
     worker_.changed.wait_for(worker_.mutex, until - run_.clock.seconds());
 }
 
-// Waits while the run's other gradients are granted to others, or are not known to be left, and
-// while the partner of an exchange has the worker's vectors.
-bool GradientThread::must_wait() const { return worker_.gradients() >= allowed_ || worker_.lent(); }
+// Waits while the run's other gradients are granted to others, or are not known to be left; while
+// the partner of an exchange has the worker's vectors; and for a mark that can be placed at once,
+// so that the clock does not fall behind where gradients take less than the other thread's wake-up.
+bool GradientThread::must_wait() {
+  if (worker_.gradients() >= allowed_ || worker_.lent()) return true;
+  if (visits_ != nullptr) {
+    visits_->assert_locked();
+    if (!visits_->is_idle()) return false;
+  }
+  return worker_.at_mark();
+}
 
 bool GradientThread::commit(double loss, double began) {
   MutexLock lock(worker_.mutex);

@@ -43,7 +43,7 @@ class GradientThread {
   void give_back() REQUIRES_LOCK(worker_.mutex);
   /// Returns false if nothing was committed, or nothing should be any more.
   bool commit(double loss, double began);
-  bool must_wait() const REQUIRES_LOCK(worker_.mutex);
+  bool must_wait() REQUIRES_LOCK(worker_.mutex);
 
   const Run& run_;
   const double slow_factor_;

@@ -89,6 +89,8 @@ Outcome VirtualEvents::execute() {
   if (!diverged()) drain();
   player.pool().wait_all();
   position.bytes += player.take_extra_bytes();
+  // How much was begun when the commit that diverged was carried out is a matter of luck.
+  if (player.diverged() && !shell.sampler.diverged()) position = {};
   state_.workers.end_holds(state_.totals.idle_seconds);
   return shell.end(shell.mixing_time(timetable.time()), state_.totals, state_.notes,
                    [this](Outcome& outcome) {
