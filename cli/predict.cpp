@@ -107,7 +107,7 @@ void add_predict_command(CLI::App& app, Session& session) {
       ->check(CLI::Range(1.0, 1e15).description(""));
   add_value(command, "--over", options.over, "KEY=A..B",
             "Who is fastest where: the values of a numeric key, such as "
-            "network.bandwidth=1e8..1e11, network.latency=0..1e-3:11, or "
+            "network.bandwidth=1e8..1e11, network.latency=1e-6..1e-3:11, or "
             "workers.count=4,16,64");
   command.add_flag("--linear", options.linear,
                    "The values of --over have equal distances, not equal ratios");

@@ -81,8 +81,6 @@ void Compiler::read_name(const Node& root, Plan& plan) {
   if (name != nullptr) require_showable(*name, "name");
   if (name != nullptr) plan.name = name->text();
   const Place place = name != nullptr ? name->place : Place();
-  if (plan.name.empty())
-    out_.error(place, "name is empty", "name the experiment, or remove the key");
   for (const char* const begin : {"@", "tag:", "-"})  // these have a meaning on command lines
     if (plan.name.starts_with(begin))
       out_.error(place, fmt::format("no command could find an experiment called '{}'", plan.name),
@@ -91,6 +89,8 @@ void Compiler::read_name(const Node& root, Plan& plan) {
 
 // Names and labels are printed on terminals, on pages and in file names.
 void Compiler::require_showable(const Node& text, const char* key) {
+  if (text.text().find_first_not_of(' ') == std::string::npos)
+    out_.error(text.place, fmt::format("{} is empty", key), "write a name, or remove the key");
   if (is_showable(text.text())) return;
   out_.error(
       text.place,

@@ -58,6 +58,20 @@ void Resolver::look_at_steps() {
                       "little of the average is left",
                       entry_->name, kind),
           std::string("use kind = \"sgd\"") + kOthersTheirOwn);
+  // A correction makes the workers' steps cancel. Where these are not in proportion to gradients,
+  // the gradients do not cancel there.
+  if (corrects_bias(*entry_) && kind != "sgd" && entry_->optimizers == Optimizers::any)
+    error("optimizer.kind",
+          fmt::format("{} comes to rest where the steps of all workers cancel, and those of {} are "
+                      "not in proportion to gradients: it would not correct the bias",
+                      entry_->name, kind),
+          std::string("use kind = \"sgd\"") + kOthersTheirOwn);
+  else if (corrects_bias(*entry_) && clips)
+    warn("optimizer.clip_norm",
+         {fmt::format("{} comes to rest where the workers' gradients cancel as they are clipped: "
+                      "that is not the optimum if clip_norm is less than a worker's norm there",
+                      entry_->name),
+          "use one that only the first gradients exceed, or leave it out"});
   if (entry_->optimizers == Optimizers::any) return;
   const bool steps = entry_->optimizers != Optimizers::none;
   const json& algorithm = s_["algorithm"];

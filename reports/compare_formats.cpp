@@ -78,6 +78,7 @@ bool has_metric(const ComparedGroup& group, const std::string& name) {
 
 json group_json(const ComparedGroup& group, const std::vector<std::string>& metrics) {
   json object{{"group", group.group},
+              {"runs_group", group.runs_group},
               {"algorithm", group.algorithm},
               {"label", group.label},
               {"settings", group.settings},

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "engine/base/names.hpp"
 #include "reports/comparison.hpp"
@@ -30,23 +31,21 @@ bool is_about(const ComparedNote& note, const std::vector<std::string>& metrics)
 /// "runs diverged: AD-PSGD at 5 settings, A²CiD² at 1".
 std::string summed(const Comparison& comparison, NoteKind kind,
                    const std::vector<const ComparedNote*>& notes) {
-  std::vector<std::pair<std::string, std::size_t>> counts;  // by label, in order
+  std::vector<std::pair<std::string, std::set<std::size_t>>> counts;  // settings by label, in order
   std::vector<std::size_t> groups;
   for (const ComparedNote* note : notes)
     for (const std::string& digest : note->groups) {
       const ComparedGroup& group = group_of(comparison, digest);
       groups.push_back(static_cast<std::size_t>(&group - comparison.groups.data()));
       const std::string& label = group.label;
-      const auto known =
-          std::ranges::find(counts, label, &std::pair<std::string, std::size_t>::first);
-      if (known == counts.end())
-        counts.emplace_back(label, 1);
-      else
-        ++known->second;
+      auto known =
+          std::ranges::find_if(counts, [&](const auto& one) { return one.first == label; });
+      if (known == counts.end()) known = counts.insert(known, {label, {}});
+      known->second.insert(*note->point);
     }
   std::vector<std::string> words;
-  for (const auto& [label, count] : counts)
-    words.push_back(fmt::format("{} at {}", label, counted(count, "setting")));
+  for (const auto& [label, settings] : counts)
+    words.push_back(fmt::format("{} at {}", label, counted(settings.size(), "setting")));
   if (words.empty()) words.push_back(fmt::format("at {}", counted(notes.size(), "setting")));
   std::string title(entry_of(kind).of_several);
   if (kind == NoteKind::target_missed) title = "runs missed " + targets_of(comparison, groups);

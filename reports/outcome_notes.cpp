@@ -68,20 +68,27 @@ void note_rounding(Comparison& comparison) {
        metrics});
 }
 
+GroupNotes notes_of(Comparison& comparison, const std::string& group) {
+  const auto g = static_cast<std::size_t>(&group_of(comparison, group) - comparison.groups.data());
+  const auto point = std::ranges::find_if(comparison.points, [&](const ComparedPoint& one) {
+    return std::ranges::find(one.groups, g) != one.groups.end();
+  });
+  return {comparison, static_cast<std::size_t>(point - comparison.points.begin()), g};
+}
+
 /// Notes differences that lines between samples may cause.
 void note_hidden(Comparison& comparison) {
   for (const ComparedDifference& one : comparison.differences) {
     if (!one.is_hidden()) continue;
-    comparison.notes.push_back(
-        {NoteKind::hidden,
-         fmt::format("{}: the difference of {} to {}, {}, is less than the lines between samples "
-                     "may be off there, {}, and decides nothing (p = 1); evaluate more often",
-                     one.metric, group_of(comparison, one.group).label,
-                     group_of(comparison, one.baseline).label,
-                     with_minus(format_number(one.value.difference.mean, 2)),
-                     format_number(one.hidden, 2)),
-         {one.group},
-         {one.metric}});
+    GroupNotes notes = notes_of(comparison, one.group);
+    notes.add(NoteKind::hidden,
+              fmt::format("{}: {}: the difference to {}, {}, is less than the lines between "
+                          "samples may be off there, {}, and decides nothing (p = 1); evaluate "
+                          "more often",
+                          one.metric, notes.name(), group_of(comparison, one.baseline).label,
+                          with_minus(format_number(one.value.difference.mean, 2)),
+                          format_number(one.hidden, 2)),
+              {one.metric});
   }
 }
 
@@ -89,16 +96,14 @@ void note_hidden(Comparison& comparison) {
 void note_unordered(Comparison& comparison) {
   for (const ComparedDifference& one : comparison.differences) {
     if (one.unordered == 0) continue;
-    comparison.notes.push_back(
-        {NoteKind::unordered,
-         fmt::format("{}: with {} of {} seeds a run of {} or {} ended short of the target before "
-                     "the other reached it, so which is sooner is not known, and they count as "
-                     "equal; a longer budget would tell",
-                     one.metric, one.unordered, one.value.pairs,
-                     group_of(comparison, one.group).label,
-                     group_of(comparison, one.baseline).label),
-         {one.group},
-         {one.metric}});
+    GroupNotes notes = notes_of(comparison, one.group);
+    notes.add(NoteKind::unordered,
+              fmt::format("{}: {}: with {} of {} seeds its run or that of {} ended short of the "
+                          "target before the other reached it, so which is sooner is not known, "
+                          "and they count as equal; a longer budget would tell",
+                          one.metric, notes.name(), one.unordered, one.value.pairs,
+                          group_of(comparison, one.baseline).label),
+              {one.metric});
   }
 }
 

@@ -227,7 +227,8 @@ void Store::end_attempt(std::int64_t attempt, const AttemptResult& result) {
     const Position& position = result.position;
     // The attempt knows its own end best, so what other processes wrote about it is replaced.
     go_on(connection, attempt);
-    // One that is not over may not know how far it was; then the last recorded progress stands.
+    // A failed attempt may not know how far it was; then the last recorded progress stands. A
+    // diverged one ended at its worst gradient, however far other workers were by then.
     Statement(connection,
               "UPDATE attempts SET outcome = ?1, message = ?2, ended = ?3, heartbeat = ?3,"
               " gradients = max(iif(?9, 0, gradients), ?4),"
@@ -236,7 +237,7 @@ void Store::end_attempt(std::int64_t attempt, const AttemptResult& result) {
               " WHERE id = ?8")
         .bind(state_name(result.state), result.message, utc_now(), position.gradients,
               position.normalised_time, position.seconds, position.bytes, attempt,
-              is_over(result.state))
+              result.state == RunState::diverged)
         .run();
     insert_result(connection, attempt, result);
     seal_left(connection, run);

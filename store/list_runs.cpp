@@ -160,14 +160,15 @@ AskedRuns runs_where(const Store& store, AskedRuns runs,
   const Transaction one_view(connection, Transaction::Kind::read);
   const auto wanted = ids_where(connection, conditions, dead_runs(connection), json_text(runs.ids),
                                 seen_runs(connection, runs));
+  const std::size_t asked = runs.ids.size();
   std::erase_if(runs.ids, [&](const std::string& id) { return !wanted.contains(id); });
   if (runs.ids.empty()) {
     std::vector<std::string> words;
     for (const std::string& condition : conditions) words.push_back(words_of_condition(condition));
     throw UsageError(fmt::format(
-        "no run has {}: 'acid compare --only-changed' lists the settings that differ and their "
-        "values, and 'acid list' the columns",
-        fmt::join(words, " and ")));
+        "none of the {} has {}: 'acid list' with the same condition looks at all that the store "
+        "has; 'acid compare --only-changed' lists the settings that differ and their values",
+        counted(asked, "run"), fmt::join(words, " and ")));
   }
   return runs;
 }

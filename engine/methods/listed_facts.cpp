@@ -163,6 +163,19 @@ bool steps_by_gradients(const AlgorithmEntry& entry) {
   return steps && !elsewhere;
 }
 
+bool corrects_bias(const AlgorithmEntry& entry) {
+  const Listing& listing = *entry.listing;
+  const auto is = [](const Statement& one, std::string_view name) {
+    return one.value.operation == Operation::name && one.value.name == name;
+  };
+  return std::ranges::any_of(listing.step, [&](const Statement& one) {
+    if (is(one, "g")) return true;
+    return std::ranges::any_of(listing.vectors, [&](const Kept& kept) {
+      return kept.pulled_by && is(listing.send.at(*kept.pulled_by), "x") && reads(one, kept.name);
+    });
+  });
+}
+
 bool averages_in_gradient(const AlgorithmEntry& entry) {
   return std::ranges::any_of(entry.listing->hear, [](const Statement& one) {
     return one.target == "g" && contains(one.value, Operation::pull);

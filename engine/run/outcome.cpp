@@ -53,7 +53,9 @@ Outcome diverged(Sampler& sampler, const GradientRecords& notes, const Position&
   if (sampler.diverged()) return ended_early(Ending::diverged, *sampler.diverged(), end);
   Position where;
   std::string what = sampler.take_diverged(notes, &where);
-  where.bytes = std::max(where.bytes, end.bytes);
+  // Where exchanges go on beside gradients, real clocks know the bytes of the whole run only.
+  if (first_diverged(notes)->position.bytes == 0 || where.gradients == end.gradients)
+    where.bytes = std::max(where.bytes, end.bytes);
   return ended_early(Ending::diverged, std::move(what), where);
 }
 

@@ -119,8 +119,8 @@ Topology make_alternating_exponential_ring(int workers, const nlohmann::json& op
 /// period ⌈log₂ n⌉ is 11ᵀ/n, in either form. One message per worker and exchange.
 const TopologyEntry one_peer_exponential_topology{
     "one-peer-exponential",
-    "in exchange e each worker hears only the one 2^(e mod log2 n) before it", kOnePeerFields,
-    &make_one_peer_exponential};
+    "each worker hears only the one 2^k before it, k = 0, 1, … in turn while 2^k is below n",
+    kOnePeerFields, &make_one_peer_exponential};
 
 /// Decent-DP's ring (2410.11998). One message per worker and exchange.
 const TopologyEntry alternating_ring_topology{

@@ -98,7 +98,8 @@ Topology make_random_matching(int workers, const nlohmann::json& options) {
 /// each is used with the same probability, independently, and W = I − αL of what is used. The paper
 /// optimises the probabilities and α.
 const TopologyEntry matchings_topology{
-    "matchings", "random ones of the matchings that a base graph is cut into (MATCHA)",
+    "matchings",
+    "the matchings that a base graph is cut into, each with one probability (plain MATCHA)",
     kMatchingsFields, &make_matchings};
 
 /// One message per worker and exchange, fewer if some workers find no partner.

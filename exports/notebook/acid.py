@@ -147,7 +147,8 @@ def _comparison_rows(document):
     for group in document["groups"]:
         head = {name: group[name] for name in ("group", "algorithm", "label", "settings")}
         for metric, estimate in group["metrics"].items():
-            rows[group["group"], metric] = {**head, "metric": metric, **estimate}
+            rows[group["group"], metric] = {**head, "metric": metric, **estimate,
+                                            "runs_group": group["runs_group"]}
     for difference in document["differences"]:
         row = rows[difference["group"], difference["metric"]]
         for name, value in difference.items():  # by the names of `acid compare --csv`

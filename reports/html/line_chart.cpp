@@ -18,7 +18,7 @@
 namespace acid {
 namespace {
 
-constexpr double kChartWidth = 420, kChartHeight = 236, kChartTop = 10, kChartBottom = 34,
+constexpr double kChartWidth = 420, kLeastHeight = 236, kChartTop = 10, kChartBottom = 34,
                  kChartLeft = 50;
 constexpr double kLabelSpacing = 12, kChartCharacterWidth = 6.7;
 constexpr int kChartLongestLabel = 16, kTableRows = 9, kMarkersOnLine = 5;
@@ -28,7 +28,9 @@ constexpr int kTicks = 5;
 struct Plot {
   Scale x, y;
   double floor = -std::numeric_limits<double>::infinity();  // smallest value drawn
-  double left = kChartLeft, right = 0;
+  double left = kChartLeft, right = 0, height = kLeastHeight;
+
+  double bottom() const { return height - kChartBottom; }
 
   CurvePoint place(const CurvePoint& point) const {
     return {x(point.x), std::clamp(y(point.y), y.end, y.begin)};
@@ -75,7 +77,7 @@ bool fit(const LineChart& chart, Plot& plot) {
     widen_all();
   }
   plot.y = fitted(lowest, highest, chart.logarithmic);
-  plot.y.begin = kChartHeight - kChartBottom;
+  plot.y.begin = plot.bottom();
   plot.y.end = kChartTop;
   for (const Tick& tick : named_ticks(plot.y, kTicks))
     plot.left = std::max(plot.left, text_width(tick.text, kTickSize) + kTickGap + 1);
@@ -90,7 +92,7 @@ bool fit(const LineChart& chart, Plot& plot) {
 Shapes axes(const LineChart& chart, const Plot& plot) {
   std::string grid;
   Shapes labels;
-  const double bottom = kChartHeight - kChartBottom;
+  const double bottom = plot.bottom();
   for (const auto& [value, text] : named_ticks(plot.y, kTicks)) {
     const double y = plot.y(value);
     grid += path_of("M{} {}H{}", plot.left, y, plot.right);
@@ -105,7 +107,7 @@ Shapes axes(const LineChart& chart, const Plot& plot) {
   out.path("grid", grid).ends_line = true;
   out.path("axis", path_of("M{} {}H{}", plot.left, bottom, plot.right)).ends_line = true;
   out.add(std::move(labels));
-  out.text((plot.left + plot.right) / 2, kChartHeight - 3, "middle", chart.x_label, "name");
+  out.text((plot.left + plot.right) / 2, plot.height - 3, "middle", chart.x_label, "name");
   return out;
 }
 
@@ -179,7 +181,7 @@ Shapes direct_labels(const LineChart& chart, const Plot& plot) {
     y[k] = std::max(last[order[k]][0].y, kChartTop + 2);
     if (k > 0) y[k] = std::max(y[k], y[k - 1] + kLabelSpacing);
   }
-  double limit = kChartHeight - kChartBottom;
+  double limit = plot.bottom();
   for (std::size_t k = order.size(); k-- > 0; limit -= kLabelSpacing) y[k] = std::min(y[k], limit);
   Shapes out;
   for (std::size_t k = 0; k < order.size(); ++k) {
@@ -366,6 +368,9 @@ PageFigure draw(const LineChart& chart) {
     longest = std::max(longest, terminal_columns(name));
   Plot plot;
   plot.right = kChartWidth - 12 - kChartCharacterWidth * longest;
+  plot.height =
+      std::max(kLeastHeight,
+               kChartTop + kChartBottom + kLabelSpacing * static_cast<double>(chart.series.size()));
   PageFigure figure{.caption = escaped(chart.title)};
   if (!fit(chart, plot)) {
     figure.below = note(fmt::format("Nothing to draw: no value here is finite{}.",
@@ -373,7 +378,7 @@ PageFigure draw(const LineChart& chart) {
     return figure;
   }
   figure.drawing = {chart.id,         "line",      kChartWidth,
-                    kChartHeight,     chart.title, description(chart, plot),
+                    plot.height,      chart.title, description(chart, plot),
                     axes(chart, plot)};
   figure.drawing->shapes.add(lines(chart, plot));
   figure.drawing->shapes.add(direct_labels(chart, plot));

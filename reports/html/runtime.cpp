@@ -152,10 +152,13 @@ std::vector<Row> rows_of(const ReportData& data) {
 PageFigure runtime_figure(const ReportData& data) {
   const std::vector<Row> rows = rows_of(data);
   std::vector<Runtime> runtimes;
-  std::vector<std::string> labels;
+  std::vector<std::string> labels, headings;
   int label = 0, words = 0;
   for (const Row& row : rows) {
-    if (!row.runtime) continue;
+    if (!row.runtime) {
+      headings.push_back(row.label);
+      continue;
+    }
     runtimes.push_back(*row.runtime);
     labels.push_back(row.label);
     words = std::max(words, terminal_columns(waiting_text(*row.runtime)));
@@ -163,7 +166,8 @@ PageFigure runtime_figure(const ReportData& data) {
   if (runtimes.empty()) return {};
   labels = shortened_apart(labels, kRuntimeLongestLabel);
   for (const std::string& each : labels) label = std::max(label, terminal_columns(each));
-  auto next_label = labels.begin();
+  headings = shortened_apart(headings, kLongestHeading);
+  auto next_label = labels.begin(), next_heading = headings.begin();
   Scale x = fit_seconds(runtimes);
   x.begin = kRuntimeCharacterWidth * label + kRuntimeGap;
   x.end = kRuntimeWidth - kRuntimeDigitWidth * words - kRuntimeGap;
@@ -175,7 +179,7 @@ PageFigure runtime_figure(const ReportData& data) {
     const Row& row = rows[k];
     const double middle = kRuntimeTop + kRuntimeRowHeight * (static_cast<double>(k) + 0.5);
     if (!row.runtime) {
-      out.text(0, middle + 5, "start", shortened(row.label, kLongestHeading), "heading");
+      out.text(0, middle + 5, "start", *next_heading++, "heading");
       description += row.label + ": ";
       continue;
     }

@@ -56,10 +56,8 @@ std::string environment_section(const ReportData& data);
 std::string checklist_section(const ReportData& data);
 std::string reproduce_section(const ReportData& data);
 
-/// The largest number of seeds if it is too small for any test of the primary outcome; else 0.
-int too_few_seeds(const Comparison& comparison);
-/// The tests' results; their numbers are in the pictures and the table. May be empty.
-std::string verdict_in_words(const ReportData& data);
+/// Says so if the seeds are too few for any test of the primary outcome; else empty.
+std::string too_few_words(const Comparison& comparison);
 /// The warnings in a box; may be empty.
 std::string warnings_box(const ReportData& data);
 /// Means of every group and, under <details>, everything known of their spread.

@@ -143,7 +143,7 @@ body{max-width:none;padding:0;font-size:10pt}nav,.tabs{display:none}h2,h3{break-
 figure,tr,.warnings{break-inside:avoid}.scroll{overflow:visible}pre{white-space:pre-wrap}
 .panel{grid-template-columns:1fr 1fr;padding-right:1rem}figure details{display:none}
 .scroll:has(th:nth-child(16)) table{font-size:5pt}
-.scroll:has(th:nth-child(16)) :is(td,th){padding:1pt 2pt;white-space:normal;overflow-wrap:anywhere}
+.scroll:has(th:nth-child(16)) :is(td,th){padding:1pt 2pt;white-space:normal;overflow-wrap:normal}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 )css";
 

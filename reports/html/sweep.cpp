@@ -55,7 +55,7 @@ std::string setting_details(const ReportData& setting) {
 /// The number of settings at which each algorithm was better, worse, or neither was shown.
 std::string counted_verdicts(const ReportData& data) {
   const Comparison& comparison = data.comparison;
-  if (too_few_seeds(comparison) > 0) return verdict_in_words(data);
+  if (std::string words = too_few_words(comparison); !words.empty()) return words;
   std::string rows;
   for (const auto& [label, counts] : judgements_in(comparison, comparison.primary)) {
     std::vector<std::string> parts;

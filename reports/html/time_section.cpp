@@ -45,7 +45,8 @@ std::string timeline_figures(const ReportData& data) {
          paragraph(
              "One row per worker, all on one time scale: a bar while it computes, a thin line "
              "while it waits, a mark at the foot of the row for an exchange, which goes on beside "
-             "the computation. Of each group, the first seed that ran without a break.") +
+             "the computation; in rounds, for what an exchange takes longer than that. Of each "
+             "group, the first seed that ran without a break.") +
          figures_by_point(data, "timelines", "Timelines", figures);
 }
 

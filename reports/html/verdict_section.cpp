@@ -20,20 +20,19 @@ std::string list_of(const std::vector<std::string>& sentences) {
 
 /// Words on consensus distances and on the places where all have run equally long, or sent as much;
 /// the pictures show the ends.
-std::string further_words(const ReportData& data) {
-  const Comparison& comparison = data.comparison;
+std::string further_words(const Comparison& comparison, const ComparedPoint& point) {
   std::vector<std::string> sentences;
-  for (const ComparedPoint& point : comparison.points)
-    for (const auto words : {consensus_sentences, margin_sentences, equal_sentences})
-      for (const std::string& sentence : words(comparison, point))
-        sentences.push_back((point.settings.empty() ? "" : brief_title(point) + ": ") + sentence);
-  std::string out = sentences.empty() ? "" : list_of(sentences);
-  if (const auto doubts = equal_doubts(comparison); !doubts.empty()) out += list_of(doubts);
-  return out;
+  for (const auto words : {consensus_sentences, margin_sentences, equal_sentences})
+    for (std::string& sentence : words(comparison, point)) sentences.push_back(std::move(sentence));
+  return sentences.empty() ? "" : list_of(sentences);
 }
 
-}  // namespace
+std::string headline_of(std::string_view result, std::string_view rest) {
+  return fmt::format("<p class=\"headline\"><strong>{}</strong> {}</p>\n", escaped(result),
+                     escaped(rest));
+}
 
+/// The largest number of seeds if it is too small for any test of the primary outcome; else 0.
 int too_few_seeds(const Comparison& comparison) {
   int most = 0;
   for (const ComparedDifference& difference : comparison.differences) {
@@ -46,23 +45,32 @@ int too_few_seeds(const Comparison& comparison) {
   return most;
 }
 
-std::string verdict_in_words(const ReportData& data) {
-  const Comparison& comparison = data.comparison;
-  if (const int seeds = too_few_seeds(comparison); seeds > 0)
-    return fmt::format(
-        "<p class=\"headline\"><strong>No verdict: {} too few.</strong> It takes {} at "
-        "least.</p>\n",
-        counted(seeds, "seed") + (seeds == 1 ? " is" : " are"),
-        seeds_needed(family_size(comparison)));
-  std::string out;
+/// The tests' results; their numbers are in the pictures and the table. May be empty.
+std::string verdict_in_words(const Comparison& comparison) {
+  std::string out = too_few_words(comparison);
+  const bool told = out.empty();
   for (const ComparedPoint& point : comparison.points) {
-    const Headline head = headline(comparison, point);
-    if (head.result.empty()) continue;
+    const Headline head = told ? headline(comparison, point) : Headline();
+    const std::string further = further_words(comparison, point);
+    if (head.result.empty() && further.empty()) continue;
     if (!point.settings.empty()) out += fmt::format("<h3>{}</h3>\n", escaped(brief_title(point)));
-    out += fmt::format("<p class=\"headline\"><strong>{}</strong> {}</p>\n", escaped(head.result),
-                       escaped(head.rest));
+    if (!head.result.empty()) out += headline_of(head.result, head.rest);
+    out += further;
   }
-  return out;
+  const std::vector<std::string> doubts = equal_doubts(comparison);
+  return doubts.empty() ? out : out + list_of(doubts);
+}
+
+}  // namespace
+
+std::string too_few_words(const Comparison& comparison) {
+  const int seeds = too_few_seeds(comparison);
+  if (seeds == 0) return "";
+  const auto comparisons = static_cast<std::size_t>(
+      std::ranges::count(comparison.differences, comparison.primary, &ComparedDifference::metric));
+  return headline_of(fmt::format("No verdict: {} too few.",
+                                 counted(seeds, "seed") + (seeds == 1 ? " is" : " are")),
+                     fmt::format("It takes {} at least.", seeds_needed(comparisons)));
 }
 
 std::string warnings_box(const ReportData& data) {
@@ -74,8 +82,7 @@ std::string verdict_section(const ReportData& data) {
   const std::string forests = verdict_forests(data);
   const std::string pictures =
       forests.empty() ? "" : "<div class=\"forests\">\n" + forests + "</div>\n";
-  return verdict_in_words(data) + further_words(data) + pictures + verdict_table(data) +
-         warnings_box(data);
+  return verdict_in_words(data.comparison) + pictures + verdict_table(data) + warnings_box(data);
 }
 
 }  // namespace acid

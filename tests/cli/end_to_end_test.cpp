@@ -285,3 +285,33 @@ TEST_CASE("a diverging run does not stop the others, and the exit code is 1") {
   for (const json& run : study.runs()) ++states[run["state"]];
   CHECK(states == std::map<std::string, int>{{"finished", 6}, {"diverged", 2}});
 }
+
+TEST_CASE("runs that diverge have one number of gradients under every driver, and are proven") {
+  std::vector<std::string> drivers{"virtual", "threads"};
+  if (acid::test::there_is_mpi()) drivers.emplace_back("mpi");
+  const acid::test::Folder folder;
+  for (const std::string& driver : drivers) {
+    folder.write("r.toml", R"(
+task.dataset = { kind = "quadratic", dimension = 2000, noise = 0.5, heterogeneity = 1.0 }
+optimizer.learning_rate = 4.0
+workers.count = 3
+budget.gradients = 2000
+algorithms = [{ kind = "local-sgd", codec = { kind = "lattice", spacing = 0.01, bits = 8 } }]
+execution.driver = ")" + driver +
+                               "\"\n");
+    CHECK(folder.call({"run", "r.toml"}).code == 1);
+  }
+  std::map<std::string, json> ends;
+  for (const json& run : folder.runs()) {
+    CHECK(run["state"] == "diverged");
+    ends[run["driver"]] = run["progress"];
+    const auto verified = folder.call({"verify", run["id"]});
+    INFO(run["driver"] << verified.out << verified.err);
+    CHECK(verified.code == 0);
+  }
+  REQUIRE(ends.size() == drivers.size());
+  for (const auto& [driver, end] : ends) {
+    INFO(driver << end);
+    CHECK(end["gradients"] == ends["virtual"]["gradients"]);
+  }
+}

@@ -167,31 +167,6 @@ TEST_CASE("CORRECTNESS 43: processes whose parameters blow up have diverged") {
   CHECK(bench.first()["state"] == "diverged");
 }
 
-TEST_CASE("runs that diverge have one number of gradients under every driver, and are proven") {
-  if (!there_is_mpi()) return;
-  const MpiBench bench;
-  for (const std::string driver : {"virtual", "threads", "mpi"})
-    CHECK(
-        bench
-            .call({"run", "r.toml", "--set", "execution.driver=\"" + driver + "\"", "--set",
-                   "algorithms=[{kind=\"local-sgd\",codec={kind=\"lattice\",spacing=0.01,bits=8}}]",
-                   "--set", "optimizer.learning_rate=4.0", "--set", "budget.gradients=2000"})
-            .code == 1);
-  std::map<std::string, json> ends;
-  for (const json& run : bench.runs()) {
-    CHECK(run["state"] == "diverged");
-    ends[run["driver"]] = run;
-    const Result verified = bench.call({"verify", run["id"]});
-    INFO(run["driver"] << verified.out << verified.err);
-    CHECK(verified.code == 0);
-  }
-  REQUIRE(ends.size() == 3);
-  CHECK(ends["threads"]["gradients"] == ends["virtual"]["gradients"]);
-  CHECK(ends["mpi"]["gradients"] == ends["virtual"]["gradients"]);
-  CHECK(ends["threads"]["bytes"] == ends["virtual"]["bytes"]);
-  CHECK(ends["mpi"]["bytes"] >= ends["virtual"]["bytes"]);  // of the round that was under way too
-}
-
 TEST_CASE("runs with a process per worker finish and are proven") {
   if (!there_is_mpi()) return;
   const MpiBench bench;

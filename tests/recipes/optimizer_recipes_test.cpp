@@ -28,6 +28,9 @@ constexpr Refused kRefused[] = {
     {"[optimizer]\nkind = \"adam\"\n[[algorithms]]\nkind = \"extra\"",
      "extra has a step of its own, which takes the learning rate, momentum and weight decay: adam",
      2},
+    {"[optimizer]\nkind = \"adamw\"\n[[algorithms]]\nkind = \"exact-diffusion\"",
+     "exact-diffusion comes to rest where the steps of all workers cancel, and those of adamw are",
+     2},
     {"[optimizer]\nkind = \"muon\"\n[[algorithms]]\nkind = \"decent-adam\"",
      "decent-adam has a step of its own", 2},
     {"[optimizer]\nkind = \"adamw\"\nbeta1 = 0.8\n[[algorithms]]\nkind = \"decent-adam\"",
@@ -119,10 +122,29 @@ TEST_CASE("methods take the optimisers that their recursions have a meaning with
                         entry.name == "d2" || entry.name == "extra";
     CHECK(takes(entry.name, kSgd) == (entry.optimizers != Optimizers::none));
     CHECK(takes(entry.name, kMomentum) == (any || linear));
-    const bool divides = (any && entry.name != "decentlam") || adam;
-    CHECK(takes(entry.name, kAdam) == divides);
-    CHECK(takes(entry.name, kAdamW) == divides);
-    CHECK(takes(entry.name, kMuon) == (any && entry.name != "decentlam"));
+    const bool any_step = any && entry.name != "decentlam" && entry.name != "exact-diffusion";
+    CHECK(takes(entry.name, kAdam) == (any_step || adam));
+    CHECK(takes(entry.name, kAdamW) == (any_step || adam));
+    CHECK(takes(entry.name, kMuon) == any_step);
+  }
+}
+
+TEST_CASE("clipping is doubted where a method corrects the bias of the workers' gradients") {
+  for (const auto& [kind, corrects] : {std::pair{"d2", true},
+                                       {"extra", true},
+                                       {"exact-diffusion", true},
+                                       {"diging", true},
+                                       {"gradient-tracking", true},
+                                       {"choco-sgd-overlapped", false},
+                                       {"d-psgd", false}}) {
+    INFO(kind);
+    const Plan plan = compiled(
+        "[optimizer]\nclip_norm = 1\n[topology]\nkind = \"complete\"\n"
+        "[[algorithms]]\nkind = \"" +
+        std::string(kind) + "\"\n");
+    CHECK(std::ranges::any_of(plan.warnings, [](const Diagnostic& warning) {
+            return warning.message.find("cancel as they are clipped") != std::string::npos;
+          }) == corrects);
   }
 }
 

@@ -50,7 +50,7 @@ json said(const std::vector<ComparedRun>& runs, const CompareOptions& options) {
   json document = to_json(compare_runs(runs, options));
   const std::function<void(json&)> without_digests = [&](json& value) {
     if (value.is_object())
-      for (const char* key : {"group", "groups", "baseline", "reference", "runs"})
+      for (const char* key : {"group", "groups", "runs_group", "baseline", "reference", "runs"})
         if (value.contains(key) && !value[key].empty() && value[key].front().is_string())
           value.erase(key);
     if (value.is_structured())

@@ -85,7 +85,8 @@ TEST_CASE("a run that ended before another reached the target is not later than 
   CHECK(judge(open.differences.front()) == Judgement::not_shown);
   CHECK(open.differences.front().value.p == 1);
   CHECK_FALSE(open.differences.front().improvement);
-  CHECK(noted(open, "with 8 of 8 seeds a run of ad-psgd or ar-sgd ended short of the target"));
+  CHECK(noted(open,
+              "ad-psgd: with 8 of 8 seeds its run or that of ar-sgd ended short of the target"));
   CHECK_FALSE(has(sentences_of(open), "missed the target alike"));
   const Comparison some = compared(104);  // four seeds are ordered
   CHECK(some.differences.front().unordered == 4);

@@ -112,7 +112,7 @@ TEST_CASE("a difference that lines between samples may make is not told") {
   CHECK(*one.p_holm == 1);
   CHECK(has(all_words_of(hidden), ", less than lines between samples may be off"));
   CHECK(has(all_words_of(hidden),
-            "note: eval_loss_at_equal_bytes: the difference of ad-psgd to ar-sgd, "
+            "note: eval_loss_at_equal_bytes: ad-psgd: the difference to ar-sgd, "
             "0.01, is less than the lines between samples may be off there, "
             "0.016, and decides nothing (p = 1); evaluate more often"));
   // At the end of each run nothing is between samples.

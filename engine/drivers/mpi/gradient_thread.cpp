@@ -85,11 +85,13 @@ void GradientThread::hold_until(double until) {
 // so that the clock does not fall behind where gradients take less than the other thread's wake-up.
 bool GradientThread::must_wait() {
   if (worker_.gradients() >= allowed_ || worker_.lent()) return true;
+  if (!worker_.time().is_at_stop()) return false;
   if (visits_ != nullptr) {
     visits_->assert_locked();
-    if (!visits_->is_idle()) return false;
+    return visits_->is_idle();
   }
-  return worker_.at_mark();
+  worker_.make_due();
+  return !worker_.edges().any_by(worker_.time().time_of(worker_.time().stop()));
 }
 
 bool GradientThread::commit(double loss, double began) {

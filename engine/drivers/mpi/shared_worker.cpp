@@ -37,12 +37,6 @@ bool SharedWorker::behind() {
   return static_cast<double>(edges_.waiting()) > backlog_limit_;
 }
 
-bool SharedWorker::at_mark() {
-  if (!time_.is_at_stop()) return false;
-  make_due();
-  return !edges_.any_by(time_.time_of(time_.stop()));
-}
-
 void SharedWorker::begin_gradient(double t) {
   worker_.begin_gradient(t);
   report_.computing = true;

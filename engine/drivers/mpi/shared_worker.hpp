@@ -110,8 +110,6 @@ class SharedWorker {
   void make_due() REQUIRES_LOCK(mutex);
   /// Whether the throttle holds a gradient that would begin now.
   bool behind() REQUIRES_LOCK(mutex);
-  /// Whether the worker has reached a mark that waits for no exchange.
-  bool at_mark() REQUIRES_LOCK(mutex);
 
   // The gradient thread calls these.
   void begin_gradient(double t) REQUIRES_LOCK(mutex);

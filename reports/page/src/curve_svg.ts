@@ -135,6 +135,10 @@ function names(at: Projection, curves: ChartCurves, logarithmic: boolean): SVGEl
   });
 }
 
+/// With room for the names of all groups.
+export const heightOf = (curves: ChartCurves): number =>
+  Math.max(236, kTop + kAxisRoom + kNameHeight * curves.groups.length);
+
 export function curveSvg(curves: ChartCurves, options: CurveSvgOptions): Drawn {
   const { width, height, title, logarithmicX, logarithmicY } = options;
   // If there is no room for all names, the legend has them.

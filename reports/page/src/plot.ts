@@ -2,7 +2,7 @@
 import { chartTable } from "./chart_table";
 import { quoted } from "./csv";
 import { curvesOf, heights, nearest, stepped, type ChartCurves } from "./curve";
-import { curveSvg } from "./curve_svg";
+import { curveSvg, heightOf } from "./curve_svg";
 import type { AxisData, ChartData } from "./data";
 import { make, makeSvg } from "./dom";
 import { keepCsv } from "./figures";
@@ -77,7 +77,7 @@ export class Plot implements Subject {
     const found = heights(curves, window, this.logarithmic);
     const drawn = curveSvg(curves, {
       width: 420,
-      height: 236,
+      height: heightOf(curves),
       title: this.chart.title,
       axis,
       window,
