@@ -10,6 +10,7 @@
 #include "engine/base/names.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
+#include "reports/notes.hpp"
 #include "reports/settings.hpp"
 
 namespace acid {
@@ -161,6 +162,11 @@ std::string environment_table(const std::map<std::string, std::map<std::string, 
 
 std::vector<std::string> warnings(const ReportData& data) {
   std::vector<std::string> texts = note_texts(data.comparison);
+  if (data.comparison.points.size() > 1) {  // each setting has its own beside its numbers
+    TableNotes notes = table_notes(data.comparison, {}, /*differences=*/true);
+    texts = std::move(notes.general);
+    texts.insert(texts.end(), notes.of_settings.begin(), notes.of_settings.end());
+  }
   std::vector<std::string> resumed;
   for (const RunDetail& run : data.runs)
     if (run.attempts.size() > 1) resumed.push_back(run.summary.id);
