@@ -258,8 +258,8 @@ std::string text_of_schedule(const json& schedule) {
     return schedule.at(name).is_number() ? schedule.at(name).get<double>()
                                          : std::numeric_limits<double>::infinity();
   };
-  const auto shown = [&](double value) { return fmt::format("{:.{}g}", value, drawn ? 2 : 6); };
-  text += fmt::format("  messages     {} per exchange\n", shown(number("messages")));
+  const auto shown = [&](double value) { return fmt::format("{:.{}g}", value, drawn ? 3 : 6); };
+  text += fmt::format("  messages     {:.6g} per exchange\n", number("messages"));
   text += fmt::format("  χ₁, χ₂       {}, {} of the expected graph, in exchanges\n",
                       shown(number("chi1")), shown(number("chi2")));
   if (!schedule.at("left").is_null())

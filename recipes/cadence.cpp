@@ -224,9 +224,13 @@ std::optional<PlannedRun::Samples> planned_samples(const json& evaluation,
   samples.may_end_early = budget.seconds < kNever || budget.bytes < kNever || budget.target;
   // The last one is at the end, whether it is due there or not; a later end is beside one that is.
   const json& evaluations = evaluation.at("every_time");
-  const double last = std::min(most, end / evaluations.get<double>());
-  samples.evaluations = samples.is_exact ? static_cast<std::int64_t>(std::ceil(last - 1e-9))
-                                         : within(evaluations) + 1;
+  const double apart = evaluations.get<double>();
+  if (!method.is_asynchronous())  // one that is due within the last round is that of the end
+    samples.evaluations = static_cast<std::int64_t>(std::min(most, (most - 1) / apart + 1 + 1e-9));
+  else if (samples.is_exact)
+    samples.evaluations = static_cast<std::int64_t>(std::ceil(std::min(most, end / apart) - 1e-9));
+  else
+    samples.evaluations = within(evaluations) + 1;
   const json& every = evaluation.at("consensus_every_time");
   samples.consensus = every.is_null()
                           ? std::min(static_cast<std::int64_t>(most),

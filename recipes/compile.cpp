@@ -26,6 +26,7 @@ void Compiler::compile(const Node& root, Plan& plan) {
   if (over_ != nullptr) seeds_.resize(1);  // their runs differ in nothing that is asked
   checker_.add_algorithms(recipe_methods(root.find("methods"), checker_, broken_methods_));
   check_labels(root);
+  unused_.expect_overrides(root, sections_);
   std::optional<Node> sweep;
   if (const Node* const given = root.find("sweep")) sweep = *given;
   skips_ = (sweep && take_skip_inapplicable(*sweep, out_)) || over_ != nullptr;
@@ -334,7 +335,7 @@ void Compiler::compile_value(const Node& settings, const Node& algorithm, const 
         share < 1 ? runs_of(settings, algorithm, label, search_->seeds, refusals, share)
                   : std::vector<PlannedRun>(runs.begin(), first_final);
     if (tries.empty()) continue;
-    check_length(tries.front(), share);
+    if (share < 1 && runs.front().budget_gradients > 0) check_length(tries.front(), share);
     cell.rungs[k].groups.push_back(tries.front().group);
     cell.rungs[k].runs.insert(cell.rungs[k].runs.end(), tries.begin(), tries.end());
   }
@@ -343,7 +344,7 @@ void Compiler::compile_value(const Node& settings, const Node& algorithm, const 
 
 // A rung in which workers do nothing tells nothing.
 void Compiler::check_length(const PlannedRun& run, double share) {
-  if (share == 1 || run.budget_gradients == 0 || run.budget_gradients >= run.workers) return;
+  if (run.budget_gradients >= run.workers) return;
   out_.error(
       search_->halving_place,
       fmt::format("with 1/{:.0f} of its budget a run of the search would have {} for {}", 1 / share,

@@ -262,7 +262,15 @@ std::string search_metric(const PlannedRun& run, const SearchTable& search, Diag
   });
   const std::string metric = search.metric.empty() ? known.front() : search.metric;
   if (std::ranges::find(known, metric) != known.end()) {
-    const auto& kept = settings_from(run.settings).record.metrics;
+    const RunSettings settings = settings_from(run.settings);
+    if (settings.budget.target)
+      out.warn(
+          search.place,
+          {fmt::format("the search's runs too end where they reach budget.target, and the last "
+                       "{} says only how far beyond it a run came: the fastest need not win",
+                       metric),
+           "leave the target out of the recipe, and name it afterwards: acid compare --target"});
+    const auto& kept = settings.record.metrics;
     if (kept && !kept->contains(metric))
       out.error(search.metric.empty() ? search.place : search.metric_place,
                 fmt::format("the search chooses by {}, which record.metrics leaves out", metric),

@@ -21,7 +21,25 @@ const char* why_not_of_algorithm(const RunInUse& run, const Field& option) {
 
 }  // namespace
 
+void UnusedKeys::expect_overrides(const Node& root, const std::vector<std::string>& sections) {
+  for (const std::string& section : sections)
+    if (const Node* const given = root.find(section)) expect_overrides(*given, section);
+}
+
+void UnusedKeys::expect_overrides(const Node& given, const std::string& path) {
+  if (given.is_table())
+    for (const Node& child : given.children) expect_overrides(child, path + "." + child.key);
+  else if (given.place.override_index >= 0)
+    overrides_.push_back({path, given.key_place});
+}
+
 void UnusedKeys::look_at(const Node& tree, const RunInUse& run) {
+  for (Override& one : overrides_) {
+    const Node* const found = tree.at(one.path);
+    one.seen = true;
+    one.kept =
+        one.kept || (found != nullptr && found->place.override_index == one.place.override_index);
+  }
   look_at(run_table().fields, tree, "", run);
   if (const Node* const dataset = tree.at("task.dataset"))
     for (const Node& option : dataset->children)
@@ -59,6 +77,13 @@ void UnusedKeys::add(const std::string& path, const Place& place, const char* wh
 }
 
 void UnusedKeys::warn(Diagnostics& diagnostics) const {
+  for (const Override& one : overrides_)
+    if (one.seen && !one.kept)
+      diagnostics.warn(
+          one.place, {fmt::format("{} has no effect: every run has it from [sweep], a search, or "
+                                  "the set of its algorithm",
+                                  one.path),
+                      fmt::format("change it there; what is swept: --set sweep.{}=[…]", one.path)});
   for (const auto& [key, finding] : written_)
     if (!finding.used) diagnostics.warn(finding.place, finding.problem);
 }

@@ -166,9 +166,10 @@ AskedRuns runs_where(const Store& store, AskedRuns runs,
     std::vector<std::string> words;
     for (const std::string& condition : conditions) words.push_back(words_of_condition(condition));
     throw UsageError(fmt::format(
-        "none of the {} has {}: 'acid list' with the same condition looks at all that the store "
+        "{} has {}: 'acid list' with the same condition looks at all that the store "
         "has; 'acid compare --only-changed' lists the settings that differ and their values",
-        counted(asked, "run"), fmt::join(words, " and ")));
+        asked == 1 ? "no run" : fmt::format("none of the {} runs", asked),
+        fmt::join(words, " and ")));
   }
   return runs;
 }

@@ -56,7 +56,7 @@ bool steps_by_gradients(const AlgorithmEntry& entry);
 /// Whether what a worker hears of the others' models goes into its gradient.
 bool averages_in_gradient(const AlgorithmEntry& entry);
 /// Whether workers come to rest where their steps cancel, and not where each is small: a step reads
-/// the sum of all pulls of models, or keeps the gradient, and so corrects the bias of gossip.
+/// the sum of all pulls of models, or sends on how its gradient has changed.
 bool corrects_bias(const AlgorithmEntry& entry);
 
 /// Whether a run of the method depends on who is whose neighbour. False when in every exchange all

@@ -168,10 +168,19 @@ bool corrects_bias(const AlgorithmEntry& entry) {
   const auto is = [](const Statement& one, std::string_view name) {
     return one.value.operation == Operation::name && one.value.name == name;
   };
+  const auto is_sent = [&](std::string_view name) {
+    return std::ranges::any_of(listing.send, [&](const Statement& said) { return is(said, name); });
+  };
+  const auto keeps_gradient = [&](const Kept& kept) {
+    return std::ranges::any_of(listing.step, [&](const Statement& one) {
+      return one.target == kept.name && is(one, "g");
+    });
+  };
   return std::ranges::any_of(listing.step, [&](const Statement& one) {
-    if (is(one, "g")) return true;
     return std::ranges::any_of(listing.vectors, [&](const Kept& kept) {
-      return kept.pulled_by && is(listing.send.at(*kept.pulled_by), "x") && reads(one, kept.name);
+      if (!reads(one, kept.name)) return false;
+      if (kept.pulled_by) return is(listing.send.at(*kept.pulled_by), "x");
+      return keeps_gradient(kept) && reads(one, "g") && is_sent(one.target);
     });
   });
 }

@@ -53,9 +53,11 @@ Outcome diverged(Sampler& sampler, const GradientRecords& notes, const Position&
   if (sampler.diverged()) return ended_early(Ending::diverged, *sampler.diverged(), end);
   Position where;
   std::string what = sampler.take_diverged(notes, &where);
-  // Where exchanges go on beside gradients, real clocks know the bytes of the whole run only.
-  if (first_diverged(notes)->position.bytes == 0 || where.gradients == end.gradients)
+  // Where exchanges go on beside gradients, real clocks know some numbers of the whole run only.
+  const Position& noted = first_diverged(notes)->position;
+  if (noted.bytes == 0 || where.gradients == end.gradients)
     where.bytes = std::max(where.bytes, end.bytes);
+  if (noted.seconds == 0) where.seconds = std::max(where.seconds, end.seconds);
   return ended_early(Ending::diverged, std::move(what), where);
 }
 

@@ -48,8 +48,8 @@ class EdgeCounter {
 Outcome ended_early(Ending ending, std::string message, const Position& position);
 
 /// The outcome of a run that diverged: at `end` if a sample noticed it, otherwise at the first of
-/// the notes whose loss is not finite, with the bytes of `end` if it does not know its own, or is
-/// there.
+/// the notes whose loss is not finite, with the bytes and seconds of `end` if it does not know its
+/// own.
 Outcome diverged(Sampler& sampler, const GradientRecords& notes, const Position& end);
 
 /// Ends every other run, under each driver (docs/SEMANTICS.md, The end): mixes all workers to

@@ -169,13 +169,17 @@ PageFigure report_figure(const ReportData& data, const FigureRequest& request) {
     figure = group_figure(data, request);
   }
   if (!figure.drawing)
-    throw UsageError(fmt::format("these runs have no chart '{}'{}{}{}", chart,
-                                 request.metric.empty() ? "" : " of " + request.metric,
-                                 request.algorithm.empty() ? "" : " of " + request.algorithm,
-                                 chart == "difference" && !data.comparison.differences.empty()
-                                     ? ": no difference is both finite and more than rounding; "
-                                       "'acid compare' has all numbers"
-                                     : ""));
+    throw UsageError(fmt::format(
+        "these runs have no chart '{}'{}{}{}", chart,
+        request.metric.empty() ? "" : " of " + request.metric,
+        request.algorithm.empty() ? "" : " of " + request.algorithm,
+        chart == "difference" &&
+                std::ranges::find(data.comparison.differences,
+                                  request.metric.empty() ? data.comparison.primary : request.metric,
+                                  &ComparedDifference::metric) != data.comparison.differences.end()
+            ? ": no difference is both finite and more than rounding; "
+              "'acid compare' has all numbers"
+            : ""));
   return figure;
 }
 

@@ -162,7 +162,7 @@ std::string environment_table(const std::map<std::string, std::map<std::string, 
 
 std::vector<std::string> warnings(const ReportData& data) {
   std::vector<std::string> texts = note_texts(data.comparison);
-  if (data.comparison.points.size() > 1) {  // each setting has its own beside its numbers
+  if (is_sweep(data)) {  // whose settings have their own beside their numbers
     TableNotes notes = table_notes(data.comparison, {}, /*differences=*/true);
     texts = std::move(notes.general);
     texts.insert(texts.end(), notes.of_settings.begin(), notes.of_settings.end());

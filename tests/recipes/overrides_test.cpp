@@ -88,6 +88,25 @@ TEST_CASE("mistakes in --set are shown in its text, the value underlined") {
              ContainsSubstring("must be a whole number"));
 }
 
+TEST_CASE("a --set that every run overrides is doubted, and one that some run has is not") {
+  const auto doubts = [](const std::string& recipe, const std::string& override) {
+    std::string found;
+    for (const Diagnostic& warning : compiled(recipe, {override}).warnings)
+      if (warning.file == "--set") found += warning.message + "; " + warning.remedy;
+    return found;
+  };
+  const std::string swept = "[sweep]\noptimizer.learning_rate = [0.1, 0.2]\n";
+  const std::string set = "kind = \"ad-psgd\"\nset = { optimizer.learning_rate = 0.3 }\n";
+  const std::string rate = "optimizer.learning_rate=0.7";
+  CHECK_THAT(doubts(swept, rate), ContainsSubstring("every run has it from [sweep]"));
+  CHECK_THAT(doubts(swept, rate), ContainsSubstring("--set sweep.optimizer.learning_rate=["));
+  CHECK_THAT(doubts("[[algorithms]]\n" + set, rate), ContainsSubstring("has no effect"));
+  CHECK(doubts("[[algorithms]]\n" + set + "[[algorithms]]\nkind = \"ar-sgd\"\n", rate).empty());
+  CHECK(doubts(swept, "sweep.optimizer.learning_rate=[0.7]").empty());
+  CHECK_FALSE(doubts(swept, "optimizer={learning_rate=0.7, momentum=0.9}").empty());
+  CHECK(doubts(swept, "optimizer.momentum=0.9").empty());
+}
+
 TEST_CASE("algorithms are addressed by number, label or kind") {
   const std::string recipe =
       "[[algorithms]]\nkind = \"ar-sgd\"\n[[algorithms]]\nkind = \"ad-psgd\"\n"
