@@ -212,14 +212,18 @@ void Compiler::compile_algorithm(const Node& point, const Node& algorithm, std::
   Diagnostics::Findings refusals;
   std::vector<PlannedRun> runs = runs_of(std::move(tree), algorithm, label, seeds_, refusals);
   if (is_refused(algorithm, label, std::move(refusals)) || runs.empty()) return;
-  note_cell(runs.front().group, index, plan);
+  note_cell(algorithm, runs.front().group, index, plan);
   add(std::move(runs), index, algorithm.place, plan.runs);
 }
 
-void Compiler::note_cell(const std::string& group, std::size_t index, Plan& plan) const {
+void Compiler::note_cell(const Node& algorithm, const std::string& group, std::size_t index,
+                         Plan& plan) const {
   SweepPoint own = *point_;
   if (over_ != nullptr) own.pop_back();
-  plan.cells.push_back({settings_of(own), value_, index, group});
+  const bool repeats = take_own_values(own, algorithm.find("set"));
+  PlannedCell cell{settings_of(own), value_, index, group};
+  if (!repeats || std::ranges::find(plan.cells, cell) == plan.cells.end())
+    plan.cells.push_back(cell);
 }
 
 // Notes a cell with refusals.
@@ -303,7 +307,7 @@ void Compiler::compile_cell(const Node& settings, const Node& algorithm, const s
   }
   // With fewer values than others have the algorithm would be at a disadvantage.
   if (is_refused(algorithm, label, std::move(refusals))) return;
-  if (!cell.groups.empty()) note_cell(cell.groups.front(), index, plan);
+  if (!cell.groups.empty()) note_cell(algorithm, cell.groups.front(), index, plan);
   // An algorithm that reads no graph has one cell for all graphs.
   const bool is_new = std::ranges::find(search.cells, cell.groups) == search.cells.end();
   if (is_new) count_gradients(cell, search);

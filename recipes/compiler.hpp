@@ -66,7 +66,8 @@ class Compiler {
                      Diagnostics::Findings& refusals);
   void check_length(const PlannedRun& run, double share);
   void count_gradients(const Tried& cell, PlannedSearch& search) const;
-  void note_cell(const std::string& group, std::size_t index, Plan& plan) const;
+  void note_cell(const Node& algorithm, const std::string& group, std::size_t index,
+                 Plan& plan) const;
   void add(std::vector<PlannedRun> runs, std::size_t index, const Place& place,
            std::vector<PlannedRun>& to);
 

@@ -158,6 +158,7 @@ struct PlannedCell {
   std::size_t value = 0;      // its place among those of an OverAxis
   std::size_t algorithm = 0;  // index of its [[algorithms]] entry
   std::string group;          // of its runs; with a search, of its first value
+  bool operator==(const PlannedCell&) const = default;
 };
 
 struct OverAxis;  // recipes/over.hpp

@@ -244,6 +244,18 @@ std::vector<Assignment> set_assignments(const Node& set) {
   return assignments;
 }
 
+bool take_own_values(SweepPoint& point, const Node* set) {
+  bool any = false;
+  if (set == nullptr || !set->is_table()) return any;
+  for (const Assignment& own : set_assignments(*set))
+    for (Assignment& swept : point)
+      if (swept.key == own.key) {
+        swept.value = own.value;
+        any = true;
+      }
+  return any;
+}
+
 void apply_assignments(Node& root, const std::vector<Assignment>& assignments, Origin origin,
                        const std::vector<std::string>& roots, Diagnostics& diagnostics) {
   for (const Assignment& assignment : assignments) {

@@ -44,6 +44,9 @@ std::vector<SweepPoint> drawn_points(const Node& lists, const Draws& draws,
 /// The entries of an algorithm's `set`. A table at a key without dots is a section, so that
 /// `optimizer.learning_rate = 0.1` needs no quotes; at a dotted key it is the value.
 std::vector<Assignment> set_assignments(const Node& set);
+/// Puts the values of an algorithm's `set` in the place of the point's; nullptr: it has no set.
+/// Returns whether there were any: then the algorithm is the same at several points.
+bool take_own_values(SweepPoint& point, const Node* set);
 
 /// Sets each key below `root`. Problems are reported at the keys. `roots` are the sections that
 /// keys may start with.

@@ -56,7 +56,7 @@ constexpr KindedFields kSchedule = kinded(
          key<&Run::schedule, &Schedule::warmup_from>(
              "warmup_from", "null",
              "share of the learning rate at which it begins to rise; else 0, or with linear "
-             "scaling the unscaled rate",
+             "scaling the unscaled rate if that is lower",
              at_least(0).at_most(1))
              .later()
              .unused(&use::without_warmup),

@@ -303,7 +303,10 @@ TEST_CASE("planned evaluations are those of the run, or say that it may end earl
   CHECK(samples(every + "[execution.virtual]\nslow_workers = { 0 = 2, 1 = 2, 2 = 2, 3 = 2 }\n")
             .evaluations == 5);
   CHECK(samples("every_gradients = 30\n" + slow).evaluations == 4);
-  CHECK(samples(every + slow + "[[algorithms]]\nkind = \"ar-sgd\"\n").evaluations == 5);
+  const std::string rounds = "[[algorithms]]\nkind = \"ar-sgd\"\n";
+  CHECK(samples(every + slow + rounds).evaluations == 5);
+  // Due at 12.25 and 24.5 units, after 13 rounds and after 25, where the end is.
+  CHECK(samples("every_gradients = 49\n" + rounds).evaluations == 2);
   CHECK(samples(every + "[[algorithms]]\nkind = \"a-psgd\"\n").evaluations == 5);
   CHECK(samples(every +
                 "[execution.virtual.network]\nlatency_seconds = 0.1\n[[algorithms]]\nkind = "

@@ -161,6 +161,9 @@ TEST_CASE("rungs that decide nothing are errors, or warnings, at their place") {
   CHECK_THAT(
       first_error_of(halved("halving = 2", "gradients = 24")),
       ContainsSubstring("with 1/8 of its budget a run of the search would have 3 gradients for 4"));
+  CHECK_THAT(first_error_of(halved("halving = 300", "gradients = 203")),
+             ContainsSubstring(
+                 "with 1/300 of its budget a run of the search would have 0 gradients for 4"));
   CHECK(first_error_of(halved("halving = 2", "gradients = 32")).empty());
   CHECK_THAT(only_warning_of(halved("rungs = 2")).message,
              ContainsSubstring("search.rungs has no effect"));

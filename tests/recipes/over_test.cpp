@@ -77,3 +77,13 @@ TEST_CASE("values of an axis at which an algorithm cannot run are left out") {
   const OverAxis none = over_axis("workers.count=5,6", false);
   CHECK_THROWS_AS(compile_recipe("x.toml", recipe, {}, &none), RecipeError);
 }
+
+TEST_CASE("an algorithm that sets a swept key is one cell, at its own value") {
+  const Plan plan = test::compiled(
+      "[sweep]\nworkers.count = [4, 6]\n[[algorithms]]\nkind = \"ar-sgd\"\n"
+      "[[algorithms]]\nkind = \"ad-psgd\"\nset = { workers.count = 8 }\n");
+  REQUIRE(plan.cells.size() == 3);
+  std::vector<int> counts;
+  for (const PlannedCell& cell : plan.cells) counts.push_back(cell.settings["workers.count"]);
+  CHECK(counts == std::vector{4, 8, 6});
+}

@@ -102,4 +102,13 @@ TEST_CASE("tasks without examples have nothing to hold out, and choose by the ob
   CHECK(plan.search->metric == "eval_loss");
 }
 
+TEST_CASE("a search whose runs end at a target is doubted: what it reads is cut off there") {
+  const std::string task = "[task]\ndataset = \"quadratic\"\n[search]\n" + std::string(kRates);
+  CHECK(compiled(task).warnings.empty());
+  CHECK_THAT(only_warning_of(task + "[budget]\ngradients = 400\n"
+                                    "target = { metric = \"eval_loss\", value = 0.4 }\n")
+                 .message,
+             ContainsSubstring("says only how far beyond it a run came"));
+}
+
 }  // namespace acid::test
