@@ -45,14 +45,32 @@ struct PlanOptions {
   std::size_t jobs = 1;
 };
 
-// Settings that differ between the runs and have no column of their own.
-std::vector<std::string> extra_keys(const std::map<std::string, FlatSettings>& groups) {
+// Settings of an algorithm that tell apart groups with its name.
+std::set<std::string> keys_of_namesakes(const Plan& plan,
+                                        const std::map<std::string, FlatSettings>& groups) {
+  std::map<std::string, std::vector<const FlatSettings*>> by_name;
+  for (const PlannedRun& run : plan.runs)
+    by_name[shown_name(run.algorithm, run.label)].push_back(&groups.at(run.group));
+  std::set<std::string> keys;
+  for (const auto& [name, namesakes] : by_name)
+    for (const std::string& key : varying_keys(namesakes))
+      if (is_algorithm_key(key)) keys.insert(key);
+  return keys;
+}
+
+// Settings that differ between the runs and have no column of their own, as `shown` have.
+std::vector<std::string> extra_keys(const Plan& plan,
+                                    const std::map<std::string, FlatSettings>& groups,
+                                    const std::vector<Shown>& shown) {
   std::vector<const FlatSettings*> all;
   for (const auto& [group, each] : groups) all.push_back(&each);
+  std::set<std::string> telling = keys_of_namesakes(plan, groups);
+  for (const Shown& each : shown) telling.erase("algorithm." + std::string(each.key));
   std::vector<std::string> keys;
   for (const std::string& key : varying_keys(all)) {
     const bool has_column = key == "seed" || key == "workers.count" || key == "topology.kind" ||
-                            key.rfind("budget.", 0) == 0 || is_algorithm_key(key);
+                            key.rfind("budget.", 0) == 0 ||
+                            (is_algorithm_key(key) && !telling.contains(key));
     if (!has_column) keys.push_back(key);
   }
   return keys;
@@ -78,11 +96,11 @@ Table table_of(const Plan& plan, const Outlook& outlook, bool exact) {
   for (const PlannedRun& run : plan.runs)
     if (settings.find(run.group) == settings.end())
       settings.emplace(run.group, flatten(run.settings));
-  auto extra = extra_keys(settings);
-  if (exact && bytes_title(plan) != "bytes") extra.emplace_back(kVectorBytes);
   std::set<std::string> algorithms;
   for (const PlannedRun& run : plan.runs) algorithms.insert(run.algorithm);
   const std::vector<Shown> shown = shown_by(algorithms);
+  auto extra = extra_keys(plan, settings, shown);
+  if (exact && bytes_title(plan) != "bytes") extra.emplace_back(kVectorBytes);
 
   Table table{{"id", "algorithm", of_numbers("seed"), of_numbers(exact ? "workers" : "n"),
                "topology", of_numbers(exact ? "chi1" : "χ₁"), of_numbers(exact ? "chi2" : "χ₂")},
