@@ -49,9 +49,10 @@ struct PlanOptions {
 std::set<std::string> keys_of_namesakes(const Plan& plan,
                                         const std::map<std::string, FlatSettings>& groups) {
   std::map<std::string, std::vector<const FlatSettings*>> by_name;
+  std::set<std::string> known, keys;
   for (const PlannedRun& run : plan.runs)
-    by_name[shown_name(run.algorithm, run.label)].push_back(&groups.at(run.group));
-  std::set<std::string> keys;
+    if (known.insert(run.group).second)
+      by_name[shown_name(run.algorithm, run.label)].push_back(&groups.at(run.group));
   for (const auto& [name, namesakes] : by_name)
     for (const std::string& key : varying_keys(namesakes))
       if (is_algorithm_key(key)) keys.insert(key);

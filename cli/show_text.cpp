@@ -248,11 +248,9 @@ void add_notes(std::string& text, const RunDetail& run) {
 std::string text_of_schedule(const json& schedule) {
   const json& period = schedule.at("period");
   const bool drawn = period.is_null();
-  std::string text = drawn
-                         ? std::string(
-                               "  period       none: drawn; the numbers are estimates "
-                               "from exchanges of one seed\n")
-                         : fmt::format("  period       {} exchanges\n", period.get<std::int64_t>());
+  std::string text =
+      "  period       none: drawn; the numbers are estimates from exchanges of one seed\n";
+  if (!drawn) text = fmt::format("  period       {} exchanges\n", period.get<std::int64_t>());
   // JSON has no infinity, the value of these numbers for a graph without all edges.
   const auto number = [&](const char* name) {
     return schedule.at(name).is_number() ? schedule.at(name).get<double>()

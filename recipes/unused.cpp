@@ -34,9 +34,9 @@ void UnusedKeys::expect_overrides(const Node& given, const std::string& path) {
 }
 
 void UnusedKeys::look_at(const Node& tree, const RunInUse& run) {
+  any_run_ = true;
   for (Override& one : overrides_) {
     const Node* const found = tree.at(one.path);
-    one.seen = true;
     one.kept =
         one.kept || (found != nullptr && found->place.override_index == one.place.override_index);
   }
@@ -78,7 +78,7 @@ void UnusedKeys::add(const std::string& path, const Place& place, const char* wh
 
 void UnusedKeys::warn(Diagnostics& diagnostics) const {
   for (const Override& one : overrides_)
-    if (one.seen && !one.kept)
+    if (any_run_ && !one.kept)
       diagnostics.warn(
           one.place, {fmt::format("{} has no effect: every run has it from [sweep], a search, or "
                                   "the set of its algorithm",

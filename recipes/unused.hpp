@@ -37,9 +37,10 @@ class UnusedKeys {
   struct Override {
     std::string path;
     Place place;
-    bool seen = false, kept = false;  // in some run
+    bool kept = false;  // by some run
   };
   std::vector<Override> overrides_;
+  bool any_run_ = false;
   // By override, line, column and path: tables created by --set have the place of their keys.
   std::map<std::tuple<int, int, int, std::string>, Finding> written_;
 };

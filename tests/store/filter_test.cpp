@@ -92,7 +92,7 @@ TEST_CASE("several where expressions hold together") {
     runs_where(runs.store, resolve_runs(runs.store, {"six"}), {"seed=7", "workers > 1"});
     FAIL("some run was found");
   } catch (const UsageError& error) {
-    CHECK_THAT(error.what(), ContainsSubstring("has seed=7 and workers > 1: "));
+    CHECK_THAT(error.what(), ContainsSubstring("none of the 6 runs has seed=7 and workers > 1: "));
   }
 }
 

@@ -150,7 +150,7 @@ TEST_CASE("tags and notes name runs and experiments, and belong to no run's proo
   CHECK(list_runs(f.store, {{}, "", {"tags LIKE '%final%'"}, {}}).size() == 1);
   CHECK(list_runs(f.store, {{}, "", {has_tag("fina")}, {}}).empty());
   CHECK_THROWS_WITH(runs_where(f.store, {f.a.id}, {has_tag("fina"), "seed > 5"}),
-                    ContainsSubstring("has the tag 'fina' and seed > 5:"));
+                    ContainsSubstring("no run has the tag 'fina' and seed > 5:"));
   f.store.add_experiment(make_experiment("one"), {f.a, f.b});
   CHECK(list_experiments(f.store)[0].tags == Ids{"final", "paper-2"});
   CHECK(change_tags(f.store, {{f.a.id}, {}}, {{}, {"final", "none"}, {}}).removed == 1);
