@@ -94,7 +94,7 @@ TEST_CASE("a condition that no run meets, or that is none, is the user's error e
                                            {"export", "small", "--crate", "crate.zip"}}) {
     INFO(command.front());
     for (const auto& [where, said] :
-         {std::pair{"workers.count=5", "none of the 6 runs has workers.count=5: "},
+         {std::pair{"workers.count=5", "none of the 20 runs has workers.count=5: "},
           std::pair{"workers.cuont=4", "did you mean 'workers.count'?"},
           std::pair{"workers.count >", "cannot filter runs by 'workers.count >'"},
           std::pair{"1; DROP TABLE runs", "more than one statement"}}) {
