@@ -75,8 +75,8 @@ std::string text_of_samples(const Plan& plan) {
     std::string line = fmt::format("evaluations at the start and {}{}{} more", most,
                                    run.samples->is_exact ? "" : "about ", run.samples->evaluations);
     if (run.samples->share)
-      line +=
-          fmt::format(" (about {:.2g} % of the cost of the gradients)", 100 * *run.samples->share);
+      line += fmt::format(" (about {} of the cost of the gradients)",
+                          format_percent(*run.samples->share));
     line += fmt::format(", {}{} of the consensus distance and one at every evaluation", most,
                         counted(static_cast<std::uint64_t>(run.samples->consensus + 1), "sample"));
     const std::string of =

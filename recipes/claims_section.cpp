@@ -11,6 +11,7 @@
 #include "engine/base/static_text.hpp"
 #include "engine/base/utf8.hpp"
 #include "engine/recorder/metrics.hpp"
+#include "recipes/claim_settings.hpp"
 #include "recipes/comparison_section.hpp"
 #include "recipes/seeds.hpp"
 #include "settings/run_settings.hpp"
@@ -132,46 +133,28 @@ class Reader {
     read_margins();
     read_bounds();
     read_crossover();
-    claim_["points"] = points();
+    if (out_.reported() > before) return nullptr;
+    count();
     return out_.reported() > before ? json() : claim_;
   }
 
  private:
   bool is_kind(std::string_view kind) const { return claim_["kind"] == kind; }
 
-  /// At how many settings the claim is, at least: as many as an algorithm of it has groups.
-  std::size_t points() const {
-    std::set<std::string> cells;  // of a search: by its first value
-    for (const PlannedCell& cell : plan_.cells) cells.insert(cell.group);
-    std::map<std::string, std::set<std::string>> groups;  // by label
-    for (const PlannedRun& run : plan_.compared())
-      if (cells.contains(run.group) && is_meant(run)) groups[run.label].insert(run.group);
-    const std::size_t first = groups[claim_[kFirst]].size();
-    return is_kind("law") ? first : std::max(first, groups[claim_[kSecond]].size());
-  }
-
-  bool is_meant(const PlannedRun& run) const {
-    for (const auto& [key, value] : claim_["where"].items())
-      if (const json::json_pointer at(pointer_to(key));
-          run.settings.contains(at) && run.settings.at(at) != value)
-        return false;
-    if (!is_kind("crossover")) return true;
-    const json::json_pointer at(pointer_to(claim_["key"]));
-    const json& between = claim_["between"];
-    return run.settings.contains(at) &&
-           std::ranges::find(between, run.settings.at(at)) != between.end();
-  }
-
-  static std::string pointer_to(const std::string& key) {
-    std::string pointer = "/";
-    for (const char one : key)
-      pointer += one == '~' ? "~0" : std::string(1, one == '.' ? '/' : one);
-    return pointer;
+  void count() {
+    const std::size_t settings = count_settings(claim_, plan_);
+    if (settings == 0 && is_whole_)
+      out_.error(node_.place,
+                 is_kind("law") ? "the claim's algorithm does not run at these settings"
+                                : "the claim's algorithms do not run at the same settings",
+                 "compare them where both run: an algorithm's set keeps it away from other values "
+                 "of a swept key, and sweep.skip_inapplicable leaves cells out");
+    claim_["points"] = settings;
   }
 
   void check_name() {
     const Node& name = *node_.find("name");
-    if (name.text().empty() || !is_showable(name.text()))
+    if (is_blank(name.text()) || !is_showable(name.text()))
       out_.error(name.place, "a claim's name must have characters that can be seen",
                  "write what is claimed in a few words");
   }
@@ -237,7 +220,7 @@ class Reader {
       if (std::ranges::find(values, value) == values.end()) values.push_back(value);
     };
     for (const PlannedRun& run : plan_.compared())
-      if (const json::json_pointer at(pointer_to(key)); run.settings.contains(at))
+      if (const auto at = pointer_to(key); run.settings.contains(at))
         add(of_labels[run.label], run.settings.at(at));
     for (const auto& [label, values] : of_labels)
       if (values.size() > 1)

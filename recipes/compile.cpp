@@ -90,7 +90,7 @@ void Compiler::read_name(const Node& root, Plan& plan) {
 
 // Names and labels are printed on terminals, on pages and in file names.
 void Compiler::require_showable(const Node& text, const char* key) {
-  if (text.text().find_first_not_of(' ') == std::string::npos)
+  if (is_blank(text.text()))
     out_.error(text.place, fmt::format("{} is empty", key), "write a name, or remove the key");
   if (is_showable(text.text())) return;
   out_.error(

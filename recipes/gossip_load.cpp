@@ -96,7 +96,7 @@ Load gossip_load(const Topology& topology, double rate, double vector_bytes,
 // A load from 1 on is no mistake: the throttle holds gradients until the exchanges have caught up.
 // Where there are none to hold, due exchanges would wait in a list that grows until the end.
 std::optional<LoadDoubt> load_doubt(const Load& load, double rate, std::optional<double> max_load,
-                                    bool no_gradients) {
+                                    bool no_gradients, bool rate_is_a_key) {
   const double most = max_load.value_or(kNever);
   const bool overloaded = load.largest >= 1;
   const std::string who =
@@ -122,7 +122,10 @@ std::optional<LoadDoubt> load_doubt(const Load& load, double rate, std::optional
                          overloaded && no_gradients ? std::min(most, 1.0) : most, rate)))},
         true};
   }
-  const std::string remedy = "lower communication_rate or use a faster network";
+  const std::string remedy = rate_is_a_key
+                                 ? "lower communication_rate or use a faster network"
+                                 : "let the method's settings ask for fewer exchanges, or use a "
+                                   "faster network";
   if (overloaded)
     return LoadDoubt{
         {fmt::format("{}), so the throttle holds gradients: workers make at most {:.3g} exchanges "

@@ -39,9 +39,10 @@ struct LoadDoubt {
   bool refuses = false;
 };
 /// What is to be said of a load at this rate: it is high, too high to be kept, or not below
-/// `max_load`. Without gradients, none can be held until exchanges have caught up.
+/// `max_load`. Without gradients, none can be held until exchanges have caught up. `rate_is_a_key`:
+/// of the recipe; otherwise it follows from the method's own settings.
 std::optional<LoadDoubt> load_doubt(const Load& load, double rate, std::optional<double> max_load,
-                                    bool no_gradients);
+                                    bool no_gradients, bool rate_is_a_key);
 
 /// One all-reduce of `vector_bytes` among `workers`, in gradient times.
 double all_reduce_load(int workers, double vector_bytes, const VirtualOptions& model);

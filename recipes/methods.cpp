@@ -105,6 +105,8 @@ class MethodReader {
         broken.insert(name->text());
       return;
     }
+    if (const Node* const label = table.find("label"); label != nullptr && is_blank(label->text()))
+      out.error(label->place, "label is empty", "write a name, or remove the key");
     for (const char* const key : {"label", "summary", "source"})
       if (const Node* const text = table.find(key); text != nullptr && !is_showable(text->text()))
         out.error(text->place,

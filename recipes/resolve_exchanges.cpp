@@ -153,7 +153,8 @@ void Resolver::look_at_exchanges(const Method& method) {
   const Load load = gossip_load(*topology_, rate, static_cast<double>(message.bytes()), model);
   plan_.load.largest = load.largest;
   plan_.load.worker = load.worker;
-  const auto doubt = load_doubt(load, rate, settings_.execution.max_load, consensus_only_);
+  const auto doubt = load_doubt(load, rate, settings_.execution.max_load, consensus_only_,
+                                s_["algorithm"].contains(kCommunicationRateField.name));
   if (!doubt) return;
   if (doubt->refuses) return error("algorithm", doubt->problem.message, doubt->problem.remedy);
   warn("algorithm", doubt->problem);

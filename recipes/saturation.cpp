@@ -69,26 +69,6 @@ VirtualOptions with_mean_durations(VirtualOptions model) {
   return model;
 }
 
-// Whether no exchange of `vector_bytes` between workers that may meet is over at once.
-bool exchanges_take_time(const Topology& topology, double vector_bytes,
-                         const VirtualOptions& model) {
-  const NetworkModel& network = model.network;
-  if (model.cost.exchange_seconds > 0) return true;
-  const auto take_time = [&](const auto& links) {
-    return std::ranges::all_of(
-        links, [&](const auto& link) { return link.second.seconds(vector_bytes) > 0; });
-  };
-  bool inside = true;
-  topology.for_each_edge([&](const Edge& edge) {
-    const bool shares = network.nodes() > 0 && network.node(edge.i) == network.node(edge.j);
-    inside &= !shares || network.between(edge.i, edge.j).seconds(vector_bytes) > 0;
-  });
-  const bool between = network.overhead.exchange_seconds > 0 ||
-                       (network.link.seconds(vector_bytes) > 0 && take_time(network.edges) &&
-                        take_time(network.between_nodes));
-  return inside && (network.nodes() == 1 || between);
-}
-
 }  // namespace
 
 Saturation saturation(const RunSpec& spec, std::size_t dimension, const VirtualOptions& model) {
@@ -141,9 +121,7 @@ Expected expected_saturation(const RunSettings& settings, const Topology& topolo
   if (settings.workers == 1) return {};
   const RunSpec spec = spec_from(settings, topology);
   const auto dimension = static_cast<std::size_t>(parameters);
-  const auto bytes =
-      static_cast<double>(spec.method.packed_message(spec.travelling(dimension)).bytes());
-  if (!exchanges_take_time(topology, bytes, model))
+  if (!(shortest_exchange(spec, dimension, model) > 0))
     return refused("has no meaning where exchanges take no time: there would be no end of them",
                    "set execution.virtual.network.latency_seconds or bandwidth_bytes_per_second "
                    "for all links, inside nodes too, or execution.virtual.cost.exchange_seconds");

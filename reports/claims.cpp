@@ -25,9 +25,10 @@ struct Tested {
   std::string at;
   std::vector<std::vector<double>> advantages;  // one list, or one for each side of a range
   Estimate estimate;
-  std::string read;     // JudgedClaim::read
-  std::string missing;  // why there is nothing to test; empty: there is
-  std::string doubt;    // why what is found is not told; empty: it is
+  std::string read;        // JudgedClaim::read
+  bool is_absent = false;  // an algorithm has no runs there
+  std::string missing;     // why there is nothing to test; empty: there is
+  std::string doubt;       // why what is found is not told; empty: it is
 };
 
 /// The group with this label at a point, with the seeds of the claim alone.
@@ -170,7 +171,8 @@ Tested test_point(const Comparison& comparison, const Claim& claim, std::size_t 
   const auto a = group_at(comparison, point, claim.algorithm, claim.seeds),
              b = group_at(comparison, point, claim.than, claim.seeds);
   const auto read = metric_read_at(comparison, claim.metric, claim.equal, p);
-  if (!a || (!b && kind != Claim::Kind::law)) {
+  tested.is_absent = !a || (!b && kind != Claim::Kind::law);
+  if (tested.is_absent) {
     tested.missing =
         fmt::format("none of these runs of {} has ended", a ? claim.than : claim.algorithm);
   } else if (b && clocks_differ(*a, *b) &&
@@ -215,6 +217,9 @@ std::vector<Tested> tests_of(const Comparison& comparison, const Claim& claim) {
     if (is_at(claim.first)) tests.push_back(test_point(comparison, claim, p, false));
     if (is_at(claim.second)) tests.push_back(test_point(comparison, claim, p, true));
   }
+  // A recipe may keep one of the algorithms away from settings of the other.
+  const auto both = static_cast<std::size_t>(std::ranges::count(tests, false, &Tested::is_absent));
+  if (both >= std::max<std::size_t>(claim.points, 1)) std::erase_if(tests, &Tested::is_absent);
   return tests;
 }
 

@@ -12,7 +12,7 @@ namespace acid {
 namespace {
 
 constexpr int kSmallestPlainExponent = -4, kLargestPlainExponent = 5;
-constexpr int kMostDigits = 8;
+constexpr int kFewDigits = 3, kMostDigits = 8;
 
 int exponent_of(double value) {
   return value == 0 ? 0 : static_cast<int>(std::floor(std::log10(std::abs(value))));
@@ -79,6 +79,10 @@ std::string format_number(double value, int significant_digits) {
   return without_trailing_zeros(fmt::format("{:.{}f}", value, decimals));
 }
 
+std::string format_percent(double share, int significant_digits) {
+  return format_number(100 * share, significant_digits) + " %";
+}
+
 std::string format_plus_minus(double value, double half_width) {
   if (!std::isfinite(value) || !std::isfinite(half_width) || half_width <= 0)
     return fmt::format("{} ± {}", format_number(value), format_number(half_width));
@@ -101,9 +105,16 @@ std::string format_estimate(const Estimate& estimate) {
 
 std::string format_interval(double value, const std::optional<double>& low,
                             const std::optional<double>& high) {
-  const std::string text = format_number(value, 3);
-  if (!low || !high) return text;
-  return fmt::format("{} [{}, {}]", text, format_number(*low, 3), format_number(*high, 3));
+  if (!low || !high) return format_number(value, kFewDigits);
+  const auto tells_apart = [&](int digits) {
+    return std::ranges::none_of(std::array{*low, *high}, [&](double end) {
+      return end != value && format_number(end, digits) == format_number(value, digits);
+    });
+  };
+  int digits = kFewDigits;
+  while (digits < kMostDigits && !tells_apart(digits)) ++digits;
+  return fmt::format("{} [{}, {}]", format_number(value, digits), format_number(*low, digits),
+                     format_number(*high, digits));
 }
 
 std::string format_ratio(const PairedRatio& ratio) {

@@ -13,12 +13,15 @@ namespace acid {
 
 /// Four significant digits; scientific outside [1e-4, 1e6); "nan", "inf", "-inf".
 std::string format_number(double value, int significant_digits = 4);
+/// A share: "2.5 %" of 0.025, "130 %" of 1.3.
+std::string format_percent(double share, int significant_digits = 2);
 /// Both numbers to the same decimal place, two significant digits of the half-width:
 /// "0.9412 ± 0.0099", "(1.23 ± 0.04)e-07".
 std::string format_plus_minus(double value, double half_width);
 /// Mean ± half-width of its 95 % interval; "0.9412 ± n/a" for one seed, "–" for none.
 std::string format_estimate(const Estimate& estimate);
-/// "0.82 [0.71, 0.94]", or the value alone without an interval.
+/// "0.82 [0.71, 0.94]", or the value alone without an interval; more digits where three do not tell
+/// the ends from the value: "1.003 [1.002, 1.004]".
 std::string format_interval(double value, const std::optional<double>& low,
                             const std::optional<double>& high);
 /// The same of a ratio.

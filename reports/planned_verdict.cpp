@@ -163,8 +163,9 @@ std::string too_few_words(const PlannedVerdict& verdict) {
   if (!verdict.may_be_too_few()) return "";
   return fmt::format(
       "{} may not suffice: it is not known yet how many comparisons there will be. For any "
-      "difference to be shown {} take {} seeds, {} take {} (Holm's correction)",
-      seeds, fewest, verdict.seeds_needed, most, verdict.seeds_needed_for_all);
+      "difference to be shown {} {} {} seeds, {} take {} (Holm's correction)",
+      seeds, fewest, fewest == 1 ? "takes" : "take", verdict.seeds_needed, most,
+      verdict.seeds_needed_for_all);
 }
 
 std::string family_words(const PlannedVerdict& verdict) {

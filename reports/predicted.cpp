@@ -12,6 +12,7 @@
 
 #include "engine/base/names.hpp"
 #include "reports/compare_formats.hpp"
+#include "reports/numbers.hpp"
 #include "reports/reading.hpp"
 #include "reports/settings.hpp"
 
@@ -203,8 +204,9 @@ std::vector<std::string> score_cells(const ScoreRow& row) {
     return format_metric_value(timed ? "seconds" : row.quantity, value);
   };
   const std::string error = std::isnan(row.error) ? std::string(kNoValue)
-                            : row.every           ? fmt::format("{:.2g} %", 100 * row.error)
-                                                  : fmt::format("{:+.2g} %", 100 * row.error);
+                            : row.every           ? format_percent(row.error)
+                            : row.error < 0       ? format_percent(row.error)
+                                                  : "+" + format_percent(row.error);
   const std::string inside = fmt::format("{} of {}", row.inside, row.values);
   if (row.every)
     return {std::string(kNoValue), std::string(kNoValue), std::string(kNoValue), error, inside,

@@ -83,7 +83,7 @@ std::string with_spread(const Range& range, std::string (*shown)(double)) {
   if (!std::isfinite(range.mean)) return kDash;
   const double half = range.high - range.mean;
   if (!(half > 1e-9 * range.mean)) return shown(range.mean);
-  return fmt::format("{} ± {:.2g} %", shown(range.mean), 100 * half / range.mean);
+  return fmt::format("{} ± {}", shown(range.mean), format_percent(half / range.mean));
 }
 
 std::string plain_number(double value) { return format_number(value); }

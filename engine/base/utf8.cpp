@@ -41,6 +41,10 @@ bool within(const std::array<Range, N>& ranges, char32_t character) {
 constexpr std::array kZeroWidth = {Range{0x300, 0x36F},   Range{0x200B, 0x200F},
                                    Range{0x20D0, 0x20FF}, Range{0xFE00, 0xFE0F},
                                    Range{0xFE20, 0xFE2F}, Range{0xFEFF, 0xFEFF}};
+constexpr std::array kBlank = {Range{0x9, 0xD},       Range{0x20, 0x20},     Range{0xA0, 0xA0},
+                               Range{0x1680, 0x1680}, Range{0x2000, 0x200A}, Range{0x2028, 0x2029},
+                               Range{0x202F, 0x202F}, Range{0x205F, 0x2060}, Range{0x2800, 0x2800},
+                               Range{0x3000, 0x3000}, Range{0x3164, 0x3164}};
 constexpr std::array kWide = {
     Range{0x1100, 0x115F},   Range{0x2E80, 0x303E},   Range{0x3041, 0xA4CF},  Range{0xAC00, 0xD7A3},
     Range{0xF900, 0xFAFF},   Range{0xFE30, 0xFE6F},   Range{0xFF00, 0xFF60},  Range{0xFFE0, 0xFFE6},
@@ -70,6 +74,14 @@ std::u32string printable(std::string_view text) {
 bool is_showable(std::string_view text) {
   for (std::size_t at = 0; at < text.size();)
     if (!is_harmless(next_character(text, at))) return false;
+  return true;
+}
+
+bool is_blank(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const char32_t character = next_character(text, at);
+    if (!within(kBlank, character) && !within(kZeroWidth, character)) return false;
+  }
   return true;
 }
 

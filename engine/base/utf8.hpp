@@ -20,6 +20,8 @@ std::u32string printable(std::string_view text);
 /// Whether the text can be shown unchanged: valid UTF-8 without control characters and without
 /// characters that change the direction of writing.
 bool is_showable(std::string_view text);
+/// Whether nothing of the text is seen: it is empty, or of spaces and characters without width.
+bool is_blank(std::string_view text);
 std::string to_utf8(std::u32string_view characters);
 bool is_valid_utf8(std::string_view text);
 

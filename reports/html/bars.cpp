@@ -15,7 +15,7 @@ constexpr double kBarsWidth = 300, kBarsHeight = 110, kBarsLeft = 44, kBarsTop =
                  kBarsBottom = 26;
 
 std::string value_label(double value, bool as_share) {
-  return as_share ? format_number(100 * value, 3) + " %" : format_count(value);
+  return as_share ? format_percent(value, 3) : format_count(value);
 }
 
 std::string summary_of(std::vector<double> values, bool as_share) {

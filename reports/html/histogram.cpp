@@ -17,8 +17,6 @@ constexpr std::size_t kMostLabels = 9, kFewestBars = 5, kMostBars = 40;
 constexpr std::size_t kCountedTo = 255;  // this staleness and more is one count
 constexpr double kRare = 0.01;
 
-std::string percent(double share) { return format_number(100 * share, 3) + " %"; }
-
 struct Shares {
   std::vector<double> bars;  // by staleness
   bool open = false;         // the last bar is for that staleness and more
@@ -60,8 +58,9 @@ Shares shares_of(const std::vector<std::int64_t>& counts) {
 std::string summary_of(const Shares& shares) {
   const bool beyond = shares.largest >= kCountedTo;
   return fmt::format("Staleness 0: {}; median {}, mean {}{}, largest {}{}.",
-                     percent(shares.bars.front()), shares.median, beyond ? "at least " : "",
-                     format_number(shares.mean, 3), shares.largest, beyond ? " or more" : "");
+                     format_percent(shares.bars.front(), 3), shares.median,
+                     beyond ? "at least " : "", format_number(shares.mean, 3), shares.largest,
+                     beyond ? " or more" : "");
 }
 
 Shapes bars_of(const Shares& shares, const Scale& y, double step) {
@@ -101,7 +100,7 @@ PageFigure draw_staleness(const std::string& id, const std::string& title, int s
   Shapes out;
   for (const double value : ticks(y, 4)) {
     out.path("grid", path_of("M{} {}H{}", kHistogramLeft, y(value), kHistogramWidth));
-    out.text(kHistogramLeft - 5, y(value) + 3.5, "end", percent(value));
+    out.text(kHistogramLeft - 5, y(value) + 3.5, "end", format_percent(value, 3));
   }
   const double step = (kHistogramWidth - kHistogramLeft) /
                       static_cast<double>(std::max(shares.bars.size(), kFewestBars));

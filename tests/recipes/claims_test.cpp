@@ -117,6 +117,29 @@ TEST_CASE("a claim is about what a sweep varies, not what an algorithm sets or a
              ContainsSubstring("the search chooses optimizer.learning_rate"));
 }
 
+TEST_CASE("a claim is about the settings of a sweep at which both of its algorithms run") {
+  const auto recipe = [](const char* first, const char* other) {
+    return fmt::format(
+        "[task]\ndataset = \"quadratic\"\n[sweep]\nworkers.count = [4, 8, 16]\n"
+        "[[algorithms]]\nkind = \"ar-sgd\"\n{}\n[[algorithms]]\nkind = \"ad-psgd\"\n{}\n"
+        "[[claims]]\nname = \"it\"\n",
+        first, other);
+  };
+  const std::string crossover =
+      "kind = \"crossover\"\nalgorithm = \"ad-psgd\"\nthan = \"ar-sgd\"\n"
+      "metric = \"eval_loss\"\nkey = \"workers.count\"\nbetween = [4, 16]\n";
+  const char *const at_4 = "set = { workers.count = 4 }", *const at_8 =
+                                                              "set = { workers.count = 8 }";
+  CHECK(compiled(recipe("", "") + kBetter).comparison["claims"][0]["points"] == 3);
+  CHECK(compiled(recipe(at_4, "") + kBetter).comparison["claims"][0]["points"] == 1);
+  CHECK(compiled(recipe("", at_8) + kBetter).comparison["claims"][0]["points"] == 1);
+  const Diagnostic apart = only_error_of(recipe(at_4, at_8) + kBetter);
+  CHECK_THAT(apart.message, ContainsSubstring("do not run at the same settings"));
+  CHECK(compiled(recipe("", "") + crossover).comparison["claims"][0]["points"] == 2);
+  CHECK_THAT(only_error_of(recipe("", at_4) + crossover).message,
+             ContainsSubstring("do not run at the same settings"));
+}
+
 TEST_CASE("a claim that no run could decide is refused, with what could") {
   CHECK(problem(kBetter).empty());
   CHECK_THAT(problem("kind = \"better\"\nalgorithm = \"a2cid2\"\nthan = \"ar-sgd\"\n"

@@ -87,6 +87,14 @@ TEST_CASE("saturating is refused where it has no meaning or no way, with what to
              ContainsSubstring("where exchanges take no time"));
   CHECK_THAT(error(saturated("ad-psgd", kDelay + "workers_per_node = 2\n")).remedy,
              ContainsSubstring("inside nodes"));
+  for (const int workers : {2, 3}) {  // of three, two pairs exchange at once
+    INFO(workers);
+    const std::string ring = fmt::format(
+        "[workers]\ncount = {}\n[topology]\nkind = \"ring\"\n[execution.virtual.network]\n"
+        "edges = [{{ edge = [0, 1], latency_seconds = 1 }}]\n",
+        workers);
+    CHECK(errors_of(completed(saturated("ad-psgd", ring))).empty() == (workers == 2));
+  }
   for (const char* driver : {"threads", "mpi"})
     CHECK_THAT(
         error(saturated("ad-psgd", fmt::format("[execution]\ndriver = \"{}\"\n", driver))).message,

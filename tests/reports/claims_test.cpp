@@ -121,6 +121,21 @@ TEST_CASE("a law holds where the formula says what was found at every point") {
   }
 }
 
+TEST_CASE("a recipe may keep an algorithm away from settings of the other") {
+  std::vector<ComparedRun> runs;
+  for (const int n : {4, 16})
+    for (const char* algorithm : {"ar-sgd", "ad-psgd"})
+      for (std::uint64_t seed = 1; seed <= 8; ++seed)
+        if (n == 4 || algorithm == std::string("ar-sgd"))
+          runs.push_back(run(algorithm, seed, {{"eval_loss", algorithm[1] == 'r' ? 2 : 1}},
+                             {{"workers", {{"count", n}}}}));
+  Claim claim = claim_of(Claim::Kind::better);
+  claim.points = 1;
+  CHECK(judged(compare_runs(runs), claim).verdict == ClaimVerdict::holds);
+  claim.points = 2;  // it runs at both, and one is to come
+  CHECK(has(judged(compare_runs(runs), claim).why, "none of these runs of ad-psgd has ended"));
+}
+
 TEST_CASE("a claim about a sweep holds if it holds at each of its points") {
   const auto by_workers = [](const std::string& algorithm, std::uint64_t seed, int workers) {
     const double odd = 0.01 * (static_cast<double>((seed * 7) % 5) - 2);

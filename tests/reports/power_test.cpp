@@ -246,7 +246,7 @@ TEST_CASE("a plan warns softly where it cannot know whether its seeds suffice") 
   CHECK_FALSE(verdict.too_few());
   CHECK(verdict.may_be_too_few());
   CHECK(has(too_few_words(verdict), "6 seeds may not suffice"));
-  CHECK(has(too_few_words(verdict), "1 take 6 seeds, 2 take 7"));
+  CHECK(has(too_few_words(verdict), "1 takes 6 seeds, 2 take 7"));
   CHECK(has(words_of(verdict), "6 seeds at least, 7 if all of 2 comparisons are made"));
   const PlannedVerdict enough =
       planned_verdict(with_bytes({PlannedEnd::exactly(1.1e6), PlannedEnd::drawn_around(1e6, 100)}));
