@@ -168,6 +168,17 @@ Node override_value(const std::string& value) {
   return node;
 }
 
+// What to do about a description of the library's.
+const char* remedy_of(std::string_view description) {
+  const auto says = [&](const char* words) { return description.find(words) != description.npos; };
+  if (says("cannot redefine")) return "it is there above already: remove one of the two";
+  if (says("not representable")) return "no number of a recipe is that large: write a smaller one";
+  if (says("parsing value") || says("parsing boolean") || says("parsing floating-point") ||
+      says("expected value"))
+    return "this is not valid TOML: write a number, true, false, a list, or a text in quotes";
+  return "this is not valid TOML: fix the syntax here (texts need quotes)";
+}
+
 }  // namespace
 
 std::string recipe_text(const std::string& path, const char* what) {
@@ -207,7 +218,7 @@ std::optional<Node> parse_recipe(std::string_view text, Diagnostics& diagnostics
         open ? "the text before this has no closing quote" : clip(error.description(), 200),
         open ? "write the quote at the end of the text; one of several lines stands in "
                "three quotes"
-             : "this is not valid TOML: fix the syntax here (texts need quotes)");
+             : remedy_of(error.description()));
     return std::nullopt;
   }
 }

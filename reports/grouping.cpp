@@ -13,6 +13,7 @@
 #include "engine/base/names.hpp"
 #include "reports/compare.hpp"
 #include "reports/settings.hpp"
+#include "settings/run_settings.hpp"
 
 namespace acid {
 
@@ -37,14 +38,14 @@ std::set<std::string> keys_of_labels(const Comparison& comparison,
   return swept;
 }
 
-/// Whether the key says how a run is watched: a recipe with "every epoch" gets another value of it
-/// for every number of workers.
-bool is_cadence_key(std::string_view key) {
-  return key.starts_with("evaluation.") || key.starts_with("checkpoint.");
+/// Whether other keys may imply it: how a run is watched, of which a recipe with "every epoch" gets
+/// another value for every number of workers, and where a file lies, which may have moved.
+bool may_be_implied(std::string_view key) {
+  return key.starts_with("evaluation.") || role_of_key(key).is_file;
 }
 
-/// Drops cadences that follow from other swept keys, so that points keep short names.
-void drop_implied_cadences(std::set<std::string>& swept, const std::vector<FlatSettings>& flat) {
+/// Drops what follows from other swept keys, so that points keep short names.
+void drop_implied(std::set<std::string>& swept, const std::vector<FlatSettings>& flat) {
   const auto tells_apart = [&](const std::set<std::string>& keys) {
     std::set<std::vector<nlohmann::json>> points;
     for (const FlatSettings& settings : flat) {
@@ -56,7 +57,7 @@ void drop_implied_cadences(std::set<std::string>& swept, const std::vector<FlatS
   };
   const std::set<std::string> all = swept;
   for (const std::string& key : all) {
-    if (!is_cadence_key(key)) continue;
+    if (!may_be_implied(key)) continue;
     std::set<std::string> others = swept;
     others.erase(key);
     if (tells_apart(others) == tells_apart(swept)) swept = std::move(others);
@@ -278,7 +279,7 @@ void share_groups(Comparison& comparison) {
 std::set<std::string> swept_keys(const Comparison& comparison) {
   const std::vector<FlatSettings> flat = flat_settings(comparison);
   std::set<std::string> swept = keys_of_labels(comparison, flat);
-  drop_implied_cadences(swept, flat);
+  drop_implied(swept, flat);
   return swept;
 }
 

@@ -77,7 +77,7 @@ std::vector<std::string> varying_keys(const std::vector<const FlatSettings*>& al
   for (const std::string& key : keys)
     for (const FlatSettings* settings : all)
       if (value_at(*settings, key) != value_at(*all.front(), key)) {
-        varying.push_back(key);
+        if (!role_of_key(key).is_placement) varying.push_back(key);
         break;
       }
   return varying;

@@ -24,7 +24,8 @@ double number_at(const nlohmann::json& settings, const std::string& place, doubl
 /// Whether the seconds of runs with these settings are simulated.
 bool is_simulated(const nlohmann::json& settings);
 
-/// Keys with more than one value among `all`, where a missing key is a value of its own.
+/// Keys with more than one value among `all`, where a missing key is a value of its own; without
+/// those that say where and how long (KeyRole::is_placement), which tell no runs apart.
 std::vector<std::string> varying_keys(const std::vector<const FlatSettings*>& all);
 std::vector<std::string> varying_keys(const std::vector<FlatSettings>& all);
 

@@ -293,6 +293,25 @@ auto filled(Fill fill) {
 
 }  // namespace
 
+KeyRole role_of_key(std::string_view key) {
+  KeyRole role;
+  const FieldTable* table = &run_table();
+  while (table != nullptr && !key.empty()) {
+    const std::string_view name = key.substr(0, key.find('.'));
+    key.remove_prefix(std::min(key.size(), name.size() + 1));
+    const Field* field = table->find(name);
+    if (field == nullptr && table->kinds != nullptr)  // no two kinds use a name for both
+      for (const FieldTable::Kind& kind : table->kinds())
+        for (const Field& one : kind.fields)
+          if (one.name == name && (field == nullptr || one.placement)) field = &one;
+    if (field == nullptr) break;
+    role.is_placement |= field->placement;
+    role.is_file = field->type == FieldType::file;
+    table = field->table;
+  }
+  return role;
+}
+
 Seeds StreamSettings::seeds(std::uint64_t run_seed) const {
   Seeds seeds(run_seed);
   seeds.init = init.value_or(run_seed);

@@ -108,6 +108,14 @@ struct RunSettings {
 /// structs above; that declaration checks, completes, stores, reads and explains it.
 const FieldTable& run_table();
 
+/// What a dotted key of settings says besides what is computed.
+struct KeyRole {
+  bool is_placement = false;  // Field::placement, also of a section above: runs with other values
+                              // are the same run
+  bool is_file = false;       // a path: runs of the same content are the same run
+};
+KeyRole role_of_key(std::string_view key);
+
 /// From PlannedRun::settings (recipes/plan.hpp), also of an earlier acid, or of a group, which has
 /// no seed. Throws StoreError if they have another form, which acid never writes.
 RunSettings settings_from(const nlohmann::json& resolved);

@@ -92,9 +92,9 @@ Connection::Connection(const std::string& file, std::string place, Mode mode)
   const int access = mode == Mode::write           ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
                      : mode == Mode::read_and_undo ? SQLITE_OPEN_READWRITE
                                                    : SQLITE_OPEN_READONLY;
-  // SQLite would wait for ever to open a pipe.
   namespace fs = std::filesystem;
-  if (std::error_code none; fs::exists(file, none) && !fs::is_regular_file(file, none))
+  std::error_code none;  // SQLite would wait for ever to open a pipe
+  if (file != ":memory:" && fs::exists(file, none) && !fs::is_regular_file(file, none))
     throw StoreError(fmt::format("{} is no file; choose another folder with --store", file));
   sqlite3* handle = nullptr;
   // NOMUTEX: a connection is used by one thread at a time.

@@ -111,7 +111,8 @@ Attempt::Attempt(const ExecuteOptions& options, Store& store, const RunDetail& r
       store_(store),
       run_(composed),
       remarks_(std::move(remarks)),
-      files_(composed.file_digests) {
+      files_(composed.file_digests, composed.read_since) {
+  files_.refuse_changed();
   const std::vector<std::string> other = other_than_planned(run, composed.file_digests);
   if (!other.empty() && !options.allow_changed)
     throw UsageError(fmt::format(

@@ -154,6 +154,7 @@ void add_edges_file(ComposedRun& run, const json& topology) {
 
 std::unique_ptr<ComposedRun> compose(RunSettings settings, int cores, std::optional<int> rank) {
   auto run = std::make_unique<ComposedRun>();
+  run->read_since = std::time(nullptr);
   run->settings = std::move(settings);
   const RunSettings& asked = run->settings;
   const ExecutionSettings& execution = asked.execution;

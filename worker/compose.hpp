@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -25,6 +26,7 @@ struct ComposedRun {
   RunSpec spec;
   // Not for mpi: there each process has options of its own, from settings.execution.mpi.
   DriverOptions options;
+  std::time_t read_since = 0;                                     // when the first file was opened
   std::vector<std::pair<std::string, std::string>> file_digests;  // path, SHA-256
   nlohmann::json model_runtime;      // the library that computes gradients; null for analytic tasks
   std::vector<std::string> remarks;  // printed and recorded

@@ -154,7 +154,8 @@ class MpiRun {
       return exit;
     }
     NullRecorder nothing;
-    WatchedFiles files(composed_->file_digests);  // on this host; rank 0 looks at its own
+    WatchedFiles files(composed_->file_digests,
+                       composed_->read_since);  // on this host; rank 0 looks at its own
     drive(nothing, {.look_first = [&] { files.refuse_changed(); }});
     return Exit::ok;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -15,15 +16,16 @@ std::vector<std::string> other_than_planned(const RunDetail& run, const FileDige
 /// content again only where one of these has changed. One thread at a time.
 class WatchedFiles {
  public:
-  /// `files`: the digests of the files as the run read them.
-  explicit WatchedFiles(const FileDigests& files);
+  /// `files`: the digests of the files as the run read them, from `since` on. Files that may have
+  /// changed since then are looked into by the next refuse_changed().
+  WatchedFiles(const FileDigests& files, std::time_t since);
   /// Throws Error that names a file whose content has changed.
   void refuse_changed();
 
  private:
   struct Watched {
     std::string path, sha256;
-    std::string look;  // its size, times and inode
+    std::string look;  // its size, times and inode; empty: its content is not known to be that
   };
 
   std::vector<Watched> files_;

@@ -23,11 +23,12 @@ RegularFile::RegularFile(const std::string& path) : path_(path) {
   descriptor_ = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   struct stat facts {};
   if (descriptor_ < 0 || fstat(descriptor_, &facts) != 0)
-    throw Error(fmt::format("cannot read {}: check the path and its permissions", path));
+    throw UsageError(fmt::format("cannot read {}: check the path and its permissions", path));
   bytes_ = facts.st_size;
   if (S_ISREG(facts.st_mode)) return;
   close(descriptor_);
-  throw Error(fmt::format("cannot read {}: it is not a regular file; put one in its place", path));
+  throw UsageError(
+      fmt::format("cannot read {}: it is not a regular file; put one in its place", path));
 }
 
 RegularFile::~RegularFile() { close(descriptor_); }

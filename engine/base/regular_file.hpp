@@ -16,7 +16,7 @@ std::filesystem::file_type type_of_file(const std::string& path);
 /// ever, and a device need not end. Reading is for one thread.
 class RegularFile {
  public:
-  /// Throws Error with a hint when there is no such file or it is of another kind.
+  /// Throws UsageError with a hint when there is no such file or it is of another kind.
   explicit RegularFile(const std::string& path);
   ~RegularFile();
   RegularFile(const RegularFile&) = delete;

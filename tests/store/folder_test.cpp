@@ -87,6 +87,17 @@ TEST_CASE("what the file system cannot look at is named as a problem of the stor
   }
 }
 
+TEST_CASE("a folder with SQLite's name for memory is a store like any other") {
+  const ScratchFolder temp;
+  const fs::path before = fs::current_path();
+  fs::create_directory(temp.path() + "/here");
+  fs::current_path(temp.path() + "/here");
+  make_store(":memory:", {});
+  make_store("other", {});
+  CHECK(Store(":memory:", Store::Access::read).folder().ends_with(":memory:"));
+  fs::current_path(before);
+}
+
 }  // namespace
 
 void test::see_fsync(int descriptor) { SyncedFolders::see(descriptor); }
