@@ -194,8 +194,7 @@ class MachineKeys {
     const bool lasts = clock == nullptr || (clock->is_text() && clock->text() == "duration");
     if (lasts) put("cost.exchange_seconds", machine_.cost.exchange_seconds);
     if (auto problem = add_gradients(placement, lasts)) return problem;
-    if (placement.nodes.back() == 0 || machine_.network.between.is_known() ||
-        has("network.latency_seconds") || has("network.bandwidth_bytes_per_second"))
+    if (placement.nodes.back() == 0 || machine_.network.between.is_known() || recipe_has_ways())
       return std::nullopt;
     return Problem{
         fmt::format("its network was not measured, and {} workers are on {} nodes", workers_,
@@ -209,6 +208,11 @@ class MachineKeys {
     const Node* const node = tree_.at(fmt::format("{}.{}", kSimulatedKeys, key));
     return node != nullptr && node->origin != Origin::machine;
   }
+  /// Whether the recipe itself says how long messages between nodes take.
+  bool recipe_has_ways() const {
+    return has("network.latency_seconds") || has("network.bandwidth_bytes_per_second") ||
+           has("network.edges") || has("network.matrix");
+  }
   template <class V>
   void put(const char* key, const std::optional<V>& value) {
     if (value) add_default(tree_, fmt::format("{}.{}", kSimulatedKeys, key), *value, place_);
@@ -218,7 +222,8 @@ class MachineKeys {
     const Machine::Network& network = machine_.network;
     put("network.latency_seconds", network.between.latency_seconds);
     put("network.bandwidth_bytes_per_second", network.between.bytes_per_second);
-    const bool one_node = !network.between.is_known() && !machine_.workers_per_node;
+    const bool one_node =
+        !network.between.is_known() && !machine_.workers_per_node && !recipe_has_ways();
     put("network.workers_per_node",
         one_node ? std::optional(workers_) : workers_on_hosts(machine_, workers_));
     if (network.inside) {

@@ -72,10 +72,10 @@ inline void read_edges(VirtualOptions& options, const json& section, const Field
 inline constexpr Fields kNetwork = fields<VirtualOptions>(
     {key<&VirtualOptions::network, &NetworkModel::link, &LinkCost::latency_seconds>(
          "latency_seconds", "0.0", "latency of a message", kDuration)
-         .unused(&use::without_messages),
+         .unused(&use::without_ways),
      key<&VirtualOptions::network, &NetworkModel::link, &LinkCost::bytes_per_second>(
          kBandwidth, "null", kBandwidthHelp, above(0))
-         .unused(&use::without_messages),
+         .unused(&use::without_ways),
      key<&VirtualOptions::compute, &ComputeModel::gradient_seconds>(
          "gradient_seconds", "1.0", "mean duration of one gradient of a nominal worker",
          above(0).at_most(kLongest)),

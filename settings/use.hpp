@@ -118,6 +118,11 @@ inline const char* gradient_clock(const Run& run) {
 inline const char* without_messages(const Run& run) {
   return unless(!alone(run) || run.method.has_server(), kAlone);
 }
+inline const char* without_ways(const Run& run) {
+  if (const char* const why = without_messages(run)) return why;
+  return unless(run.method.has_server() || simulated(run).network.nodes() != 1,
+                "all workers are on one node, whose links are network.inside");
+}
 inline const char* without_links(const Run& run) {
   return run.method.has_server() ? kServed : without_messages(run);
 }
