@@ -7,6 +7,7 @@
 #include "cli/terminal/session.hpp"
 #include "engine/base/fields.hpp"
 #include "settings/run_settings.hpp"
+#include "store/experiment_id.hpp"
 
 namespace acid {
 namespace {
@@ -40,18 +41,23 @@ void say_what_is_done(const Work& work, std::size_t runs) {
 
 }  // namespace
 
-ExperimentRecord experiment_record(const Plan& plan, const std::string& command_line) {
+ExperimentRecord experiment_record(const Plan& plan, const std::string& command_line,
+                                   const std::string& store_folder) {
   nlohmann::json comparison = plan.comparison;
   if (!plan.left_out.empty()) comparison["left_out"] = to_json(plan.left_out);
-  return {.id = plan.recipe_digest.substr(0, 12),
-          .name = plan.name,
-          .recipe_path = plan.recipe_path,
-          .recipe_text = plan.recipe_text,
-          .recipe_digest = plan.recipe_digest,
-          .overrides = plan.overrides,
-          .command_line = command_line,
-          .search = {},
-          .comparison = comparison};
+  ExperimentRecord record{.id = plan.recipe_digest.substr(0, 12),
+                          .name = plan.name,
+                          .recipe_path = plan.recipe_path,
+                          .recipe_text = plan.recipe_text,
+                          .recipe_digest = plan.recipe_digest,
+                          .overrides = plan.overrides,
+                          .command_line = command_line,
+                          .search = {},
+                          .comparison = comparison};
+  if (store_exists(store_folder))
+    record.id = id_in(Store(store_folder, Store::Access::read), record,
+                      run_records(plan.runs, plan.search.has_value()));
+  return record;
 }
 
 std::vector<RunRecord> run_records(const std::vector<PlannedRun>& runs, bool of_search) {

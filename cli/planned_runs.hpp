@@ -11,9 +11,11 @@
 
 namespace acid {
 
-/// A plan as the store keeps it: the experiment, and its runs in the plan's order. `command_line`:
-/// the command that asked for it.
-ExperimentRecord experiment_record(const Plan& plan, const std::string& command_line);
+/// A plan as a store keeps it: the experiment, and its runs in the plan's order. `command_line`:
+/// the command that asked for it. The id is that in the store (store/experiment_id.hpp), if there
+/// is one.
+ExperimentRecord experiment_record(const Plan& plan, const std::string& command_line,
+                                   const std::string& store_folder);
 std::vector<RunRecord> run_records(const std::vector<PlannedRun>& runs, bool of_search = false);
 
 /// The ids of the runs, planned or recorded, each once: a recipe may ask for the same run twice.

@@ -165,6 +165,16 @@ bool is_awaited(const std::vector<RunSettings>& runs, const std::string& worker)
   throw Error(fmt::format("cannot start {}: {}", worker, std::strerror(errno)));
 }
 
+/// Says so where the store has the recipe with other runs.
+void say_if_apart(const Plan& plan, const ExperimentRecord& experiment) {
+  const std::string usual = plan.recipe_digest.substr(0, 12);
+  if (experiment.id != usual)
+    say(
+        fmt::format("acid: warning: experiment {} has other runs of this recipe: a file that it "
+                    "reads has changed, or acid has. Both are kept; these runs are experiment {}",
+                    usual, experiment.id));
+}
+
 /// What is known of a plan's runs before any of them begins.
 struct Needs {
   bool awaited = false;   // other processes of this command wait for every run
@@ -174,7 +184,9 @@ struct Needs {
 /// Executes a plan in the executor's store.
 Exit execute_plan(const Plan& plan, const Session& session, const RunOptions& options,
                   const ExecutorOptions& executor, Needs needs) {
-  ExperimentRecord experiment = experiment_record(plan, session.command_line);
+  ExperimentRecord experiment =
+      experiment_record(plan, session.command_line, session.store_folder);
+  say_if_apart(plan, experiment);
   std::vector<RunRecord> records = run_records(plan.runs, plan.search.has_value());
   std::vector<std::string> ids = ids_of(records);
   say_who_shares(executor.store_folder, ids);

@@ -230,7 +230,8 @@ bool is_finished(const Plan& plan, const RecipeOptions& recipe, const Session& s
   Store store(session.store_folder, Store::Access::write);
   const Outlook outlook(plan, recipe, &store);
   if (!std::ranges::all_of(outlook.runs(), &ExpectedRun::is_over)) return false;
-  const ExperimentRecord experiment = experiment_record(plan, session.command_line);
+  const ExperimentRecord experiment =
+      experiment_record(plan, session.command_line, session.store_folder);
   const ExperimentRecord stored = experiment_of(store, experiment.id);
   // A search has not ended before it has chosen.
   if (plan.search && stored.search.is_null()) return false;
@@ -256,7 +257,7 @@ Exit submit(const Session& session, SubmitOptions& options) {
   if (job.array > 0) share_among_hosts(files.store);
   // From now on the runs can be listed and watched.
   Store(files.store, Store::Access::write)
-      .add_experiment(experiment_record(plan, session.command_line),
+      .add_experiment(experiment_record(plan, session.command_line, files.store),
                       run_records(plan.runs, plan.search.has_value()));
   std::error_code failed;
   fs::create_directories(fs::path(files.base).parent_path(), failed);

@@ -16,7 +16,7 @@ namespace acid {
 
 /// What a recipe compiled to, as the store keeps it.
 struct ExperimentRecord {
-  std::string id;  // first 12 digits of recipe_digest
+  std::string id;  // first 12 digits of recipe_digest, or another: store/experiment_id.hpp
   std::string name;
   std::string recipe_path;
   std::string recipe_text;

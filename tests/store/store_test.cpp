@@ -3,6 +3,7 @@
 #include <cmath>
 #include <future>
 
+#include "store/experiment_id.hpp"
 #include "tests/catch.hpp"
 #include "tests/store/fixture.hpp"
 
@@ -318,6 +319,34 @@ TEST_CASE("what an experiment compares is so for it where a newer one only tried
     CHECK(runs_where(store, asked, {fmt::format("role = '{}'", search ? "search" : "")})
               .ids.front() == (search ? run.id : asked.ids.front()));
   }
+}
+
+TEST_CASE("an experiment keeps its id, and other runs of its recipe have one of their own") {
+  const ScratchFolder temp;
+  const ExperimentRecord experiment = make_experiment("test");
+  const Store store = make_store(temp.store(), {make_run(1), make_run(2)});
+  const auto id = [&](const std::vector<RunRecord>& runs) {
+    return id_in(store, experiment, runs);
+  };
+  CHECK(id({make_run(1), make_run(2)}) == experiment.id);
+  CHECK(id({make_run(2), make_run(1), make_run(3)}) == experiment.id);
+  const std::string other = id({make_run(1), make_run(3)});
+  CHECK(other != experiment.id);
+  CHECK(other == id({make_run(3), make_run(1)}));
+  CHECK(other != id({make_run(3), make_run(4)}));
+}
+
+TEST_CASE("a search's experiment keeps its id while it finds out what to try") {
+  const ScratchFolder temp;
+  const ExperimentRecord experiment = make_experiment("test");
+  const auto tried = [](std::uint64_t seed) {
+    RunRecord run = make_run(seed);
+    run.is_search = true;
+    return run;
+  };
+  const Store store = make_store(temp.store(), {tried(1), tried(2), tried(3), make_run(4)});
+  CHECK(id_in(store, experiment, {tried(1), tried(2)}) == experiment.id);
+  CHECK(id_in(store, experiment, {tried(1), tried(5)}) != experiment.id);
 }
 
 TEST_CASE("an experiment named by its id is that one, also where another has the same runs") {
