@@ -178,7 +178,13 @@ std::string remove_from(Store& store, const Named& named, const Removal& expecte
     if (tags) seal_tags(connection);
     transaction.commit();
   }
-  remove_unnamed(store.folder(), connection, expected.files);
+  try {
+    remove_unnamed(store.folder(), connection, expected.files);
+  } catch (const StoreError& error) {
+    // The same words could name other runs now.
+    throw StoreError(
+        fmt::format("{}: with 'acid gc', for the runs are removed already", error.what()));
+  }
   return give_space_back(store.folder(), connection);
 }
 

@@ -1,6 +1,8 @@
 // Runs and experiments that are removed, and tags and notes on them.
 #include "store/remove.hpp"
 
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "store/at_work.hpp"
@@ -69,6 +71,30 @@ TEST_CASE("a run that is named goes out of all experiments, and one without runs
   f.store.add_experiment(make_experiment("one"), {f.a});
   CHECK(run_summaries(f.store, {f.a.id})[0].state == RunState::planned);
   CHECK(unsound(f.store) == "");
+}
+
+TEST_CASE("a file that cannot be removed is left to gc, which the message says") {
+  Shared f;
+  const std::string run = f.temp.store() + "/checkpoints/" + f.a.id;
+  fs::permissions(f.temp.path(), fs::perms(0755));
+  fs::permissions(run, fs::perms(0555));
+  for (const auto& entry : fs::directory_iterator(f.temp.store()))
+    if (entry.is_regular_file()) fs::permissions(entry.path(), fs::perms(0666));
+  const Named named = resolve_named(f.store, {"one"});
+  const Removal removal = find_removal(f.store, named);
+  const bool is_root = geteuid() == 0;
+  if (is_root) REQUIRE(seteuid(65534) == 0);
+  std::string told;
+  try {
+    remove_from(f.store, named, removal);
+  } catch (const StoreError& error) {
+    told = error.what();
+  }
+  if (is_root) REQUIRE(seteuid(0) == 0);
+  CHECK_THAT(told,
+             ContainsSubstring("the runs are removed already") && ContainsSubstring("acid gc"));
+  CHECK(list_runs(f.store, {.ids = {f.a.id}}).empty());
+  fs::permissions(run, fs::perms(0755));
 }
 
 TEST_CASE("what is altered stays altered beside what is removed") {
