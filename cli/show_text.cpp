@@ -220,7 +220,7 @@ void add_digests(std::string& text, const RunDetail& run) {
   add_line(text, "plan", run.summary.digest);
   for (const auto& [path, sha256] : run.file_digests) add_line(text, path, sha256);
   if (!run.result) return;
-  add_line(text, "final mean", run.result->mean_digest);
+  if (!run.result->mean_digest.empty()) add_line(text, "final mean", run.result->mean_digest);
   constexpr std::size_t kShownWorkers = 16;
   const auto& digests = run.result->worker_digests;
   for (std::size_t i = 0; i < std::min(kShownWorkers, digests.size()); ++i)

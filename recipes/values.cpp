@@ -235,12 +235,14 @@ std::optional<nlohmann::json> Checker::moments(const Node& node, const Field& fi
 std::optional<nlohmann::json> Checker::texts(const Node& node, const Field& field,
                                              std::string_view path) {
   nlohmann::json values = nlohmann::json::array();
-  bool good = node.is_list();
+  bool good = node.is_list(), has_empty = false;
   for (const Node& item : node.children) {
     good = good && item.is_text() && !item.text().empty();
+    has_empty |= item.is_text() && item.text().empty();
     if (good) values.push_back(item.text());
   }
   if (good) return values;
+  if (has_empty) return refuse(node, fmt::format("a text in {} is empty", path), "remove it");
   return wrong_type(node, field, path, "a list of texts in quotes");
 }
 

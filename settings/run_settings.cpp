@@ -99,7 +99,7 @@ constexpr Fields kTask = fields<Task>(
          .later()});
 
 constexpr Fields kWorkers = fields<Run>({key<&Run::workers>(
-    "count", "", "number of workers; 1 is plain SGD", at_least(1).at_most(1e6))});
+    "count", "", "number of workers; one alone exchanges with none", at_least(1).at_most(1e6))});
 
 // A cadence or a limit, kept as given until the recipe is resolved.
 template <class T>

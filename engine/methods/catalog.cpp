@@ -141,8 +141,9 @@ void require_dimension_fits(const Method& method, std::size_t dimension) {
 
 void require_workers_fit(const Method& method, int workers) {
   if (method.hubs && method.hubs->count > workers)
-    throw UsageError(fmt::format("{} has {} hubs, and there are {} workers: each hub needs one",
-                                 method.kind, method.hubs->count, workers));
+    throw UsageError(fmt::format("{} has {} hubs for {}: each hub needs one", method.kind,
+                                 method.hubs->count,
+                                 counted(static_cast<std::uint64_t>(workers), "worker")));
 }
 
 std::shared_ptr<const MixingSchedule> mixing_of(const Method& method, const Topology& topology) {

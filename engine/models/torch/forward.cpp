@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "engine/base/error.hpp"
+
 namespace acid {
 namespace {
 
@@ -38,6 +40,11 @@ class Interpreter {
   }
 
   at::Tensor operator()(const BatchNorm& norm) const {
+    if (training_ && input_.numel() == input_.size(1))
+      throw UsageError(
+          "a batch norm of the model has one value per channel, which has no variance: use a "
+          "larger "
+          "task.batch_size, larger images, or norm = \"group\"");
     return at::batch_norm(input_, parameter(norm.weight), parameter(norm.bias),
                           buffers_[static_cast<std::size_t>(norm.running_mean)],
                           buffers_[static_cast<std::size_t>(norm.running_variance)], training_,
