@@ -49,6 +49,19 @@ double norm(const std::vector<float>& v) {
 
 }  // namespace
 
+TEST_CASE("a batch norm of one value per channel is refused when it trains") {
+  const Case c{model_options("resnet20"), DataShape{3, 4, 4, 10}, true};
+  const State state(c.options, c.shape);
+  const auto model = make(c);
+  std::vector<float> g(state.x.size());
+  std::vector<float> buffers = state.buffers;
+  const Examples one(c.shape, 1, 3), two(c.shape, 2, 3);
+  CHECK_THROWS_WITH(model->loss_and_gradient(state.x, buffers, one.batch(), g),
+                    ContainsSubstring("one value per channel"));
+  CHECK(std::isfinite(model->loss_and_gradient(state.x, buffers, two.batch(), g)));
+  CHECK(model->evaluate(state.x, state.buffers, one.batch()).count == 1);
+}
+
 TEST_CASE("the loss of an untrained classifier is near ln(classes)") {
   for (const char* kind : {"linear", "mlp", "cnn"}) {
     INFO(kind);

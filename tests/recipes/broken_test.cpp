@@ -123,6 +123,19 @@ TEST_CASE("dots in texts, comments and numbers are not keys") {
                     ContainsSubstring("control character") && !ContainsSubstring("16 parts"));
 }
 
+TEST_CASE("what is no TOML says what to do about it") {
+  for (const auto& [text, remedy] :
+       {std::pair("name = 1\nname = 2", "remove one of the two"),
+        std::pair("[a]\n[a]", "remove one of the two"),
+        std::pair("a = 99999999999999999999", "write a smaller one"),
+        std::pair("a = ring", "a text in quotes"), std::pair("a = 1 2", "fix the syntax here")}) {
+    INFO(text);
+    const auto errors = errors_of(text);
+    REQUIRE(errors.size() == 1);
+    CHECK_THAT(errors[0].remedy, ContainsSubstring(remedy));
+  }
+}
+
 TEST_CASE("a recipe cut off at any byte is refused or compiled, never a crash") {
   const std::string path = SOURCE_ROOT "/recipes/quickstart.toml";
   const std::string whole = load_recipe(path).recipe_text;

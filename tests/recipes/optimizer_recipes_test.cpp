@@ -53,7 +53,7 @@ constexpr Refused kRefused[] = {
      "no tensor of the task has 'head' in its name", 3},
     {"[optimizer]\nno_decay = [1]", "must be a list of texts in quotes", 2},
     {"[optimizer]\nno_decay = \"bias\"", "must be a list of texts in quotes", 2},
-    {"[optimizer]\nno_decay = [\"\"]", "must be a list of texts in quotes", 2},
+    {"[optimizer]\nno_decay = [\"\"]", "a text in optimizer.no_decay is empty", 2},
     {"[optimizer]\nclip_norm = 0", "must be above 0", 2},
     {"[optimizer]\nclip_norm = 1\n[execution]\ndevice = \"cuda\"",
      "clip_norm has no kernels for a GPU", 2},

@@ -1,8 +1,10 @@
 #include "reports/compare.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "engine/base/error.hpp"
+#include "reports/grouping.hpp"
 #include "reports/known_metrics.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"
@@ -250,6 +252,22 @@ TEST_CASE("a cadence that follows from a swept setting is no name of a point") {
   runs.push_back(run("ar-sgd", 1, {{"eval_loss", 1}},
                      {{"workers", {{"count", 8}}}, {"evaluation", {{"every_time", 1.0}}}}));
   CHECK(compare_runs(runs).points.size() == 3);
+}
+
+TEST_CASE("settings of the same run divide no comparison, nor does a file that was moved") {
+  std::vector<ComparedRun> runs;
+  for (const int workers : {4, 8})
+    for (const char* algorithm : {"ar-sgd", "a2cid2"})
+      runs.push_back(
+          run(algorithm, 1, {{"eval_loss", 1}},
+              {{"workers", {{"count", workers}}},
+               {"execution", {{"predict", workers == 4}, {"driver", "virtual"}}},
+               {"checkpoint", {{"every_time", workers}}},
+               {"task", {{"dataset", {{"kind", "npy"}, {"root", std::to_string(workers)}}}}}}));
+  const Comparison comparison = compare_runs(runs);
+  REQUIRE(comparison.points.size() == 2);
+  CHECK(point_title(comparison.points[0]) == "workers.count = 4");
+  CHECK(swept_keys(comparison) == std::set<std::string>{"workers.count"});
 }
 
 TEST_CASE("differences are over the seeds that both have, and a note says which") {
