@@ -159,6 +159,25 @@ TEST_CASE("a recipe has the numbers of its machine, and its own where it has the
   CHECK_FALSE(simulated(own)["cost"].contains("exchange_seconds"));
 }
 
+TEST_CASE("a recipe that describes its network keeps it beside a machine of one node") {
+  const MachineFolder folder;
+  folder.write("machines/alone.toml",
+               "date = \"2026\"\nsource = \"x\"\n[[gradients]]\nmean_seconds = 2\n"
+               "[[gradients]]\nworkers_per_node = 4\nmean_seconds = 3\n");
+  const std::string alone = "machine = \"alone\"\n";
+  const Plan together = folder.plan(alone);
+  CHECK(simulated(together)["network"]["workers_per_node"] == nlohmann::json{4});
+  CHECK(simulated(together)["network"]["gradient_seconds"] == 3);
+  const Plan apart = folder.plan(alone + "network.latency_seconds = 0.5\n");
+  CHECK_FALSE(simulated(apart)["network"].contains("workers_per_node"));
+  CHECK(simulated(apart)["network"]["gradient_seconds"] == 2);
+  CHECK(apart.warnings.empty());
+  const Plan unused =
+      folder.plan(alone + "network.latency_seconds = 0.5\nnetwork.workers_per_node = 4\n");
+  REQUIRE(unused.warnings.size() == 1);
+  CHECK_THAT(unused.warnings[0].message, ContainsSubstring("all workers are on one node"));
+}
+
 TEST_CASE("a digest depends on a machine's numbers, not on its name or place") {
   const MachineFolder folder;
   folder.write("machines/made.toml", kMachine);
