@@ -129,7 +129,35 @@ TEST_CASE("who is fastest where, with the crossover that the formulas give") {
                  .done({"predict", "crossing.toml", "--over", "workers.count=4..6", "--linear",
                         "--set", "execution.virtual.network={}"})
                  .out,
-             ContainsSubstring("ar-sgd = d-psgd: they take the same time."));
+             ContainsSubstring("ar-sgd = d-psgd: they take the same time everywhere from 4 to 6."));
+  CHECK_THAT(
+      folder.done({"predict", "crossing.toml", "--over", "network.bandwidth=1e8,2e8,3e8"}).out,
+      ContainsSubstring("d-psgd is fastest at all 3 values from 100 MB/s to 300 MB/s."));
+}
+
+TEST_CASE("where it cannot be told begins and ends at the same values with any grid") {
+  const Folder folder;
+  folder.write("drawn.toml", kCrossing + "compute = { kind = \"lognormal\", sigma = 0.3 }\n");
+  const auto ends = [&](const std::string& values) {
+    const auto told =
+        folder.told({"predict", "drawn.toml", "--over", "network.bandwidth=" + values});
+    REQUIRE(told["crossovers"].size() == 1);
+    const auto& one = told["crossovers"][0];
+    return std::pair(one["low"].get<double>(), one["high"].get<double>());
+  };
+  const auto [low, high] = ends("1e6..1e9:4");
+  CHECK(high / low > 1.05);  // else it is told everywhere
+  for (const char* const values : {"1e6..1e9", "3e6,2.9e7,1e9"}) {
+    INFO(values);
+    CHECK(ends(values).first == Approx(low).epsilon(0.015));
+    CHECK(ends(values).second == Approx(high).epsilon(0.015));
+  }
+  // So do they at an end of the range.
+  const std::string part = folder
+                               .done({"predict", "drawn.toml", "--over",
+                                      fmt::format("network.bandwidth=1e6,{}", low * 1.02)})
+                               .out;
+  CHECK_THAT(part, ContainsSubstring("ar-sgd is fastest up to 15."));
 }
 
 TEST_CASE("a value at which two are equally fast hides neither side of it") {
@@ -315,7 +343,7 @@ TEST_CASE("what cannot be told is not told") {
   CHECK(crossovers(close)[0].value > 1);
   CHECK(crossovers(close)[0].value < 2);
   CHECK(words(race_of({"a", "b"}, {{{1, 1}, {1.1, 1}}, {{1, 1}, {1.1, 1}}})) ==
-        "It cannot be told whether a or b is fastest everywhere from 0 to 1.");
+        "It cannot be told whether a or b is fastest at both values, 0 and 1.");
   CHECK(words(race_of({"a", "b"}, {{{1, 0}, {2, 0}}, {{2, 0}, {2, 0}}})) ==
         "a is fastest at 0; a and b are equally fast above 0.");
   CHECK(words(race_of({"a", "b", "c"}, {{{1, 0}, {1, 0}, {1, 0}}, {{2, 0}, {1, 0}, {1, 0}}})) ==
@@ -329,6 +357,29 @@ TEST_CASE("what cannot be told is not told") {
   gap.points[1].times[0].reset();
   CHECK(crossovers(gap).size() == 1);
   CHECK(values_to_add(sure, [](double value) { return value; }).size() == 7);
+}
+
+TEST_CASE("values are added wherever the verdict changes, until they are near") {
+  const auto added = [](const Race& race) {
+    return values_to_add(race, [](double value) { return value; }).size();
+  };
+  const std::pair<double, double> sure{1, 0}, slow{2, 0}, unsure{1.1, 1};
+  CHECK(added(race_of({"a", "b"}, {{sure, slow}, {slow, sure}})) == 7);
+  CHECK(added(race_of({"a", "b"}, {{sure, slow}, {sure, unsure}})) == 7);
+  CHECK(added(race_of({"a", "b"}, {{sure, unsure}, {sure, slow}, {sure, slow}})) == 7);
+  CHECK(added(race_of({"a", "b"}, {{sure, sure}, {sure, slow}})) == 7);
+  CHECK(added(race_of({"a", "b"}, {{sure, sure}, {sure, unsure}})) == 7);
+  CHECK(added(race_of({"a", "b"}, {{sure, slow}, {sure, unsure}, {slow, sure}})) == 14);
+  CHECK(added(race_of({"a", "b"}, {{sure, slow}, {sure, slow}})) == 0);
+  // One of which nothing is said but that it is not told.
+  CHECK(added(race_of({"a", "b"}, {{sure, slow}, {sure, unsure}, {sure, slow}})) == 0);
+  // Equal steps come as near to 0 as 1/10,000 of the range, of which no 1 % is left.
+  auto zero = race_of({"a", "b"}, {{sure, sure}, {sure, slow}, {sure, slow}});
+  zero.points[1].value = 1e-4;
+  zero.points[2].value = 1;
+  CHECK(added(zero) == 0);
+  zero.points[1].value = 1.1e-4;
+  CHECK(added(zero) == 7);
 }
 
 TEST_CASE("between whole numbers there is no crossover, only the last and the first") {
