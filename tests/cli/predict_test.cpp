@@ -238,7 +238,15 @@ TEST_CASE("who is fastest where is drawn on paper, with its numbers beside it") 
   const auto two =
       with({over[0], over[1], "-o", "two.svg", "--set", "sweep={topology=[\"ring\",\"chain\"]}"});
   CHECK(two.code == 2);
-  CHECK_THAT(two.err, ContainsSubstring("a chart is of one setting, and this recipe has 2"));
+  CHECK_THAT(two.err, ContainsSubstring("a chart is of one setting, and this recipe has 2") &&
+                          ContainsSubstring("--set 'sweep.topology=[\"ring\"]'") &&
+                          !ContainsSubstring("predicted"));
+  CHECK(with({over[0], over[1], "-o", "two.svg", "--set", "sweep={topology=[\"ring\",\"chain\"]}",
+              "--set", "sweep.topology=[\"ring\"]"})
+            .code == 0);
+  CHECK_THAT(with({over[0], over[1], "-o", "nowhere/x.svg", "--set", "budget.gradients=-1"}).err,
+             ContainsSubstring("cannot create"));
+  CHECK_THAT(with({over[0], over[1], "--width", "84"}).err, ContainsSubstring("--width needs -o"));
 }
 
 TEST_CASE("long budgets are scaled from their first iterations, and limits are kept") {
