@@ -81,6 +81,15 @@ TEST_CASE("numbers of seconds and of bytes per second may have units, and are th
              ContainsSubstring("must be a number, not the text"));
 }
 
+TEST_CASE("a key without the tables around it is not known, but told") {
+  const std::string whole = "did you mean 'execution.virtual.network.bandwidth_bytes_per_second'?";
+  CHECK(only_error("network.bandwidth=1e9").remedy == whole);
+  CHECK(only_error("network.bandwidth=1e9").message == "unknown key 'network'");
+  const auto swept = errors_of(completed("[sweep]\nnetwork.bandwidth = [1e8, 1e9]\n"));
+  REQUIRE(swept.size() == 1);
+  CHECK(swept[0].remedy == whole);
+}
+
 TEST_CASE("mistakes in --set are shown in its text, the value underlined") {
   // The recipe has a list of its own in the same place.
   const std::string step =
@@ -126,6 +135,10 @@ TEST_CASE("a --set that every run overrides is doubted, and one that some run ha
   CHECK(doubts(swept, "sweep.optimizer.learning_rate=[0.7]").empty());
   CHECK_FALSE(doubts(swept, "optimizer={learning_rate=0.7, momentum=0.9}").empty());
   CHECK(doubts(swept, "optimizer.momentum=0.9").empty());
+  const auto warnings =
+      compiled("[sweep]\ntopology = [\"ring\", \"star\"]\n", {"topology.kind=complete"}).warnings;
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].remedy == "change it there: --set sweep.topology=[…]");
 }
 
 TEST_CASE("algorithms are addressed by number, label or kind") {
