@@ -52,6 +52,7 @@ FigureFile::FigureFile(std::string path, const std::string& width, const char* f
         "-o {}: its numbers would replace {}, which is of no figure there: name another file, or "
         "remove it",
         path_, numbers_));
+  for (const std::string& file : {path_, numbers_}) require_can_write(file);
 }
 
 void FigureFile::save(const PageFigure& figure, bool titled) const {

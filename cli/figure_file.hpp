@@ -10,7 +10,7 @@ namespace acid {
 class FigureFile {
  public:
   /// `path` ends in .svg or .pdf. `width`: "column", "text" or millimetres; empty: `fallback`.
-  /// Throws UsageError for others.
+  /// Throws UsageError for others, and Error where neither file could be written.
   FigureFile(std::string path, const std::string& width, const char* fallback);
   /// Prints the names of both files. `titled`: with the drawing's title above it.
   void save(const PageFigure& figure, bool titled) const;

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "cli/calibrate.hpp"
 #include "cli/figure_file.hpp"
@@ -11,6 +13,7 @@
 #include "cli/recipe_options.hpp"
 #include "cli/terminal/commands.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/names.hpp"
 #include "reports/html/crossover.hpp"
 #include "reports/text_table.hpp"
 
@@ -29,14 +32,28 @@ struct PredictOptions {
   Format format;
 };
 
+/// Throws UsageError where the plan has several settings beside the axis: a chart is of one.
+void require_one_setting(const Plan& plan, const OverAxis& axis) {
+  std::vector<nlohmann::json> settings;
+  for (const PlannedCell& cell : plan.cells)
+    if (std::ranges::find(settings, cell.settings) == settings.end())
+      settings.push_back(cell.settings);
+  if (settings.size() < 2) return;
+  std::vector<std::string> choices;
+  for (const auto& [key, value] : settings.front().items())
+    if (std::ranges::any_of(settings, [&, key = key, value = value](const nlohmann::json& other) {
+          return other.value(key, nlohmann::json()) != value;
+        }))
+      choices.push_back(fmt::format("sweep.{}=[{}]", key, value.is_object() ? "…" : value.dump()));
+  throw UsageError(
+      fmt::format("a chart is of one setting, and this recipe has {} beside {}: choose one, as "
+                  "with{}",
+                  settings.size(), axis.key, set_options(choices)));
+}
+
 /// The seconds per iteration of each algorithm over the axis, with their intervals; and the same
-/// numbers as CSV. Throws UsageError unless the axis is the only thing that varies.
+/// numbers as CSV. The axis is the only thing that varies.
 PageFigure crossover_figure(const PredictedRecipe& answer) {
-  if (!answer.axis) throw UsageError("a chart needs --over: who is fastest where");
-  if (answer.races.size() != 1)
-    throw UsageError(fmt::format(
-        "a chart is of one setting, and this recipe has {} beside {}: choose one with --set",
-        answer.races.size(), answer.axis->key));
   const Race& race = answer.races.front().second;
   CrossoverChart chart{.title = "Seconds per iteration",
                        .key = answer.axis->key,
@@ -64,6 +81,9 @@ Exit answer(const Session&, PredictOptions options) {
   if (options.linear && options.over.empty()) throw UsageError("--linear needs --over");
   if (options.calibration.name.empty() && options.calibration.has_options())
     throw UsageError("--seconds and --force need --calibrate");
+  if (options.figure.empty() && !options.width.empty()) throw UsageError("--width needs -o");
+  if (!options.figure.empty() && options.over.empty())
+    throw UsageError("a chart needs --over: who is fastest where");
   std::optional<FigureFile> figure;
   if (!options.figure.empty()) figure.emplace(options.figure, options.width, "column");
   if (const std::string& machine = options.calibration.name; !machine.empty()) {
@@ -77,6 +97,7 @@ Exit answer(const Session&, PredictOptions options) {
   // Over an axis, doubts would be as many as values, and say what the times show.
   predict([&](const OverAxis* over) { return options.recipe.compile(over); },
           [&](const Plan& plan) {
+            if (figure) require_one_setting(plan, *answer.axis);
             if (!answer.axis) say_doubts(plan);
           },
           answer);

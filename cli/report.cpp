@@ -26,6 +26,7 @@ std::string make_page(const Store& store, const AskedRuns& asked,
 }
 
 Exit report(const Session& session, const ReportCommand& command) {
+  require_can_write(command.file);
   const Store store(session.store_folder, Store::Access::read);
   const AskedRuns asked =
       runs_where(store, resolve_runs(store, command.names, OfSearches::without), command.where);

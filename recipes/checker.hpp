@@ -19,6 +19,9 @@ using Kind = FieldTable::Kind;
 
 /// "at least 0 and below 1"; empty: any number.
 std::string bounds_of(const Field& field);
+/// Why a key does not take this number, as "must be above 0, not -1", and what to write; nothing
+/// where it does.
+std::optional<Problem> why_not(double number, const Field& field);
 
 /// Checks TOML values against Fields and completes them to resolved JSON. Every mistake is reported
 /// at its place; the result is then usable only for further checks.
@@ -65,6 +68,8 @@ class Checker {
                             std::string_view expected);
   std::optional<nlohmann::json> number(const Node& node, const Field& field, std::string_view path,
                                        bool whole);
+  std::optional<nlohmann::json> with_unit(const Node& node, const Field& field,
+                                          std::string_view path);
   std::optional<nlohmann::json> choice(const Node& node, const Field& field, std::string_view path);
   std::optional<nlohmann::json> bytes(const Node& node, const Field& field, std::string_view path);
   std::optional<nlohmann::json> file(const Node& node, const Field& field, std::string_view path);

@@ -51,8 +51,8 @@ json::json_pointer pointer_to(const std::string& key) {
 
 std::size_t count_settings(const json& claim, const Plan& plan) {
   const bool has_other = claim.at("kind") != "law", crosses = claim.at("kind") == "crossover";
-  const Meant first(claim, claim.at("algorithm"), plan),
-      other(claim, claim.at(has_other ? "than" : "algorithm"), plan);
+  const std::string one = "algorithm", than = has_other ? "than" : one;  // keys of the claim
+  const Meant first(claim, claim.at(one), plan), other(claim, claim.at(than), plan);
   if (first.cells.empty() || other.cells.empty()) return 0;
   std::vector<std::string> keys;  // that both have
   for (const auto& [key, value] : first.cells.front()->settings.items())

@@ -53,7 +53,9 @@ void Compiler::compile(const Node& root, Plan& plan) {
   }
   refused_.settle(swept, skips_, plan, out_);
   plan.comparison = read_comparison(root, plan, checker_);
-  unused_.warn(out_);
+  std::vector<std::string> keys;
+  for (const Assignment& one : points.front()) keys.push_back(one.key);
+  unused_.warn(keys, out_);
   warn_of_unused_methods(root, plan);
 }
 
@@ -73,7 +75,7 @@ void Compiler::check_top(const Node& root) {
   known.insert(known.end(), sections_.begin(), sections_.end());
   for (const Node& child : root.children)
     if (std::find(known.begin(), known.end(), child.key) == known.end())
-      checker_.unknown(child.key_place, "key", child.key, known);
+      refuse_top_key(checker_, child, known);
 }
 
 void Compiler::read_name(const Node& root, Plan& plan) {

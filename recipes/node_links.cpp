@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include "engine/base/names.hpp"
 #include "recipes/sections.hpp"
 #include "recipes/units.hpp"
+#include "settings/network_keys.hpp"
 
 namespace acid {
 namespace {
@@ -18,18 +20,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kNetworkPath = "execution.virtual.network";
-
-constexpr std::array kTimeUnits = {Unit{"", 1}, Unit{"s", 1}, Unit{"ms", 1e-3}, Unit{"us", 1e-6},
-                                   Unit{"µs", 1e-6}};
-constexpr std::array kBandwidthUnits = {Unit{"", 1},
-                                        Unit{"B/s", 1},
-                                        Unit{"kB/s", 1e3},
-                                        Unit{"MB/s", 1e6},
-                                        Unit{"GB/s", 1e9},
-                                        Unit{"bit/s", 1.0 / 8},
-                                        Unit{"kbit/s", 1e3 / 8},
-                                        Unit{"Mbit/s", 1e6 / 8},
-                                        Unit{"Gbit/s", 1e9 / 8}};
 
 constexpr std::string_view kSpace = " \t\r";
 
@@ -84,19 +74,28 @@ class LinksFile {
       return report(fmt::format("line {} names the nodes {} and {} again", number_, *a, *b));
     json link = {
         {"nodes", {*a, *b}}, {"latency_seconds", nullptr}, {"bandwidth_bytes_per_second", nullptr}};
-    if (!parts[2].empty()) {
-      const auto latency = quantity(parts[2], kTimeUnits);
-      if (!latency || !(*latency >= 0 && *latency <= kLongest))
-        return report(fmt::format("line {}: '{}' is no latency", number_, parts[2]));
-      link["latency_seconds"] = *latency;
-    }
-    if (parts.size() == 4 && !parts[3].empty()) {
-      const auto bandwidth = quantity(parts[3], kBandwidthUnits);
-      if (!bandwidth || !(*bandwidth > 0 && *bandwidth < 1e30))
-        return report(fmt::format("line {}: '{}' is no bandwidth", number_, parts[3]));
-      link["bandwidth_bytes_per_second"] = *bandwidth;
-    }
+    if (!parts[2].empty()) link["latency_seconds"] = number(parts[2], "latency");
+    if (parts.size() == 4 && !parts[3].empty())
+      link["bandwidth_bytes_per_second"] = number(parts[3], "bandwidth");
     return link;
+  }
+
+  // A link's key that begins so, in its units or without one, and within its limits.
+  json number(std::string_view text, std::string_view what) {
+    constexpr const FieldTable& kKeys = kTableOf<network_keys::kNodeLink>;
+    const Field& field = *std::ranges::find_if(
+        kKeys.fields, [&](const Field& f) { return f.name.starts_with(what); });
+    constexpr std::array kPlain = {Unit{"", 1}};
+    auto value = quantity(text, kPlain);
+    if (!value) value = quantity(text, units_of(field));
+    const auto refuse = [&](const std::string& why) {
+      report(fmt::format("line {}: '{}' is no {}{}", number_, text, what, why));
+    };
+    if (!value)
+      refuse("");
+    else if (const auto problem = why_not(*value, field))
+      refuse(fmt::format(": it {}", problem->message));
+    return value.value_or(0);
   }
 
   std::nullopt_t report(const std::string& what) {

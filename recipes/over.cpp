@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "engine/base/error.hpp"
@@ -65,26 +66,29 @@ std::string without_places(const std::string& key) {
   return fmt::format("{}", fmt::join(parts, "."));
 }
 
-/// The key that is meant, with its whole name.
-Known key_meant(const std::string& given) {
-  const std::vector<Known> all = known_keys();
+/// The keys that may be meant, with their whole names: one, or several but for their units.
+std::vector<Known> keys_meant(const std::string& given, const std::vector<Known>& all) {
   std::vector<Known> found;
-  std::vector<std::string> names;
+  std::set<std::string> names;
   for (const char* const prefix : {"", "execution.virtual.", "execution."}) {
     const std::string full = prefix + without_places(given);
     for (const Known& known : all) {
-      const bool exact = known.path == full;
+      if (known.path == full) return {{prefix + given, known.field}};
       const bool but_for_unit = known.path.starts_with(full + "_");
-      if (exact) return {prefix + given, known.field};
-      if (but_for_unit && is_number(*known.field) &&
-          std::ranges::find(names, known.path) == names.end()) {
+      if (but_for_unit && is_number(*known.field) && names.insert(known.path).second)
         found.push_back({prefix + given + known.path.substr(full.size()), known.field});
-        names.push_back(known.path);
-      }
     }
     if (!found.empty()) break;
   }
+  return found;
+}
+
+Known key_meant(const std::string& given) {
+  const std::vector<Known> all = known_keys();
+  const std::vector<Known> found = keys_meant(given, all);
   if (found.size() == 1) return found.front();
+  std::vector<std::string> names;
+  for (const Known& one : found) names.push_back(one.path);
   if (!found.empty())
     throw UsageError(
         fmt::format("--over {} may be {}: write one of them", clip(given, 60), one_of(names)));
@@ -101,14 +105,21 @@ Known key_meant(const std::string& given) {
 }
 
 double number_in(std::string_view given, const Known& key) {
-  const std::string text(trimmed(given));
+  const std::string text(trimmed(given, " \""));
   constexpr std::array kPlain = {Unit{"", 1}};
   auto value = quantity(text, kPlain);
-  if (!value && key.field->type == FieldType::bytes) value = bytes_in(text);
-  if (!value || !std::isfinite(*value))
-    throw UsageError(
-        fmt::format("--over {}: '{}' is no number; {}", key.path, clip(text, 40), kForm));
-  return *value;
+  if (!value) value = value_with_unit(text, *key.field);
+  if (value && std::isfinite(*value)) return *value;
+  const auto units = units_of(*key.field);
+  throw UsageError(fmt::format(
+      "--over {}: '{}' is no number{}; {}", key.path, clip(text, 40),
+      units.empty() ? "" : fmt::format(", nor one with {}", names_of_units(units)), kForm));
+}
+
+// How many values, which have no unit.
+double count_in(std::string_view given, const Known& key) {
+  constexpr Field kCount{.name = "count", .type = FieldType::integer, .fallback = "", .help = ""};
+  return number_in(given, {key.path, &kCount});
 }
 
 std::vector<double> listed(const std::string& text, const Known& key) {
@@ -136,7 +147,7 @@ void read_range(const std::string& text, std::size_t dots, const Known& key, Ove
   std::string last = text.substr(dots + 2);
   int count = kUsualCount;
   if (const std::size_t colon = last.find(':'); colon != std::string::npos) {
-    const double asked = number_in(std::string_view(last).substr(colon + 1), key);
+    const double asked = count_in(std::string_view(last).substr(colon + 1), key);
     if (asked != std::round(asked) || asked < 2 || asked > kMostCount)
       throw UsageError(
           fmt::format("--over {}: {} values; a range has 2 to {}", key.path, asked, kMostCount));
@@ -159,6 +170,11 @@ void read_range(const std::string& text, std::size_t dots, const Known& key, Ove
 }
 
 }  // namespace
+
+std::optional<std::string> whole_key(const std::string& shorter) {
+  const std::vector<Known> found = keys_meant(shorter, known_keys());
+  return found.size() == 1 ? std::optional(found.front().path) : std::nullopt;
+}
 
 double OverAxis::rounded(double value) const {
   return step > 0 ? step * std::round(value / step) : value;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,15 @@ struct OverAxis {
   Assignment at(std::size_t k) const;
 };
 
-/// Reads KEY=A..B, KEY=A..B:COUNT, by default 20 values, and KEY=V,V,…; values have the units that
-/// the key takes. KEY may leave out "execution.virtual." and the unit at its end. Values between A
-/// and B are in equal ratios, each rounded to four digits, or in equal steps if `linear`.
-/// UsageError for a key that is unknown or no number, and for a range that has nothing in it.
+/// The key of a run's settings that is meant where "execution.virtual." or the unit at its end is
+/// left out; nothing where there is none, or several.
+std::optional<std::string> whole_key(const std::string& shorter);
+
+/// Reads KEY=A..B, KEY=A..B:COUNT, by default 20 values, and KEY=V,V,…; values are numbers as
+/// the key takes them, or have its units, as "25 Gbit/s". KEY may leave out "execution.virtual."
+/// and the unit at its end. Values between A and B are in equal ratios, each rounded to four
+/// digits, or in equal steps if `linear`. UsageError for a key that is unknown or no number, and
+/// for a range that has nothing in it.
 OverAxis over_axis(const std::string& text, bool linear);
 
 }  // namespace acid

@@ -1,6 +1,7 @@
 #include "recipes/reference.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +16,7 @@
 #include "recipes/ranges.hpp"
 #include "recipes/search.hpp"
 #include "recipes/sweep.hpp"
+#include "recipes/units.hpp"
 #include "settings/run_settings.hpp"
 #include "settings/schema.hpp"
 
@@ -83,6 +85,8 @@ std::string type_of(Field field) {
   const std::string bounds = bounds_of(field);
   std::string words =
       fmt::format(fmt::runtime(words_of(field.type).words), bounds.empty() ? bounds : " " + bounds);
+  if (field.type == FieldType::number && !units_of(field).empty())
+    words += fmt::format(", or text with a unit ({})", fmt::join(names_of(units_of(field)), ", "));
   if (field.choices.empty()) return words;
   for (const std::string& choice : split_choices(field.choices))
     words += fmt::format(", or \"{}\"", choice);
@@ -96,6 +100,9 @@ std::string value_for(const Field& field) {
     case FieldType::integer:
       return fmt::format("{:.0f}", std::max(field.minimum, std::min(field.maximum, 8.0)));
     case FieldType::number:
+      if (field.name.ends_with("bytes_per_second"))
+        return fmt::format("\"{}\"", example_with_unit(field));
+      [[fallthrough]];
     case FieldType::moment:
       return std::isfinite(field.maximum) && field.maximum <= 1 ? "0.5" : "2.0";
     case FieldType::text:

@@ -131,6 +131,13 @@ void Resolver::look_at_exchanges(const Method& method) {
              }))
       return;
   }
+  if (settings_.execution.predict && sends_own_vectors(settings_, model_->parameters))
+    warn(
+        "execution.virtual.network.vector_bytes",
+        {fmt::format("vector_bytes makes messages of {} bytes in simulated time, and under {} they "
+                     "are this model's: neither seconds nor bytes of these runs are predicted",
+                     *model.network.vector_bytes, settings_.execution.entry().name),
+         "remove it, or train the model that it stands for"});
   const double bytes = sizeof(float) * static_cast<double>(travelling);
   if (workers_ > 1 && rate > 0) {
     const Spectral& nominal =

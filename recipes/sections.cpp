@@ -6,11 +6,13 @@
 #include <array>
 
 #include "engine/base/names.hpp"
+#include "engine/base/utf8.hpp"
 #include "engine/data/analytic.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/methods/common_fields.hpp"
 #include "engine/methods/listed.hpp"
 #include "engine/recorder/metrics.hpp"
+#include "recipes/over.hpp"
 #include "settings/run_settings.hpp"
 
 namespace acid {
@@ -220,6 +222,17 @@ std::vector<std::string> run_sections() {
 }
 
 const FieldTable& table_of(std::string_view section) { return *run_table().find(section)->table; }
+
+void refuse_top_key(Checker& checker, const Node& key, std::span<const std::string> known) {
+  std::string path = key.key;
+  for (const Node* node = &key; node->is_table() && !node->children.empty();)
+    path += "." + (node = &node->children.front())->key;
+  if (const auto whole = whole_key(path))
+    checker.diagnostics().error(key.key_place, fmt::format("unknown key '{}'", clip(key.key, 60)),
+                                fmt::format("did you mean '{}'?", *whole));
+  else
+    checker.unknown(key.key_place, "key", key.key, known);
+}
 
 Draft check_sections(Checker& checker, const Node& tree) {
   Draft draft{.settings = json::object(), .broken = {}, .share = 1};

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,10 @@ namespace acid {
 std::vector<std::string> run_sections();
 /// The table of such a section, or of "algorithm".
 const FieldTable& table_of(std::string_view section);
+
+/// Reports a key at the top of a recipe that is none of the known ones. It may be one of a run's
+/// settings, written as --over takes it, without the tables around it.
+void refuse_top_key(Checker& checker, const Node& key, std::span<const std::string> known);
 
 /// Checks keys of [execution] that depend on each other, and returns the completed section. `node`:
 /// nullptr if the recipe has no such section.

@@ -9,6 +9,7 @@
 #include "engine/base/names.hpp"
 #include "engine/base/rng.hpp"
 #include "engine/base/utf8.hpp"
+#include "recipes/over.hpp"
 #include "recipes/plan.hpp"
 #include "recipes/ranges.hpp"
 #include "recipes/refused_cells.hpp"
@@ -261,13 +262,14 @@ void apply_assignments(Node& root, const std::vector<Assignment>& assignments, O
   for (const Assignment& assignment : assignments) {
     const std::string first = split_path(assignment.key).front();
     if (std::find(roots.begin(), roots.end(), first) == roots.end()) {
-      const auto nearest = nearest_name(first, roots);
+      auto meant = whole_key(assignment.key);
+      if (const auto nearest = nearest_name(first, roots); nearest && !meant)
+        meant = *nearest + assignment.key.substr(first.size());
       diagnostics.error(
           assignment.value.key_place,
           fmt::format("'{}' is not a key of a run's settings", clip(assignment.key, 60)),
-          nearest
-              ? fmt::format("did you mean '{}'?", *nearest + assignment.key.substr(first.size()))
-              : fmt::format("dotted keys start with {}", one_of(roots)));
+          meant ? fmt::format("did you mean '{}'?", *meant)
+                : fmt::format("dotted keys start with {}", one_of(roots)));
     } else if (auto problem = assign(root, assignment.key, assignment.value, origin)) {
       diagnostics.error(assignment.value.key_place, std::move(*problem));
     }

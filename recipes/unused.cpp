@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/data/analytic.hpp"
 
 namespace acid {
@@ -76,14 +78,20 @@ void UnusedKeys::add(const std::string& path, const Place& place, const char* wh
                        "remove it, or make a run use it"};
 }
 
-void UnusedKeys::warn(Diagnostics& diagnostics) const {
-  for (const Override& one : overrides_)
-    if (any_run_ && !one.kept)
-      diagnostics.warn(
-          one.place, {fmt::format("{} has no effect: every run has it from [sweep], a search, or "
-                                  "the set of its algorithm",
-                                  one.path),
-                      fmt::format("change it there; what is swept: --set sweep.{}=[…]", one.path)});
+void UnusedKeys::warn(const std::vector<std::string>& swept, Diagnostics& diagnostics) const {
+  for (const Override& one : overrides_) {
+    if (!any_run_ || one.kept) continue;
+    // A value of "topology" has "topology.kind", too.
+    const auto sweep = std::ranges::find_if(
+        swept, [&](const std::string& key) { return (one.path + ".").starts_with(key + "."); });
+    diagnostics.warn(
+        one.place,
+        {fmt::format("{} has no effect: every run has it from [sweep], a search, or the set of its "
+                     "algorithm",
+                     one.path),
+         sweep == swept.end() ? "change it there"
+                              : fmt::format("change it there: --set sweep.{}=[…]", *sweep)});
+  }
   for (const auto& [key, finding] : written_)
     if (!finding.used) diagnostics.warn(finding.place, finding.problem);
 }

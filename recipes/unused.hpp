@@ -20,8 +20,8 @@ class UnusedKeys {
   void expect_overrides(const Node& root, const std::vector<std::string>& sections);
   /// `tree`: the recipe from which the run was resolved.
   void look_at(const Node& tree, const RunInUse& run);
-  /// Warns of each unused key, after look_at() for every run.
-  void warn(Diagnostics& diagnostics) const;
+  /// Warns of each unused key, after look_at() for every run. `swept`: the keys of [sweep].
+  void warn(const std::vector<std::string>& swept, Diagnostics& diagnostics) const;
 
  private:
   struct Finding {

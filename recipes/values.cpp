@@ -25,12 +25,6 @@ bool within_bounds(double value, const Field& field) {
 
 constexpr double kMostExact = 0x1p53;  // of whole numbers in a double
 
-std::vector<std::string> unit_names() {
-  std::vector<std::string> names;
-  for (const Unit& unit : kByteUnits) names.emplace_back(unit.name);
-  return names;
-}
-
 bool is_index(std::string_view key) {
   const bool digits =
       std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -47,6 +41,18 @@ std::string bounds_of(const Field& field) {
     text += fmt::format("{}{} {}", text.empty() ? "" : " and ",
                         field.maximum_excluded ? "below" : "at most", field.maximum);
   return text;
+}
+
+std::optional<Problem> why_not(double number, const Field& field) {
+  if (!std::isfinite(number))
+    return Problem{fmt::format("must be finite, not {}", number), help_of(field)};
+  if (!within_bounds(number, field))
+    return Problem{fmt::format("must be {}, not {}", bounds_of(field), number), help_of(field)};
+  if (number != 0 && std::abs(number) < kSmallest)
+    return Problem{
+        fmt::format("cannot be {}: products of numbers this small are 0", number),
+        fmt::format("write {}at least {}", within_bounds(0, field) ? "0, or " : "", kSmallest)};
+  return std::nullopt;
 }
 
 std::optional<nlohmann::json> Checker::value(const Node& node, const Field& field,
@@ -103,24 +109,31 @@ std::nullopt_t Checker::wrong_type(const Node& node, const Field& field, std::st
 
 std::optional<nlohmann::json> Checker::number(const Node& node, const Field& field,
                                               std::string_view path, bool whole) {
+  if (node.is_text() && !whole && !units_of(field).empty()) return with_unit(node, field, path);
   const bool is_whole = node.type == Node::Type::integer;
   if (!is_whole && (whole || node.type != Node::Type::number))
     return wrong_type(node, field, path, whole ? "a whole number" : "a number");
   const double number = node.scalar.get<double>();
-  if (!std::isfinite(number) || !within_bounds(number, field)) {
-    const std::string bounds = bounds_of(field);
-    return refuse(
-        node,
-        fmt::format("{} must be {}, not {}", path, bounds.empty() ? "finite" : bounds, number),
-        help_of(field));
-  }
-  if (number != 0 && std::abs(number) < kSmallest)
-    return refuse(
-        node, fmt::format("{} cannot be {}: products of numbers this small are 0", path, number),
-        fmt::format("write {}at least {}", within_bounds(0, field) ? "0, or " : "", kSmallest));
+  if (const auto problem = why_not(number, field))
+    return refuse(node, fmt::format("{} {}", path, problem->message), problem->remedy);
   // One spelling per value, so that 1, 1.0 and -0.0 give the digests of their equals.
   if (whole) return node.scalar;
   return number + 0.0;
+}
+
+std::optional<nlohmann::json> Checker::with_unit(const Node& node, const Field& field,
+                                                 std::string_view path) {
+  const auto value = value_with_unit(node.text(), field);
+  if (!value)
+    return refuse(node,
+                  fmt::format("{} is no number with a unit: '{}'", path, clip(node.text(), 40)),
+                  fmt::format("write a number in {} without quotes, or one with {}, as in \"{}\"",
+                              plain_unit_of(field), names_of_units(units_of(field)),
+                              example_with_unit(field)));
+  Node counted = node;
+  counted.type = Node::Type::number;
+  counted.scalar = *value;
+  return number(counted, field, path, false);
 }
 
 std::optional<nlohmann::json> Checker::choice(const Node& node, const Field& field,
@@ -143,7 +156,7 @@ std::optional<nlohmann::json> Checker::bytes(const Node& node, const Field& fiel
     return refuse(node, fmt::format("{} is no size: '{}'", path, clip(node.text(), 40)),
                   fmt::format("write a number and one of {}, as in \"260 MB\", \"1.5 GB\" or "
                               "\"64 KiB\"",
-                              one_of(unit_names())));
+                              names_of_units(kByteUnits)));
   if (*count > kMostExact)
     return refuse(node, fmt::format("{} is too large: {}", path, describe(node)),
                   "write at most \"9 PB\"");

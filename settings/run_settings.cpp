@@ -353,4 +353,10 @@ bool goes_on_without_lost(const RunSettings& settings) {
   return meets(algorithm_of(settings.algorithm).peers);
 }
 
+bool sends_own_vectors(const RunSettings& settings, std::int64_t parameters) {
+  const auto larger = settings.execution.simulation.network.stands_for();
+  return larger && !settings.execution.entry().simulates &&
+         *larger != static_cast<std::size_t>(parameters);
+}
+
 }  // namespace acid

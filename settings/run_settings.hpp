@@ -132,4 +132,8 @@ bool is_by_worker(const nlohmann::json& table);
 /// Whether a run under MPI goes on without lost processes; only asynchronous methods can.
 bool goes_on_without_lost(const RunSettings& settings);
 
+/// Whether simulated messages stand for a model of another size, and this run, which takes real
+/// time, sends its own. `parameters`: of the run's model.
+bool sends_own_vectors(const RunSettings& settings, std::int64_t parameters);
+
 }  // namespace acid

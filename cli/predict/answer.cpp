@@ -18,7 +18,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMostRounds = 4;  // of looking closer at crossovers
+// Values to look closer, of each setting, and between two looks at the time.
+constexpr std::size_t kMostAdded = 400, kAddedAtOnce = 50;
 
 // " communication_rate 2": what sets the run apart from these of its name.
 std::string choices_of(const PlannedRun& run, const std::vector<const PlannedRun*>& namesakes) {
@@ -96,7 +97,9 @@ std::vector<std::pair<json, Race>> races_of(const std::vector<PredictedRow>& row
   for (const PredictedRow& row : rows) {
     auto found = std::ranges::find(races, row.cell->settings, &std::pair<json, Race>::first);
     if (found == races.end()) {
-      races.emplace_back(row.cell->settings, Race{{}, {}, false, axis.logarithmic, axis.step});
+      races.emplace_back(
+          row.cell->settings,
+          Race{.names = {}, .points = {}, .logarithmic = axis.logarithmic, .step = axis.step});
       found = races.end() - 1;
     }
     auto& names = found->second.names;
@@ -106,15 +109,19 @@ std::vector<std::pair<json, Race>> races_of(const std::vector<PredictedRow>& row
   return races;
 }
 
-/// Looks closer where another algorithm becomes the fastest. Equal ones count as one.
+/// Looks closer where the verdict changes. Equal ones count as one.
 void refine(const Compile& compile, const OverAxis& axis, const Names& names, const json& setting,
             Predictor& predictor, Race& race) {
-  for (int round = 0; round < kMostRounds && predictor.is_quick(); ++round) {
+  std::size_t left = kMostAdded;
+  for (;;) {
     OverAxis finer = axis;
     Race joined = race;
     joined.join_equal();
     finer.values = values_to_add(joined, [&](double value) { return axis.rounded(value); });
-    if (finer.values.empty()) return;
+    race.coarse = !finer.values.empty() && (left == 0 || !predictor.is_quick());
+    if (finer.values.empty() || race.coarse) return;
+    finer.values.resize(std::min({finer.values.size(), left, kAddedAtOnce}));
+    left -= finer.values.size();
     Plan plan = compile(&finer);
     std::erase_if(plan.cells, [&](const PlannedCell& one) { return one.settings != setting; });
     add_points(rows_of(plan, &finer, names, predictor), finer, setting, false, race);

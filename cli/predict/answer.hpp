@@ -35,8 +35,8 @@ struct PredictedRecipe {
 /// The recipe with such a further axis; nullptr: with none.
 using Compile = std::function<Plan(const OverAxis* over)>;
 
-/// Compiles the recipe, predicts all of it, and looks closer where another algorithm becomes the
-/// fastest. Shows its progress on standard error. `prepare`: called with the plan before that.
+/// Compiles the recipe, predicts all of it, and looks closer where the verdict changes. Shows its
+/// progress on standard error. `prepare`: called with the plan before that.
 void predict(const Compile& compile, const std::function<void(const Plan&)>& prepare,
              PredictedRecipe& answer);
 

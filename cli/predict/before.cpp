@@ -157,15 +157,19 @@ Unpredicted unpredicted(const Store* store, const std::vector<const PlannedRun*>
 SimulatedPlan simulated_plan(const Plan& plan, const std::vector<std::string>& groups,
                              const CompileWith& compile) {
   std::size_t runs = 0;
-  for (const PlannedRun& run : plan.compared())
-    if (std::ranges::find(groups, run.group) != groups.end())
-      runs = std::max(runs,
-                      static_cast<std::size_t>(settings_from(run.settings).execution.predict_runs));
+  std::set<std::string> untimed;
+  for (const PlannedRun& run : plan.compared()) {
+    if (std::ranges::find(groups, run.group) == groups.end()) continue;
+    const RunSettings settings = settings_from(run.settings);
+    runs = std::max(runs, static_cast<std::size_t>(settings.execution.predict_runs));
+    if (sends_own_vectors(settings, run.parameters)) untimed.insert(run.group);
+  }
   const auto seeds = other_seeds(plan, runs > 0 ? runs : kClockDraws);
   SimulatedPlan simulated{.plan = compile({"execution.driver=virtual",
                                            fmt::format("seeds=[{}]", fmt::join(seeds, ","))}),
                           .twins = {},
-                          .is_executed = runs > 0};
+                          .is_executed = runs > 0,
+                          .untimed = std::move(untimed)};
   const auto twins = twins_of(plan, simulated.plan);
   const auto& twin_runs = simulated.plan.compared();
   if (const auto real =
@@ -208,6 +212,9 @@ std::vector<RunPrediction> predictions_of(const Store& store, const SimulatedPla
       progress.show(values.size(), simulated.twins.size());
     }
   }
+  for (const std::string& group : simulated.untimed)
+    std::erase_if(values[group],
+                  [](const PredictedValue& value) { return !value.normalised_time; });
   std::vector<RunPrediction> predictions;
   for (const RunRecord& run : runs)
     if (const auto found = values.find(run.group); found != values.end() && !found->second.empty())

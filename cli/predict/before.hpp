@@ -17,6 +17,8 @@ struct SimulatedPlan {
   Plan plan;                                 // only the runs that are needed
   std::map<std::string, std::string> twins;  // by group of the recipe's runs: its group in `plan`
   bool is_executed = true;                   // false: only its clock runs
+  std::set<std::string> untimed;  // groups of the recipe whose messages are simulated as those of
+                                  // another model: neither seconds nor bytes are predicted
 };
 
 /// Runs that say execution.predict and have no prediction yet.
@@ -37,9 +39,9 @@ SimulatedPlan simulated_plan(const Plan& plan, const std::vector<std::string>& g
                              const CompileWith& compile);
 
 /// The predictions of the runs, of groups that `simulated` knows: seconds and bytes, and each
-/// metric of the mean model at every evaluation. Where runs are executed they have ended, under
-/// this experiment. What one of them did not reach, or what is not finite, is not predicted. Blocks
-/// while the clock runs.
+/// metric of the mean model at every evaluation, or those metrics alone. Where runs are executed
+/// they have ended, under this experiment. What one of them did not reach, or what is not finite,
+/// is not predicted. Blocks while the clock runs.
 std::vector<RunPrediction> predictions_of(const Store& store, const SimulatedPlan& simulated,
                                           const std::string& experiment,
                                           const std::vector<RunRecord>& runs);

@@ -201,6 +201,10 @@ std::string notes_of(const PredictedRecipe& answer) {
                     "many.",
                     fewest, fewest < most ? fmt::format(" to {:.0f}", most) : ""));
   }
+  if (std::ranges::any_of(answer.races, [](const auto& one) { return one.second.coarse; }))
+    notes.emplace_back(
+        "To look closer at all places where this changes would take long: some of the ends above "
+        "are only as near as the values of --over. Narrower ranges or fewer --draws find them.");
   if (!answer.axis &&
       any([](const PredictedRow& row) { return row.prediction.closed_form.has_value(); }))
     notes.emplace_back(

@@ -13,7 +13,8 @@ namespace acid {
 namespace {
 
 constexpr double kSame = 1e-9, kFine = 0.01;
-constexpr int kAdded = 7;  // values between two points
+constexpr double kFineOfRange = 1e-4;  // with equal steps: no 1 % leads to 0
+constexpr int kAdded = 7;              // values between two points
 
 double mean_at(const Race::Point& point, std::size_t name) {
   return point.times[name] ? point.times[name]->mean : kNever;
@@ -72,52 +73,44 @@ bool take_the_same(const Race::Point& point, const std::vector<std::size_t>& nam
   });
 }
 
-/// The points after which others lead, or fewer or more of those that take the same time: it is
-/// not known where between them and the next one. Not those between which it cannot be told.
-std::set<std::size_t> changes(const Race& race) {
-  std::set<std::size_t> all;
-  for (const Bracket& bracket : brackets(race)) all.insert(bracket.before);
-  for (std::size_t i = 0; i + 1 < race.points.size(); ++i) {
-    const std::vector<std::size_t> now = leaders(race.points[i]),
-                                   next = leaders(race.points[i + 1]);
-    if (now.empty() || next.empty() || (now.size() == 1 && next.size() == 1)) continue;
-    if (std::set(now.begin(), now.end()) != std::set(next.begin(), next.end()) &&
-        take_the_same(race.points[i], now) && take_the_same(race.points[i + 1], next))
-      all.insert(i);
-  }
-  return all;
-}
-
 /// Neighbouring points at which the same can be said of who leads.
 struct Stretch {
   std::set<std::size_t> leaders;  // one: it is told
   double low, high;               // values
+  std::size_t first, last;        // places of the points there
   bool equal = true;              // the leaders take the same time
   bool partly = false;            // at some points another may lead
+
+  void reach(const Stretch& next) {
+    high = next.high;
+    last = next.last;
+  }
 };
 
 std::vector<Stretch> stretches(const Race& race) {
   std::vector<Stretch> all;
   bool follows = false;  // on a point at which something runs
-  for (const Race::Point& point : race.points) {
+  for (std::size_t at = 0; at < race.points.size(); ++at) {
+    const Race::Point& point = race.points[at];
     const std::vector<std::size_t> now = leaders(point);
     const bool joins = std::exchange(follows, !now.empty());
     if (now.empty()) continue;
     const bool equal = take_the_same(point, now);
-    Stretch next{{now.begin(), now.end()}, point.value, point.value, equal};
+    Stretch next{{now.begin(), now.end()}, point.value, point.value, at, at, equal};
     const bool told = now.size() == 1;
     if (joins) {
       Stretch& before = all.back();
       const bool was_told = before.leaders.size() == 1;  // then they are equal, too
       if (told == was_told && before.equal == equal && (!equal || before.leaders == next.leaders)) {
         before.leaders.merge(next.leaders);
-        before.high = point.value;
+        before.reach(next);
         continue;
       }
       // The same leader before and after points at which it is not told.
-      if (told && !was_told && all.size() > 1 && all[all.size() - 2].leaders == next.leaders) {
+      if (told && !was_told && !before.equal && all.size() > 1 &&
+          all[all.size() - 2].leaders == next.leaders) {
         all.pop_back();
-        all.back().high = point.value;
+        all.back().reach(next);
         all.back().partly = true;
         continue;
       }
@@ -125,6 +118,23 @@ std::vector<Stretch> stretches(const Race& race) {
     all.push_back(std::move(next));
   }
   return all;
+}
+
+/// The points after which the verdict changes: it is not known where between them and the next one.
+/// Where it cannot be told, also those after which the means cross.
+std::set<std::size_t> changes(const Race& race) {
+  std::set<std::size_t> all;
+  for (const Bracket& bracket : brackets(race)) all.insert(bracket.before);
+  const std::vector<Stretch> said = stretches(race);
+  for (std::size_t k = 0; k + 1 < said.size(); ++k)
+    if (said[k].last + 1 == said[k + 1].first) all.insert(said[k].last);
+  return all;
+}
+
+/// Whether nothing that matters lies between these values of the axis.
+bool are_near(const Race& race, double a, double b) {
+  const double range = race.logarithmic ? 0 : race.points.back().value - race.points.front().value;
+  return b - a <= std::max({race.step, kFine * std::abs(b), kFineOfRange * range});
 }
 
 /// Where the means of two cross that lead in these stretches, one after the other; nothing beside
@@ -149,6 +159,18 @@ std::vector<Stretch> without_meetings(const Race& race, std::vector<Stretch> all
   return all;
 }
 
+/// The values of all points from `first` to `last` in words: whether others lie between them.
+std::string at_all(const Race& race, std::size_t first, std::size_t last,
+                   const std::function<std::string(double)>& shown) {
+  const double low = race.points[first].value, high = race.points[last].value;
+  const std::size_t count = last - first + 1;
+  if (count == 1) return fmt::format("at {}", shown(low));
+  if (high - low <= static_cast<double>(count - 1) * race.step)
+    return fmt::format("everywhere from {} to {}", shown(low), shown(high));
+  if (count == 2) return fmt::format("at both values, {} and {}", shown(low), shown(high));
+  return fmt::format("at all {} values from {} to {}", count, shown(low), shown(high));
+}
+
 /// The values of stretch k in words.
 std::string where(const Race& race, const std::vector<Stretch>& all, std::size_t k,
                   const std::function<std::string(double)>& shown) {
@@ -168,7 +190,7 @@ std::string where(const Race& race, const std::vector<Stretch>& all, std::size_t
   const bool after_told = !first && !told && all[k - 1].leaders.size() == 1;
   const double low = after_told && !from_own ? all[k - 1].high : begin.value_or(own.low);
   const double high = last || told || to_own ? end.value_or(own.high) : all[k + 1].low;
-  if (first && last) return fmt::format("everywhere from {} to {}", shown(low), shown(high));
+  if (first && last) return at_all(race, own.first, own.last, shown);
   if (low == high) return fmt::format("at {}", shown(low));
   if (first) return fmt::format("{} {}", to_own ? "up to" : "below", shown(high));
   if (last) return fmt::format("{} {}", from_own ? "from" : "above", shown(low));
@@ -222,7 +244,7 @@ std::vector<double> values_to_add(const Race& race, const std::function<double(d
   std::vector<double> values;
   for (const std::size_t before : changes(race)) {
     const double a = race.points[before].value, b = race.points[before + 1].value;
-    if (b - a <= kFine * std::abs(b)) continue;
+    if (are_near(race, a, b)) continue;
     for (int k = 1; k <= kAdded; ++k) {
       const double x = on_axis(race, a), width = on_axis(race, b) - x;
       const double value = rounded(from_axis(race, x + width * k / (kAdded + 1)));
@@ -235,7 +257,9 @@ std::vector<double> values_to_add(const Race& race, const std::function<double(d
 
 std::string words_of(const Race& race, const std::function<std::string(double)>& shown) {
   if (race.names.size() == 1)
-    return race.joined ? fmt::format("{}: they take the same time.", race.names[0]) : "";
+    return race.joined ? fmt::format("{}: they take the same time {}.", race.names[0],
+                                     at_all(race, 0, race.points.size() - 1, shown))
+                       : "";
   const std::vector<Stretch> all = without_meetings(race, stretches(race));
   std::string text;
   for (std::size_t k = 0; k < all.size(); ++k) {

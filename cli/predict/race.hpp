@@ -15,12 +15,13 @@ struct Race {
   struct Point {
     double value = 0;
     std::vector<std::optional<Range>> times;  // by name; absent where it cannot run
-    bool asked = true;                        // false: added to find a crossover
+    bool asked = true;                        // false: added where the verdict changes
   };
   std::vector<Point> points;  // by value, ascending
   bool joined = false;        // some names stand for several algorithms
   bool logarithmic = true;    // lines between points are straight in log value
   double step = 0;            // values are its multiples, such as whole numbers; 0: any
+  bool coarse = false;        // too much was to be simulated to find where verdicts change
 
   /// Makes one of algorithms that take the same time everywhere: "d-psgd = sgp".
   void join_equal();
@@ -39,8 +40,9 @@ struct Crossover {
 };
 std::vector<Crossover> crossovers(const Race& race);
 
-/// Values at which to look next so that crossovers, and the ends of where algorithms take the same
-/// time, are known to about 1 %; empty when they are.
+/// Values at which to look next so that crossovers, and the ends of where one is the fastest, of
+/// where it cannot be told and of where algorithms take the same time, are known to about 1 % (or
+/// to 1e-4 of a range in equal steps); empty when they are.
 std::vector<double> values_to_add(const Race& race, const std::function<double(double)>& rounded);
 
 /// Who is fastest where, and where it cannot be told, in one sentence; empty where there is one

@@ -187,6 +187,13 @@ void OutputFile::commit() {
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("replace", path_);
 }
 
+void require_can_write(const std::string& path) {
+  std::error_code ignored;
+  const auto before = std::filesystem::status(path, ignored);
+  if (std::filesystem::is_other(before)) return;  // a pipe's reader would see it end
+  const OutputFile begun(path);
+}
+
 void write_file(const std::string& path, std::string_view text) {
   OutputFile file(path);
   file.write(text);

@@ -93,6 +93,9 @@ class OutputFile {
   std::string path_, temporary_;  // no temporary: path_ is a device or a pipe
   std::FILE* file_ = nullptr;     // nullptr: standard output
 };
+/// Throws, as OutputFile does, where no such file can be begun; for a command that has long to do
+/// before it writes one.
+void require_can_write(const std::string& path);
 /// Writes all of such a file.
 void write_file(const std::string& path, std::string_view text);
 

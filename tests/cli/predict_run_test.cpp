@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <set>
 
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
@@ -133,6 +134,28 @@ TEST_CASE("without simulated runs the clock predicts seconds and bytes, as acid 
                                        "--set", "execution.predict_runs=3",
                                        "--set", "optimizer.learning_rate=0.06"};
   CHECK(folder.told(other)["states"] == json{{"planned", 8}});
+}
+
+TEST_CASE("where vectors stand for larger ones, real runs have no seconds and bytes predicted") {
+  const PredictedStudy folder("seeds = [1]\nexecution.predict = true\n");
+  const std::string size = "execution.virtual.network.vector_bytes=";
+  const auto quantities = [&](const std::string& driver, const std::string& bytes) {
+    const Result ran = folder.done({"run", "study.toml", "--driver", driver, "--set", size + bytes,
+                                    "--set", "algorithms=[\"ar-sgd\"]"});
+    std::set<std::string> found;
+    const json scores = folder.told({"compare", "--predicted"});
+    for (const json& value : scores["runs"][0]["values"]) found.insert(value["quantity"]);
+    const bool warned =
+        ran.err.find("neither seconds nor bytes of these runs are predicted") != std::string::npos;
+    CHECK(warned == !found.contains("bytes"));
+    CHECK(found.contains("seconds") == found.contains("bytes"));
+    CHECK(found.contains("iteration_seconds") == found.contains("bytes"));
+    CHECK(found.contains("eval_loss"));
+    return found.contains("bytes");
+  };
+  CHECK_FALSE(quantities("threads", "4000"));
+  CHECK(quantities("threads", "64"));  // the model's own
+  CHECK(quantities("virtual", "4000"));
 }
 
 TEST_CASE("runs against the clock are predicted on the simulated machine that the recipe has") {

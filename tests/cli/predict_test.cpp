@@ -4,13 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/predict/race.hpp"
-#include "settings/run_spec.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/predictions.hpp"
 
-using acid::Race;
-using acid::Range;
 using acid::test::Folder;
 using acid::test::kTask;
 using acid::test::prediction;
@@ -129,7 +125,35 @@ TEST_CASE("who is fastest where, with the crossover that the formulas give") {
                  .done({"predict", "crossing.toml", "--over", "workers.count=4..6", "--linear",
                         "--set", "execution.virtual.network={}"})
                  .out,
-             ContainsSubstring("ar-sgd = d-psgd: they take the same time."));
+             ContainsSubstring("ar-sgd = d-psgd: they take the same time everywhere from 4 to 6."));
+  CHECK_THAT(
+      folder.done({"predict", "crossing.toml", "--over", "network.bandwidth=1e8,2e8,3e8"}).out,
+      ContainsSubstring("d-psgd is fastest at all 3 values from 100 MB/s to 300 MB/s."));
+}
+
+TEST_CASE("where it cannot be told begins and ends at the same values with any grid") {
+  const Folder folder;
+  folder.write("drawn.toml", kCrossing + "compute = { kind = \"lognormal\", sigma = 0.3 }\n");
+  const auto ends = [&](const std::string& values) {
+    const auto told =
+        folder.told({"predict", "drawn.toml", "--over", "network.bandwidth=" + values});
+    REQUIRE(told["crossovers"].size() == 1);
+    const auto& one = told["crossovers"][0];
+    return std::pair(one["low"].get<double>(), one["high"].get<double>());
+  };
+  const auto [low, high] = ends("1e6..1e9:4");
+  CHECK(high / low > 1.05);  // else it is told everywhere
+  for (const char* const values : {"1e6..1e9", "3e6,2.9e7,1e9"}) {
+    INFO(values);
+    CHECK(ends(values).first == Approx(low).epsilon(0.015));
+    CHECK(ends(values).second == Approx(high).epsilon(0.015));
+  }
+  // So do they at an end of the range.
+  const std::string part = folder
+                               .done({"predict", "drawn.toml", "--over",
+                                      fmt::format("network.bandwidth=1e6,{}", low * 1.02)})
+                               .out;
+  CHECK_THAT(part, ContainsSubstring("ar-sgd is fastest up to 15."));
 }
 
 TEST_CASE("a value at which two are equally fast hides neither side of it") {
@@ -185,13 +209,6 @@ TEST_CASE("crossovers are the same beside an equal algorithm, and one of the sam
   CHECK(rows("saturate true,") == rows("\nar-sgd,"));
 }
 
-TEST_CASE("values at which nothing runs are no part of a stretch") {
-  const Range fast{1, 1, 1}, slow{2, 2, 2};
-  const Race race{{"a", "b"}, {{4, {fast, slow}}, {6, {{}, {}}}, {8, {fast, slow}}}};
-  CHECK(words_of(race, [](double value) { return fmt::format("{}", value); }) ==
-        "a is fastest at 4; a is fastest at 8.");
-}
-
 TEST_CASE("who is fastest where is drawn on paper, with its numbers beside it") {
   const Folder folder;
   folder.write("crossing.toml", kCrossing);
@@ -210,7 +227,15 @@ TEST_CASE("who is fastest where is drawn on paper, with its numbers beside it") 
   const auto two =
       with({over[0], over[1], "-o", "two.svg", "--set", "sweep={topology=[\"ring\",\"chain\"]}"});
   CHECK(two.code == 2);
-  CHECK_THAT(two.err, ContainsSubstring("a chart is of one setting, and this recipe has 2"));
+  CHECK_THAT(two.err, ContainsSubstring("a chart is of one setting, and this recipe has 2") &&
+                          ContainsSubstring("--set 'sweep.topology=[\"ring\"]'") &&
+                          !ContainsSubstring("predicted"));
+  CHECK(with({over[0], over[1], "-o", "two.svg", "--set", "sweep={topology=[\"ring\",\"chain\"]}",
+              "--set", "sweep.topology=[\"ring\"]"})
+            .code == 0);
+  CHECK_THAT(with({over[0], over[1], "-o", "nowhere/x.svg", "--set", "budget.gradients=-1"}).err,
+             ContainsSubstring("cannot create"));
+  CHECK_THAT(with({over[0], over[1], "--width", "84"}).err, ContainsSubstring("--width needs -o"));
 }
 
 TEST_CASE("long budgets are scaled from their first iterations, and limits are kept") {
@@ -278,91 +303,4 @@ TEST_CASE("recipes of other drivers are predicted, and those that say too little
   CHECK(
       folder.told({"predict", "swept.toml", "--over", "network.bandwidth=1e6..1e9:3"})["crossovers"]
           .size() == 2);
-}
-
-namespace {
-
-Race race_of(const std::vector<std::string>& names,
-             const std::vector<std::vector<std::pair<double, double>>>& times) {
-  Race race{names, {}, false, false};
-  for (std::size_t k = 0; k < times.size(); ++k) {
-    Race::Point point{static_cast<double>(k), {}, true};
-    for (const auto& [mean, half] : times[k])
-      point.times.push_back(Range{mean, mean - half, mean + half});
-    race.points.push_back(std::move(point));
-  }
-  return race;
-}
-
-std::string words(const Race& race) {
-  return words_of(race, [](double value) { return fmt::format("{:.3g}", value); });
-}
-
-}  // namespace
-
-TEST_CASE("what cannot be told is not told") {
-  const auto sure = race_of({"a", "b"}, {{{1, 0}, {4, 0}}, {{2, 0}, {2.5, 0}}, {{4, 0}, {2, 0}}});
-  REQUIRE(crossovers(sure).size() == 1);
-  CHECK(words(sure) == "a is fastest below 1.24; b is fastest above 1.24.");
-  const auto close = race_of({"a", "b", "c"}, {{{1, .1}, {4, .1}, {9, 0}},
-                                               {{2, .5}, {2.5, .1}, {9, 0}},
-                                               {{3, .6}, {2.4, .1}, {9, 0}},
-                                               {{4, .1}, {2, .1}, {9, 0}}});
-  CHECK(words(close) ==
-        "a is fastest at 0; it cannot be told whether a or b is fastest from 0 to 3; b is "
-        "fastest at 3.");
-  REQUIRE(crossovers(close).size() == 1);
-  CHECK(crossovers(close)[0].value > 1);
-  CHECK(crossovers(close)[0].value < 2);
-  CHECK(words(race_of({"a", "b"}, {{{1, 1}, {1.1, 1}}, {{1, 1}, {1.1, 1}}})) ==
-        "It cannot be told whether a or b is fastest everywhere from 0 to 1.");
-  CHECK(words(race_of({"a", "b"}, {{{1, 0}, {2, 0}}, {{2, 0}, {2, 0}}})) ==
-        "a is fastest at 0; a and b are equally fast above 0.");
-  CHECK(words(race_of({"a", "b", "c"}, {{{1, 0}, {1, 0}, {1, 0}}, {{2, 0}, {1, 0}, {1, 0}}})) ==
-        "a, b and c are equally fast below 1; b and c are equally fast at 1.");
-  auto same = race_of({"a", "b", "c"}, {{{1, 0}, {1, 0}, {2, 0}}, {{3, 0}, {3, 0}, {2, 0}}});
-  same.join_equal();
-  CHECK(same.names == Words{"a = b", "c"});
-  CHECK(words(same) == "a = b is fastest below 0.631; c is fastest above 0.631.");
-  // One that cannot run at some values.
-  auto gap = race_of({"a", "b"}, {{{1, 0}, {2, 0}}, {{1, 0}, {2, 0}}});
-  gap.points[1].times[0].reset();
-  CHECK(crossovers(gap).size() == 1);
-  CHECK(values_to_add(sure, [](double value) { return value; }).size() == 7);
-}
-
-TEST_CASE("between whole numbers there is no crossover, only the last and the first") {
-  const auto whole = [](const std::vector<std::vector<std::pair<double, double>>>& times) {
-    Race race = race_of({"a", "b"}, times);
-    race.step = 1;
-    return race;
-  };
-  const auto crossing = whole({{{1, 0}, {4, 0}}, {{2, 0}, {2.5, 0}}, {{4, 0}, {2, 0}}});
-  CHECK(words(crossing) == "a is fastest up to 1; b is fastest at 2.");
-  CHECK(crossovers(crossing).at(0).value == 1);
-  const auto tie = whole({{{1, 0}, {4, 0}}, {{2, 0}, {2, 0}}, {{4, 0}, {2, 0}}});
-  CHECK(words(tie) == "a is fastest at 0; a and b are equally fast at 1; b is fastest at 2.");
-  const auto rounded = [](double value) { return std::round(value); };
-  CHECK(values_to_add(tie, rounded).empty());
-  CHECK(words(whole({{{1, 0}, {2, 0}}, {{2, 0}, {2, 0}}, {{2, 0}, {2, 0}}})) ==
-        "a is fastest at 0; a and b are equally fast from 1.");
-  auto many = tie;  // not all values were looked at beside the one at which the means cross
-  for (std::size_t k = 0; k < 3; ++k) many.points[k].value = 996 + 4 * static_cast<double>(k);
-  CHECK(words_of(many, [](double value) { return fmt::format("{}", value); }) ==
-        "a is fastest at 996; b is fastest at 1004.");
-  auto apart = whole({{{1, 0}, {4, 0}}, {{2, 0}, {2, 0}}, {{4, 0}, {2, 0}}});
-  apart.points[2].value = 5;
-  CHECK(values_to_add(apart, rounded) == std::vector<double>{2, 3, 4});
-}
-
-TEST_CASE("draws with the same durations are compared with each other") {
-  const auto of = [](const std::vector<double>& draws) { return acid::range_of(draws); };
-  const Range slow = of({1, 2, 3, 4}), fast = of({0.9, 1.9, 2.9, 3.88});
-  CHECK(slow.low < fast.high);  // the intervals overlap
-  CHECK_FALSE(overlap(slow, fast));
-  CHECK_FALSE(overlap(fast, slow));
-  CHECK(overlap(slow, of({0.9, 2.1, 2.9, 4.1})));
-  CHECK(overlap(slow, slow));
-  CHECK(overlap(slow, of({1 + 1e-15, 2 + 1e-15, 3 + 1e-15, 4 + 1e-15})));
-  CHECK_FALSE(overlap(Range{1, 1, 1}, Range{2, 2, 2}));
 }

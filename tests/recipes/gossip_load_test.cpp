@@ -370,6 +370,12 @@ TEST_CASE("nodes are read with the links between them, and must fit the workers"
                                                         {"0,1,1 m,1", "'1 m' is no latency"},
                                                         {"0,1,nan,1", "'nan' is no latency"},
                                                         {"0,1,1,0", "'0' is no bandwidth"},
+                                                        {"0,1,inf,1", "it must be finite, not inf"},
+                                                        {"0,1,2e12,1", "and at most 1000000000000"},
+                                                        {"0,1,1e-70 s,1", "it cannot be 1e-70: "},
+                                                        {"# a\n0,1,1,1e-300 B/s",
+                                                         "line 2: '1e-300 B/s' is no bandwidth: it "
+                                                         "cannot be 1e-300: products of numbers "},
                                                         {"0,1,1,1,1", "5 columns"},
                                                         {"0,1,1\n1,0,2", "1 and 0 again"},
                                                         {"node,node", "it has no links"}}) {

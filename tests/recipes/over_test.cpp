@@ -20,6 +20,16 @@ TEST_CASE("an axis has equal ratios, equal steps or the values that are listed")
   CHECK(workers.at(0).value.scalar == 4);
   CHECK(over_axis("network.vector_bytes= 10 MB, 1 GB", false).values ==
         std::vector<double>{1e7, 1e9});
+  CHECK(over_axis("network.vector_bytes=\"1 MB\",\"10 MB\"", false).values ==
+        std::vector<double>{1e6, 1e7});
+  CHECK(over_axis("network.bandwidth=1e9,25 Gbit/s", false).values ==
+        std::vector<double>{1e9, 3.125e9});
+  CHECK(over_axis("network.latency=1 ms..9 ms:2", false).values == std::vector<double>{1e-3, 9e-3});
+  for (const char* const wrong :
+       {"network.bandwidth=1 Gbps,2 Gbps", "network.bandwidth=1..2:3 B/s"})
+    CHECK_THROWS_WITH(over_axis(wrong, false), ContainsSubstring("is no number"));
+  CHECK_THROWS_WITH(over_axis("network.bandwidth=1 Gbps,2 Gbps", false),
+                    ContainsSubstring("nor one with B/s, kB/s") && ContainsSubstring("Gbit/s;"));
   // The ends stay the ends, and what lies between them is told apart.
   const OverAxis narrow = over_axis("workers.count=10001..10009:3", true);
   CHECK(narrow.values == std::vector<double>{10001, 10005, 10009});
@@ -86,4 +96,11 @@ TEST_CASE("an algorithm that sets a swept key is one cell, at its own value") {
   std::vector<int> counts;
   for (const PlannedCell& cell : plan.cells) counts.push_back(cell.settings["workers.count"]);
   CHECK(counts == std::vector{4, 8, 6});
+}
+
+TEST_CASE("a key that --over takes is meant by its short name elsewhere, too") {
+  CHECK(whole_key("network.bandwidth") == "execution.virtual.network.bandwidth_bytes_per_second");
+  CHECK(whole_key("compute.sigma") == "execution.virtual.compute.sigma");
+  CHECK_FALSE(whole_key("network.bandwith"));
+  CHECK_FALSE(whole_key("networks"));
 }

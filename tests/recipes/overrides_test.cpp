@@ -60,6 +60,36 @@ TEST_CASE("an equal --set gives the digest of the written value") {
         compiled("[optimizer]\nlearning_rate = 0.1\n").runs[0].digest);
 }
 
+TEST_CASE("numbers of seconds and of bytes per second may have units, and are the same numbers") {
+  const std::string network = "[execution.virtual.network]\n";
+  const std::string plain =
+      network + "latency_seconds = 9e-3\nbandwidth_bytes_per_second = 3.125e9\n";
+  CHECK(digest(network + "latency_seconds = \"9 ms\"\nbandwidth_bytes_per_second = "
+                         "\"25 Gbit/s\"\n") == digest(plain));
+  const std::string key = "execution.virtual.network.bandwidth_bytes_per_second";
+  CHECK(compiled(plain, {key + "=25 Gbit/s"}).runs[0].digest == digest(plain));
+  CHECK(compiled("[sweep]\n" + key + " = [\"8 Gbit/s\", 2e9]\n").runs[0].digest ==
+        digest(network + "bandwidth_bytes_per_second = 1e9\n"));
+  const Diagnostic gbps = only_error(key + "=25 Gbps");
+  CHECK_THAT(gbps.message, ContainsSubstring("is no number with a unit: '25 Gbps'"));
+  CHECK_THAT(gbps.remedy,
+             ContainsSubstring("in bytes per second without quotes, or one with B/s") &&
+                 ContainsSubstring("as in \"25 Gbit/s\""));
+  CHECK_THAT(only_error(key + "=-1 B/s").message, ContainsSubstring("must be above 0, not -1"));
+  CHECK_THAT(only_error(key + "=inf").message, ContainsSubstring("must be finite, not inf"));
+  CHECK_THAT(only_error("optimizer.learning_rate=1 ms").message,
+             ContainsSubstring("must be a number, not the text"));
+}
+
+TEST_CASE("a key without the tables around it is not known, but told") {
+  const std::string whole = "did you mean 'execution.virtual.network.bandwidth_bytes_per_second'?";
+  CHECK(only_error("network.bandwidth=1e9").remedy == whole);
+  CHECK(only_error("network.bandwidth=1e9").message == "unknown key 'network'");
+  const auto swept = errors_of(completed("[sweep]\nnetwork.bandwidth = [1e8, 1e9]\n"));
+  REQUIRE(swept.size() == 1);
+  CHECK(swept[0].remedy == whole);
+}
+
 TEST_CASE("mistakes in --set are shown in its text, the value underlined") {
   // The recipe has a list of its own in the same place.
   const std::string step =
@@ -105,6 +135,10 @@ TEST_CASE("a --set that every run overrides is doubted, and one that some run ha
   CHECK(doubts(swept, "sweep.optimizer.learning_rate=[0.7]").empty());
   CHECK_FALSE(doubts(swept, "optimizer={learning_rate=0.7, momentum=0.9}").empty());
   CHECK(doubts(swept, "optimizer.momentum=0.9").empty());
+  const auto warnings =
+      compiled("[sweep]\ntopology = [\"ring\", \"star\"]\n", {"topology.kind=complete"}).warnings;
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].remedy == "change it there: --set sweep.topology=[…]");
 }
 
 TEST_CASE("algorithms are addressed by number, label or kind") {
