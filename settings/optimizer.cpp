@@ -85,7 +85,8 @@ constexpr KindedFields kOptimizer = kinded(
         {key<&Run::schedule, &Schedule::learning_rate>(
              "learning_rate", "0.05", "step size before schedule and scaling", above(0)),
          key<&Run::optimizer, &Optimizer::weight_decay>(
-             "weight_decay", "0.0", "L2 penalty (sgd, adam) or decoupled decay (adamw, muon), of the model as it steps",
+             "weight_decay", "0.0",
+             "L2 penalty (sgd, adam) or decoupled decay (adamw, muon), of the model as it steps",
              at_least(0)),
          key<&Run::optimizer, &Optimizer::decay_one_dimensional>(
              "decay_one_dimensional", "true", "false: no weight decay for biases and norms")

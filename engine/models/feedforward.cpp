@@ -102,7 +102,8 @@ ModelEntry linear_model() {
 ModelEntry mlp_model() { return {"mlp", "fully connected layers", kMlpFields, &build_mlp}; }
 
 ModelEntry cnn_model() {
-  return {"cnn", "strided convolutions, padded by half the kernel, then fully connected layers", kCnnFields, &build_cnn};
+  return {"cnn", "strided convolutions, padded by half the kernel, then fully connected layers",
+          kCnnFields, &build_cnn};
 }
 
 }  // namespace acid
