@@ -84,6 +84,10 @@ Exit answer(const Session&, PredictOptions options) {
   if (options.figure.empty() && !options.width.empty()) throw UsageError("--width needs -o");
   if (!options.figure.empty() && options.over.empty())
     throw UsageError("a chart needs --over: who is fastest where");
+  if (!options.figure.empty() &&
+      (options.format.json || options.format.csv || options.format.markdown))
+    throw UsageError(
+        "-o writes a chart and its numbers, and prints no table: leave one of them out");
   std::optional<FigureFile> figure;
   if (!options.figure.empty()) figure.emplace(options.figure, options.width, "column");
   if (const std::string& machine = options.calibration.name; !machine.empty()) {

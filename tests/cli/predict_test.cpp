@@ -236,6 +236,8 @@ TEST_CASE("who is fastest where is drawn on paper, with its numbers beside it") 
   CHECK_THAT(with({over[0], over[1], "-o", "nowhere/x.svg", "--set", "budget.gradients=-1"}).err,
              ContainsSubstring("cannot create"));
   CHECK_THAT(with({over[0], over[1], "--width", "84"}).err, ContainsSubstring("--width needs -o"));
+  CHECK_THAT(with({over[0], over[1], "-o", "crossing.svg", "--json"}).err,
+             ContainsSubstring("-o writes a chart and its numbers"));
 }
 
 TEST_CASE("long budgets are scaled from their first iterations, and limits are kept") {
