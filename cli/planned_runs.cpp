@@ -54,9 +54,13 @@ ExperimentRecord experiment_record(const Plan& plan, const std::string& command_
                           .command_line = command_line,
                           .search = {},
                           .comparison = comparison};
-  if (store_exists(store_folder))
-    record.id = id_in(Store(store_folder, Store::Access::read), record,
-                      run_records(plan.runs, plan.search.has_value()));
+  try {
+    if (store_exists(store_folder))
+      record.id = id_in(Store(store_folder, Store::Access::read), record,
+                        run_records(plan.runs, plan.search.has_value()));
+  } catch (const StoreError&) {
+    // A store that is empty, or of an earlier acid, becomes readable when it is written.
+  }
   return record;
 }
 

@@ -122,9 +122,16 @@ void refine(const Compile& compile, const OverAxis& axis, const Names& names, co
     if (finer.values.empty() || race.coarse) return;
     finer.values.resize(std::min({finer.values.size(), left, kAddedAtOnce}));
     left -= finer.values.size();
-    Plan plan = compile(&finer);
-    std::erase_if(plan.cells, [&](const PlannedCell& one) { return one.settings != setting; });
-    add_points(rows_of(plan, &finer, names, predictor), finer, setting, false, race);
+    std::vector<PredictedRow> rows;
+    Plan plan;  // to whose cells rows point
+    try {
+      plan = compile(&finer);
+      std::erase_if(plan.cells, [&](const PlannedCell& one) { return one.settings != setting; });
+      rows = rows_of(plan, &finer, names, predictor);
+    } catch (const RecipeError&) {
+      // Nothing runs at any of these values, as with 17 workers in a hypercube.
+    }
+    add_points(rows, finer, setting, false, race);
   }
 }
 

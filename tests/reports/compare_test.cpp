@@ -270,6 +270,18 @@ TEST_CASE("settings of the same run divide no comparison, nor does a file that w
   CHECK(swept_keys(comparison) == std::set<std::string>{"workers.count"});
 }
 
+TEST_CASE("a swept machine is the name of a point") {
+  std::vector<ComparedRun> runs;
+  for (const char* machine : {"a", "b"})
+    runs.push_back(run("ar-sgd", 1, {{"eval_loss", 1}},
+                       {{"execution",
+                         {{"driver", "virtual"},
+                          {"virtual",
+                           {{"machine", machine},
+                            {"network", {{"gradient_seconds", machine[0] - 'a' + 1.0}}}}}}}}));
+  CHECK(swept_keys(compare_runs(runs)).contains("execution.virtual.machine"));
+}
+
 TEST_CASE("differences are over the seeds that both have, and a note says which") {
   std::vector<ComparedRun> runs;
   for (const std::uint64_t seed : {1, 2, 3, 4})

@@ -324,7 +324,7 @@ TEST_CASE("what an experiment compares is so for it where a newer one only tried
 TEST_CASE("an experiment keeps its id, and other runs of its recipe have one of their own") {
   const ScratchFolder temp;
   const ExperimentRecord experiment = make_experiment("test");
-  const Store store = make_store(temp.store(), {make_run(1), make_run(2)});
+  Store store = make_store(temp.store(), {make_run(1), make_run(2)});
   const auto id = [&](const std::vector<RunRecord>& runs) {
     return id_in(store, experiment, runs);
   };
@@ -334,6 +334,12 @@ TEST_CASE("an experiment keeps its id, and other runs of its recipe have one of 
   CHECK(other != experiment.id);
   CHECK(other == id({make_run(3), make_run(1)}));
   CHECK(other != id({make_run(3), make_run(4)}));
+  // They keep it when the first ones have gone.
+  ExperimentRecord second = experiment;
+  second.id = other;
+  store.add_experiment(second, {make_run(1), make_run(3)});
+  execute(store, "DELETE FROM experiments WHERE id = '" + experiment.id + "'");
+  CHECK(id({make_run(1), make_run(3)}) == other);
 }
 
 TEST_CASE("a search's experiment keeps its id while it finds out what to try") {
@@ -346,7 +352,8 @@ TEST_CASE("a search's experiment keeps its id while it finds out what to try") {
   };
   const Store store = make_store(temp.store(), {tried(1), tried(2), tried(3), make_run(4)});
   CHECK(id_in(store, experiment, {tried(1), tried(2)}) == experiment.id);
-  CHECK(id_in(store, experiment, {tried(1), tried(5)}) != experiment.id);
+  CHECK(id_in(store, experiment, {tried(1), tried(5)}) == experiment.id);  // 5 was removed
+  CHECK(id_in(store, experiment, {tried(5), tried(6)}) != experiment.id);
 }
 
 TEST_CASE("an experiment named by its id is that one, also where another has the same runs") {
