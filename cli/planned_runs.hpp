@@ -11,9 +11,9 @@
 
 namespace acid {
 
-/// A plan as a store keeps it: the experiment, and its runs in the plan's order. `command_line`:
-/// the command that asked for it. The id is that in the store (store/experiment_id.hpp), if there
-/// is one.
+/// A plan as a store keeps it: the experiment, and its runs in the plan's order. `command_line`: the
+/// command that asked for it. The id is that in the store there (store/experiment_id.hpp), if there
+/// is one; with no folder, that of the recipe alone.
 ExperimentRecord experiment_record(const Plan& plan, const std::string& command_line,
                                    const std::string& store_folder);
 std::vector<RunRecord> run_records(const std::vector<PlannedRun>& runs, bool of_search = false);

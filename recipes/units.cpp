@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,10 @@ std::optional<double> value_with_unit(std::string_view text, const Field& field)
   if (field.type == FieldType::bytes) return bytes_in(text);
   const auto value = quantity(text, units_of(field));
   if (!value || !std::isfinite(*value)) return std::nullopt;
-  return std::stod(fmt::format("{:.15g}", *value));
+  const std::string digits = fmt::format("{:.15g}", *value);
+  double rounded = *value;  // stays where the digits are of no normal number
+  std::from_chars(digits.data(), digits.data() + digits.size(), rounded);
+  return rounded;
 }
 
 }  // namespace acid

@@ -73,6 +73,14 @@ TEST_CASE("shell words are quoted only where a shell would take them apart") {
   CHECK(set_options(std::vector<std::string>{"a=1", "b=x y"}) == " --set a=1 --set 'b=x y'");
 }
 
+TEST_CASE("text is blank where nothing of it is seen") {
+  for (const char* blank : {"", " ", "\t\n", "\u00a0", "\u3000 \u2003", "\u200b", "\u00ad\u2061"}) {
+    INFO('"' << blank << '"');
+    CHECK(is_blank(blank));
+  }
+  for (const char* seen : {"a", " .", "\u00a0é", "界", "\xff"}) CHECK_FALSE(is_blank(seen));
+}
+
 TEST_CASE("fallbacks complete options, and required ones must be there") {
   const std::array fields = {
       Field{.name = "p", .type = FieldType::number, .fallback = "0.5", .help = ""},

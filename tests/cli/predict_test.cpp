@@ -156,6 +156,16 @@ TEST_CASE("where it cannot be told begins and ends at the same values with any g
   CHECK_THAT(part, ContainsSubstring("ar-sgd is fastest up to 15."));
 }
 
+TEST_CASE("values of an axis at which nothing runs are passed over") {
+  const Folder folder;
+  folder.write("cubes.toml", std::string(kTask) +
+                                 "workers.count = 4\ntopology.kind = \"hypercube\"\n"
+                                 "budget.gradients = 160\nalgorithms = [\"ar-sgd\", \"d-psgd\"]\n"
+                                 "[execution.virtual]\nnetwork.latency_seconds = 0.1\n");
+  const auto told = folder.told({"predict", "cubes.toml", "--over", "workers.count=2,4,16,64"});
+  CHECK(told["predictions"].size() == 8);
+}
+
 TEST_CASE("a value at which two are equally fast hides neither side of it") {
   const Folder folder;
   folder.write("crossing.toml", kCrossing);

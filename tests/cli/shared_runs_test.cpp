@@ -1,5 +1,6 @@
 // Runs that read no graph, in a sweep over graphs: computed once, and shown for each graph.
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "tests/catch.hpp"
@@ -34,6 +35,34 @@ std::map<std::string, json> metrics_of(const json& comparison, const std::string
 }
 
 }  // namespace
+
+TEST_CASE("a recipe whose file changes makes another experiment, and the first one stays") {
+  const Folder folder;
+  std::string recipe = acid::test::kSmallRecipe;
+  const std::string ring = "topology.kind = \"ring\"";
+  recipe.replace(recipe.find(ring), ring.size(),
+                 "topology = { kind = \"edges\", edges = \"graph.txt\" }");
+  folder.write("it.toml", recipe);
+  const auto run = [&](const char* graph) {
+    folder.write("graph.txt", graph);
+    return folder.done({"run", "it.toml"}).err;
+  };
+  std::filesystem::create_directories(folder.path("acid-store"));
+  folder.write("acid-store/store.db", "");  // as left by a process that was killed at once
+  run("0 1\n1 2\n2 3\n");
+  const json first = folder.told({"list", "--experiments"})["experiments"][0];
+  const std::string other = run("0 1\n0 2\n0 3\n");
+  CHECK_THAT(other, ContainsSubstring("experiment " + first["id"].get<std::string>() +
+                                      " has other runs of this recipe"));
+  const json both = folder.told({"list", "--experiments"})["experiments"];
+  REQUIRE(both.size() == 2);
+  CHECK(both[1]["id"] == first["id"]);
+  CHECK(both[1]["runs"] == first["runs"]);
+  CHECK(both[0]["id"] != first["id"]);
+  // Back again, the first one is the newest.
+  CHECK_THAT(run("0 1\n1 2\n2 3\n"), !ContainsSubstring("other runs"));
+  CHECK(folder.told({"list", "--experiments"})["experiments"][0]["id"] == first["id"]);
+}
 
 TEST_CASE("a sweep of graphs computes an all-reduce once and shows it beside each of them") {
   const GraphStudy study;
