@@ -2,10 +2,11 @@
 import { chartTable } from "./chart_table";
 import { quoted } from "./csv";
 import { curvesOf, heights, nearest, stepped, type ChartCurves } from "./curve";
-import { curveSvg, heightOf } from "./curve_svg";
+import { curveSvg, heightOf, wordsBelow } from "./curve_svg";
 import type { AxisData, ChartData } from "./data";
 import { make, makeSvg } from "./dom";
 import { keepCsv } from "./figures";
+import { clampedY } from "./lines";
 import { formatPlace } from "./numbers";
 import { fitted } from "./range";
 import { fillReadout, finalValues, lastValues, valuesAt, type Reading } from "./readout";
@@ -28,6 +29,8 @@ export class Plot implements Subject {
   readonly surface: Surface;
   private readonly notes = make("div");
   private readonly fold = make("details", {}, make("summary", {}, "Data"));
+  /// What the drawing leaves out.
+  private words: string[] = [];
   private held: { axis: string; curves: ChartCurves } | null = null;
 
   constructor(
@@ -81,7 +84,7 @@ export class Plot implements Subject {
       title: this.chart.title,
       axis,
       window,
-      heightRange: fitted(found?.min ?? NaN, found?.max ?? NaN, this.logarithmic),
+      heightRange: found && fitted(found.min, found.max, this.logarithmic),
       logarithmicX,
       logarithmicY: this.logarithmic,
       bands,
@@ -96,7 +99,9 @@ export class Plot implements Subject {
         `${this.view.window ? "At the right edge" : "Final values"}: ` +
         `${values.join("; ") || "none"}.`,
     );
+    this.words = found ? wordsBelow(curves, drawn.at) : [];
     this.notes.replaceChildren(
+      ...this.words.map((words) => make("p", { class: "note" }, words)),
       ...curves.bounds.map((bound) =>
         make("p", { class: "note bound" }, swatch(bound.style), `${bound.label}: ${bound.note}`),
       ),
@@ -117,7 +122,8 @@ export class Plot implements Subject {
     const x = at.x(place ?? 0);
     const heightsThere = curves.groups.flatMap(({ style, onGrid }) => {
       const mean = onGrid.mean[k] ?? NaN;
-      return mean > at.floor ? [{ style, y: at.y(mean) }] : [];
+      const y = at.y(mean);
+      return mean > at.floor && y === clampedY(y, at) ? [{ style, y }] : [];
     });
     this.surface.showCursor(
       heightsThere.map(({ style, y }) =>
