@@ -5,7 +5,7 @@ import { curvesOf, heights, nearest, stepped, type ChartCurves } from "./curve";
 import { curveSvg, heightOf, wordsBelow } from "./curve_svg";
 import type { AxisData, ChartData } from "./data";
 import { make, makeSvg } from "./dom";
-import { keepCsv } from "./figures";
+import { keepCsv, keepSheet } from "./figures";
 import { clampedY } from "./lines";
 import { formatPlace } from "./numbers";
 import { fitted } from "./range";
@@ -51,6 +51,7 @@ export class Plot implements Subject {
     );
     this.fold.addEventListener("toggle", () => this.tabulate());
     keepCsv(this.figure, () => this.csv());
+    keepSheet(this.figure, () => ({ title: this.chart.title, notes: this.words }));
   }
 
   get drawn(): boolean {

@@ -6,6 +6,7 @@ import { curvesOf } from "../src/curve";
 import { foldKeys } from "../src/keep";
 import { actionOf } from "../src/keys";
 import { lostText } from "../src/live";
+import { legendPlaces, linesWithin } from "../src/paper";
 import { keyOf } from "../src/parts";
 import { finalValues, lastValues, valuesAt } from "../src/readout";
 import { bandData, chartData, encode } from "./synthetic";
@@ -32,6 +33,26 @@ describe("keys", () => {
     assert.deepEqual(["Tab", "Enter", " ", "a"].map((key) => press(key)), [null, null, null, null]);
     assert.equal(press("+", { ctrlKey: true }), null);
     assert.equal(press("ArrowLeft", { altKey: true }), null);
+  });
+});
+
+describe("above a picture alone", () => {
+  test("a title has as many lines as it needs, and a longer word ends in an ellipsis", () => {
+    assert.deepEqual(linesWithin("evaluation loss", 20), ["evaluation loss"]);
+    assert.deepEqual(linesWithin("evaluation loss, at 8 workers", 16), [
+      "evaluation loss,",
+      "at 8 workers",
+    ]);
+    assert.deepEqual(linesWithin("a verylongword b", 8), ["a", "verylon…", "b"]);
+  });
+  test("names stand beside each other as long as they fit", () => {
+    const places = legendPlaces(["AR-SGD", "AD-PSGD", "A²CiD²"], 150);
+    assert.deepEqual(
+      places.map(({ row }) => row),
+      [0, 0, 1],
+    );
+    assert.equal(places[0]?.x, 0);
+    assert.equal(places[2]?.x, 0);
   });
 });
 
