@@ -47,7 +47,7 @@ const kNameHeight = 12;
 const kLongestName = 16;
 
 /// The parts of the names for which there is room.
-const namesOf = (curves: ChartCurves) =>
+export const namesOf = (curves: ChartCurves) =>
   shortenedApart(
     curves.groups.map((group) => group.label),
     kLongestName,

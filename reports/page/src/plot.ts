@@ -2,11 +2,12 @@
 import { chartTable } from "./chart_table";
 import { quoted } from "./csv";
 import { curvesOf, heights, nearest, stepped, type ChartCurves } from "./curve";
-import { curveSvg, heightOf, wordsBelow } from "./curve_svg";
+import { curveSvg, heightOf, namesOf, wordsBelow } from "./curve_svg";
 import type { AxisData, ChartData } from "./data";
 import { make, makeSvg } from "./dom";
 import { keepCsv, keepSheet } from "./figures";
 import { clampedY } from "./lines";
+import type { PaperHead } from "./paper";
 import { formatPlace } from "./numbers";
 import { fitted } from "./range";
 import { fillReadout, finalValues, lastValues, valuesAt, type Reading } from "./readout";
@@ -51,7 +52,7 @@ export class Plot implements Subject {
     );
     this.fold.addEventListener("toggle", () => this.tabulate());
     keepCsv(this.figure, () => this.csv());
-    keepSheet(this.figure, () => ({ title: this.chart.title, notes: this.words }));
+    keepSheet(this.figure, () => ({ title: this.chart.title, notes: this.words, ...this.wholeNames() }));
   }
 
   get drawn(): boolean {
@@ -66,6 +67,14 @@ export class Plot implements Subject {
     const axis = this.state.axis.key;
     if (this.held?.axis !== axis) this.held = { axis, curves: curvesOf(this.chart, axis) };
     return this.held.curves;
+  }
+
+  /// A legend, if a name beside its curve is cut.
+  private wholeNames(): Pick<PaperHead, "legend"> {
+    const { groups } = this.curves();
+    return namesOf(this.curves()).every((name, k) => name === groups[k]?.label)
+      ? {}
+      : { legend: groups };
   }
 
   /// Draws newer data of the same chart.
@@ -132,12 +141,20 @@ export class Plot implements Subject {
       ),
     );
     const { readout } = this.surface;
+    // Curves of such a chart are geometric means; final values are means as everywhere in the page.
+    const [geometric, arithmetic] = this.chart.logarithmic
+      ? [", geometric means", ", arithmetic means"]
+      : ["", ""];
     if (place === undefined)
-      fillReadout(readout, window ? "at the right edge" : "final", this.lastReadings());
+      fillReadout(
+        readout,
+        window ? `at the right edge${geometric}` : `final${arithmetic}`,
+        this.lastReadings(),
+      );
     else
       fillReadout(
         readout,
-        `${axis.label}: ${formatPlace(axis.key, place, 4)}`,
+        `${axis.label}: ${formatPlace(axis.key, place, 4)}${geometric}`,
         valuesAt(curves, k, this.chart.logarithmic),
       );
   }

@@ -56,6 +56,21 @@ describe("above a picture alone", () => {
   });
 });
 
+describe("readings of a geometric mean that is 0", () => {
+  const chart = chartData([bandData([1, 2], [5, 6], 1), bandData([], [])], { logarithmic: true });
+  chart.groups[1]!.final = [0, 0, 0];
+  const texts = (of: ReturnType<typeof lastValues>) => of.map(({ text }) => text);
+  test("say so at the cursor and at the edge", () => {
+    const curves = curvesOf(chart, "gradients");
+    assert.equal(texts(valuesAt(curves, 0, true))[1], "0");
+    assert.equal(texts(lastValues(curves, 2))[1], "0");
+  });
+  test("do not take a curve without values for zero", () => {
+    chart.groups[1]!.final = [null, null, null];
+    assert.equal(texts(valuesAt(curvesOf(chart, "gradients"), 0, true))[1], "–");
+  });
+});
+
 describe("readings", () => {
   const chart = chartData([bandData([1, 2, 3], [5, 6, NaN], 1), bandData([1], [9])]);
   chart.bounds.push({
