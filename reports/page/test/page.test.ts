@@ -9,6 +9,7 @@ import { lostText } from "../src/live";
 import { legendPlaces, linesWithin } from "../src/paper";
 import { keyOf } from "../src/parts";
 import { finalValues, lastValues, valuesAt } from "../src/readout";
+import { fileNameOf } from "../src/save";
 import { bandData, chartData, encode } from "./synthetic";
 
 describe("keys", () => {
@@ -69,6 +70,13 @@ describe("readings of a geometric mean that is 0", () => {
     chart.groups[1]!.final = [null, null, null];
     assert.equal(texts(valuesAt(curvesOf(chart, "gradients"), 0, true))[1], "–");
   });
+});
+
+test("a file's name keeps the letters of every script", () => {
+  assert.equal(fileNameOf("timeline 方法一.csv"), "timeline-方法一.csv");
+  assert.equal(fileNameOf("staleness خوارزمية (v2).svg"), "staleness-خوارزمية-v2.svg");
+  assert.equal(fileNameOf("A²CiD²: gradients.svg"), "a2cid2-gradients.svg");
+  assert.equal(fileNameOf("🙂.svg"), "acid.svg");
 });
 
 describe("readings", () => {
