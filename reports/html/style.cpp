@@ -142,7 +142,7 @@ main .forest text,main .forest .label{font-size:10.5px}}
 body{max-width:none;padding:0;font-size:10pt}nav,.tabs{display:none}h2,h3{break-after:avoid}
 figure,tr,.warnings{break-inside:avoid}.scroll{overflow:visible}pre{white-space:pre-wrap}
 .panel{grid-template-columns:1fr 1fr;padding-right:1rem}figure details{display:none}
-.scroll:not(:has(th:nth-child(9))) tbody th{white-space:normal}
+.scroll:not(:has(th:nth-child(9))) :is(td,th){white-space:normal;overflow-wrap:anywhere}
 .scroll:has(th:nth-child(9)) table{font-size:6.4pt}
 .scroll:has(th:nth-child(9)) :is(td,th){padding:.2em .35em;overflow-wrap:normal}
 .scroll:has(th:nth-child(16)) :is(td,th){white-space:normal}
@@ -153,7 +153,7 @@ td .swatch,th .swatch{width:3em;height:1em}
 .scroll:has(th:nth-child(24)) table{font-size:3.4pt}
 .scroll:has(th:nth-child(29)) table{font-size:2.9pt}
 .scroll:has(th:nth-child(35)) table{font-size:2.4pt}
-table code{white-space:normal;overflow-wrap:anywhere}
+.prose td:last-child{min-width:0}table code{white-space:normal;overflow-wrap:anywhere}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 )css";
 
