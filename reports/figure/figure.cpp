@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <sstream>
 
+#include "engine/base/names.hpp"
+#include "reports/html/font.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/text_table.hpp"
 
@@ -64,6 +65,23 @@ void add_shapes(Figure& figure, const Shapes& shapes, const Level& outer) {
   }
 }
 
+/// Lines as wide as the figure at most; a longer word has one of its own, and is shortened.
+std::vector<std::string> lines_within(std::string_view words, double size, double width) {
+  std::vector<std::string> lines;
+  for (const std::string_view word : split_at(words, ' ')) {
+    if (word.empty()) continue;
+    if (!lines.empty() && text_width(fmt::format("{} {}", lines.back(), word), size) <= width) {
+      lines.back() += fmt::format(" {}", word);
+      continue;
+    }
+    int columns = terminal_columns(word);
+    lines.push_back(shortened(word, columns));
+    while (columns > 1 && text_width(lines.back(), size) > width)
+      lines.back() = shortened(word, --columns);
+  }
+  return lines;
+}
+
 }  // namespace
 
 Figure figure_of(const Drawing& drawing) {
@@ -74,7 +92,7 @@ Figure figure_of(const Drawing& drawing) {
 }
 
 Figure with_title(Figure figure) {
-  constexpr double kRoom = 17, kLine = 10, kBetween = 13, kCharacter = 5.6;
+  constexpr double kRoom = 17, kLine = 10, kBetween = 13;
   std::vector<FigureItem> above;
   const auto add = [&](const char* role, const std::string& words) {
     FigureItem& item = above.emplace_back();
@@ -83,9 +101,11 @@ Figure with_title(Figure figure) {
     item.anchor = "start";
     item.y = kLine + kBetween * static_cast<double>(above.size() - 1);
   };
-  add("heading", figure.title);
-  std::istringstream lines(wrapped(figure.legend, static_cast<int>(figure.width / kCharacter)));
-  for (std::string line; std::getline(lines, line);) add("name", line);
+  for (const auto& [role, words] :
+       {std::pair{"heading", figure.title}, std::pair{"name", figure.legend}})
+    for (const std::string& line : lines_within(words, look_of(role, 0, true).size, figure.width))
+      add(role, line);
+  if (above.empty()) return figure;
   const double room = kRoom + above.back().y - kLine;
   for (FigureItem& item : figure.items) item.dy += room;
   figure.height += room;

@@ -108,7 +108,14 @@ PageFigure draw_curves(const ReportData& data, const CurveChart& curves, std::si
       chart.series.push_back(series_of(data, g, curves.metric, a));
   for (const ChartBound& bound : curves.bounds)
     chart.references.push_back({bound.label, bound.note, bound.style, bound.on_axes[a]});
-  return draw(chart);
+  PageFigure figure = draw(chart);
+  if (!figure.drawing) return figure;
+  std::string& legend = figure.drawing->legend;
+  for (const std::size_t g : data.comparison.points[curves.point].groups)
+    if (const ComparedGroup& group = data.comparison.groups[g]; !group.diverged.empty())
+      legend += fmt::format("{}{}: {} of {} diverged and are not drawn", legend.empty() ? "" : "; ",
+                            group.label, group.diverged.size(), group.outcomes());
+  return figure;
 }
 
 std::string curves_section(const ReportData& data) {
@@ -125,7 +132,8 @@ std::string curves_section(const ReportData& data) {
   if (body.empty()) return "";
   return paragraph(
              "Bold: mean over seeds, with its pointwise 95 % t interval shaded, and a dotted edge "
-             "where that goes on beyond it; faint: every seed. Means are taken over all recorded "
+             "where that goes on beyond it; faint: every seed that did not diverge. Means are "
+             "taken over all recorded "
              "values, on equal cells of the axis; cells without a value have no mean. Where only "
              "other seeds have values, the line that joins a seed's values stands for it. What is "
              "too much to draw is thinned: means to every so many cells, faint lines to lowest and "

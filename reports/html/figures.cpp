@@ -127,6 +127,21 @@ PageFigure group_figure(const ReportData& data, const FigureRequest& request) {
   return figures.empty() ? PageFigure{} : figures.front();
 }
 
+/// The reason for which there is no such chart, where it is known.
+std::string why_absent(const ReportData& data, std::string_view chart, const std::string& metric) {
+  const auto is_large = [](const GroupNetwork& one) { return one.workers > kMostDrawnWorkers; };
+  if ((chart == "topology" || chart == "pairing") && std::ranges::any_of(data.networks, is_large))
+    return fmt::format(": graphs of more than {} workers are not drawn", kMostDrawnWorkers);
+  const auto& differences = data.comparison.differences;
+  if (chart != "difference" ||
+      std::ranges::find(differences, metric, &ComparedDifference::metric) == differences.end())
+    return "";
+  return fmt::format(": {}; 'acid compare' has all numbers",
+                     has_difference_chart(metric)
+                         ? "no difference is both finite and more than rounding"
+                         : "differences in outcomes are drawn, and it is none");
+}
+
 /// UsageError for what the chart would not be drawn by.
 void refuse_unused(std::string_view chart, const FigureRequest& request, const ReadAt& at) {
   const auto refuse = [&](const char* option, const char* charts, const char* remedy) {
@@ -152,12 +167,12 @@ PageFigure report_figure(const ReportData& data, const FigureRequest& request) {
       chosen(charts, request.chart, "chart", [](std::string_view name) { return name; });
   refuse_unused(chart, request, data.comparison.at);
   if (chart == "curve") return curve_figure(data, request);
+  const std::string& differing = request.metric.empty() ? data.comparison.primary : request.metric;
   PageFigure figure;
   if (chart == "overview") {
     figure = draw_overview(data);
   } else if (chart == "difference") {
-    figure =
-        difference_forest(data, request.metric.empty() ? data.comparison.primary : request.metric);
+    figure = difference_forest(data, differing);
   } else if (chart == "ratio") {
     figure = ratio_forest(data);
   } else if (chart == "crossover") {
@@ -169,17 +184,10 @@ PageFigure report_figure(const ReportData& data, const FigureRequest& request) {
     figure = group_figure(data, request);
   }
   if (!figure.drawing)
-    throw UsageError(fmt::format(
-        "these runs have no chart '{}'{}{}{}", chart,
-        request.metric.empty() ? "" : " of " + request.metric,
-        request.algorithm.empty() ? "" : " of " + request.algorithm,
-        chart == "difference" &&
-                std::ranges::find(data.comparison.differences,
-                                  request.metric.empty() ? data.comparison.primary : request.metric,
-                                  &ComparedDifference::metric) != data.comparison.differences.end()
-            ? ": no difference is both finite and more than rounding; "
-              "'acid compare' has all numbers"
-            : ""));
+    throw UsageError(fmt::format("these runs have no chart '{}'{}{}{}", chart,
+                                 request.metric.empty() ? "" : " of " + request.metric,
+                                 request.algorithm.empty() ? "" : " of " + request.algorithm,
+                                 why_absent(data, chart, differing)));
   return figure;
 }
 

@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
 
 #include "reports/drawing/looks.hpp"
-#include "reports/equal_places.hpp"
 #include "reports/html/font.hpp"
 #include "reports/html/markup.hpp"
+#include "reports/html/plot_area.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
 
@@ -21,20 +20,14 @@ namespace {
 constexpr double kChartWidth = 420, kLeastHeight = 236, kChartTop = 10, kChartBottom = 34,
                  kChartLeft = 50;
 constexpr double kLabelSpacing = 12, kChartCharacterWidth = 6.7;
-constexpr int kChartLongestLabel = 16, kTableRows = 9, kMarkersOnLine = 5;
+constexpr int kChartLongestLabel = 16, kMarkersOnLine = 5;
 constexpr double kMostDecades = 10, kTickSize = 10.5, kTickGap = 6;
 constexpr int kTicks = 5;
 
-struct Plot {
-  Scale x, y;
-  double floor = -std::numeric_limits<double>::infinity();  // smallest value drawn
+struct Plot : PlotArea {
   double left = kChartLeft, right = 0, height = kLeastHeight;
 
   double bottom() const { return height - kChartBottom; }
-
-  CurvePoint place(const CurvePoint& point) const {
-    return {x(point.x), std::clamp(y(point.y), y.end, y.begin)};
-  }
 };
 
 std::vector<CurvePoint> line_of(const std::vector<double>& x, const std::vector<double>& y) {
@@ -43,20 +36,18 @@ std::vector<CurvePoint> line_of(const std::vector<double>& x, const std::vector<
   return points;
 }
 
-std::vector<CurvePoint> placed(const std::vector<CurvePoint>& points, const Plot& plot) {
-  std::vector<CurvePoint> result;
-  result.reserve(points.size());
-  for (const CurvePoint& point : points)
-    if (point.y > plot.floor) result.push_back(plot.place(point));
-  return result;
+std::string path_of_parts(const std::vector<std::vector<CurvePoint>>& parts) {
+  std::string data;
+  for (const auto& part : parts) data += path_data(part);
+  return data;
 }
 
 /// The range of all that is drawn; false if there is nothing.
 bool fit(const LineChart& chart, Plot& plot) {
   double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
-  double first_x = lowest, last_x = -lowest;
+  double first_x = lowest, last_x = -lowest, floor = chart.logarithmic ? 0 : -lowest;
   const auto widen = [&](const CurvePoint& point) {
-    if (point.y <= plot.floor) return;
+    if (point.y <= floor) return;
     first_x = std::min(first_x, point.x);
     last_x = std::max(last_x, point.x);
     lowest = std::min(lowest, point.y);
@@ -68,11 +59,10 @@ bool fit(const LineChart& chart, Plot& plot) {
       for (const CurvePoint& point : line_of(series.band.x, series.band.mean)) widen(point);
     }
   };
-  if (chart.logarithmic) plot.floor = 0;
   widen_all();
   if (!(highest >= lowest) || (last_x <= 0 && !chart.bands_only)) return false;
   if (chart.logarithmic && highest / lowest > std::pow(10.0, kMostDecades)) {
-    plot.floor = highest * std::pow(10.0, -kMostDecades);
+    floor = highest * std::pow(10.0, -kMostDecades);
     lowest = highest;
     widen_all();
   }
@@ -116,47 +106,28 @@ bool has_band(const LineChart& chart, const ChartSeries& series) {
 }
 
 void add_band(Shapes& out, const ChartSeries& series, const Plot& plot) {
-  std::vector<CurvePoint> outline;
-  for (const CurvePoint& point : line_of(series.band.x, series.band.high))
-    outline.push_back(plot.place({point.x, std::max(point.y, plot.floor)}));
-  std::vector<CurvePoint> lower;
-  for (const CurvePoint& point : line_of(series.band.x, series.band.low))
-    lower.push_back(point.y > plot.floor ? plot.place(point)
-                                         : CurvePoint{plot.x(point.x), plot.y.begin});
-  outline.insert(outline.end(), lower.rbegin(), lower.rend());
-  if (!outline.empty()) out.path("band", path_data(outline) + "z").ends_line = true;
+  const auto [upper, lower] = edges_of(series.band, plot);
+  const auto inside = [&](const CurvePoint& place) { return place.y < plot.y.begin; };
+  if (std::ranges::none_of(upper, inside)) return;
+  std::vector<CurvePoint> outline = clamped(upper, plot);
+  const std::vector<CurvePoint> under = clamped(lower, plot);
+  outline.insert(outline.end(), under.rbegin(), under.rend());
+  out.path("band", path_data(outline) + "z").ends_line = true;
 }
 
-/// Marks where a band goes on beyond the upper or lower edge, along that edge.
 void add_band_cuts(Shapes& out, const ChartSeries& series, const Plot& plot) {
-  const Band& band = series.band;
-  std::string path;
-  const auto along = [&](double y, const auto& is_beyond) {
-    for (std::size_t k = 0; k < band.x.size(); ++k) {
-      if (!is_beyond(k)) continue;
-      const std::size_t first = k;
-      while (k + 1 < band.x.size() && is_beyond(k + 1)) ++k;
-      const std::size_t before = first > 0 ? first - 1 : first;
-      const std::size_t after = std::min(k + 1, band.x.size() - 1);
-      path += path_data(std::array{CurvePoint{plot.x((band.x[before] + band.x[first]) / 2), y},
-                                   CurvePoint{plot.x((band.x[k] + band.x[after]) / 2), y}});
-    }
-  };
-  along(plot.y.end + 1, [&](std::size_t k) { return band.high[k] > plot.y.high; });
-  along(plot.y.begin - 1, [&](std::size_t k) { return band.low[k] < plot.y.low; });
-  if (!path.empty()) out.path("cut", std::move(path)).ends_line = true;
+  if (const auto cuts = cuts_of(series.band, plot); !cuts.empty())
+    out.path("cut", path_of_parts(cuts)).ends_line = true;
 }
 
-/// The end of each series; nothing for those not drawn.
+/// The end of each series, or where it leaves the plot; nothing for those not drawn.
 std::vector<std::vector<CurvePoint>> ends(const LineChart& chart, const Plot& plot) {
   std::vector<std::vector<CurvePoint>> result;
   for (const ChartSeries& series : chart.series) {
-    std::vector<CurvePoint> line = placed(line_of(series.band.x, series.band.mean), plot);
-    if (line.empty() && !series.seeds.empty()) line = placed(series.seeds.front(), plot);
-    if (line.empty())
-      result.emplace_back();
-    else
-      result.push_back({line.back()});
+    auto parts = placed(line_of(series.band.x, series.band.mean), plot);
+    if (series.band.x.empty() && !series.seeds.empty()) parts = placed(series.seeds.front(), plot);
+    result.emplace_back();
+    if (!parts.empty()) result.back().push_back(parts.back().back());
   }
   return result;
 }
@@ -202,7 +173,7 @@ std::vector<CurvePoint> within(const std::vector<CurvePoint>& points, const Plot
   std::vector<CurvePoint> result;
   for (const CurvePoint& point : points)
     if (point.x <= plot.x.high && point.y >= plot.y.low && point.y <= plot.y.high)
-      result.push_back(plot.place(point));
+      result.push_back(plot.clamped({plot.x(point.x), plot.y(point.y)}));
   return result;
 }
 
@@ -228,14 +199,16 @@ Shapes lines(const LineChart& chart, const Plot& plot) {
       add_band_cuts(seeds, series, plot);
     }
     for (const auto& seed : series.seeds)
-      if (const auto points = placed(seed, plot); !points.empty())
-        seeds.path("seed", path_data(points)).ends_line = true;
+      if (const auto parts = placed(seed, plot); !parts.empty())
+        seeds.path("seed", path_of_parts(parts)).ends_line = true;
     DrawnShape& group = faint.group(std::move(seeds), series.style);
     group.opens_line = group.ends_line = true;
-    if (const auto mean = placed(line_of(series.band.x, series.band.mean), plot); !mean.empty()) {
-      bold.path("mean", path_data(mean), series.style).ends_line = true;
-      add_mean_markers(bold, series, mean);
-    }
+    const auto parts = placed(line_of(series.band.x, series.band.mean), plot);
+    if (parts.empty()) continue;
+    bold.path("mean", path_of_parts(parts), series.style).ends_line = true;
+    std::vector<CurvePoint> mean;
+    for (const auto& part : parts) mean.insert(mean.end(), part.begin(), part.end());
+    add_mean_markers(bold, series, mean);
   }
   for (const ChartReference& reference : chart.references)
     if (const auto points = within(reference.points, plot); !points.empty())
@@ -248,91 +221,36 @@ Shapes lines(const LineChart& chart, const Plot& plot) {
   return out;
 }
 
-std::string cell_text(const Band& band, std::size_t k, bool geometric) {
-  const std::string mean = format_number(band.mean[k]);
-  if (band.low[k] == band.high[k]) return mean;
-  if (geometric)
-    return fmt::format("{} [{}, {}]", mean, format_number(band.low[k], 3),
-                       format_number(band.high[k], 3));
-  return format_plus_minus(band.mean[k], band.high[k] - band.mean[k]);
+/// The series of which it holds, as a beginning of a note.
+template <class Holds>
+std::string names_where(const LineChart& chart, const Holds& holds) {
+  std::string names;
+  for (const ChartSeries& series : chart.series)
+    if (holds(series)) names += (names.empty() ? "" : ", ") + series.label;
+  return names;
 }
 
-/// The curve at x, on the line between its points; nothing beyond its end.
-std::optional<double> height_at(const std::vector<CurvePoint>& curve, double x) {
-  const double slack = kNearEnd * std::abs(x);
-  if (curve.empty() || x < curve.front().x - slack || x > curve.back().x + slack)
-    return std::nullopt;
-  const auto next = std::ranges::lower_bound(curve, x, {}, &CurvePoint::x);
-  if (next == curve.end()) return curve.back().y;
-  if (next == curve.begin() || next->x == x) return next->y;
-  const CurvePoint& before = *(next - 1);
-  return before.y + (next->y - before.y) * (x - before.x) / (next->x - before.x);
-}
-
-/// The mean over all seeds at x, as a band of one cell; empty if a seed has no value.
-Band band_at(const ChartSeries& series, double x, bool geometric) {
-  std::vector<std::vector<double>> values;
-  for (const auto& seed : series.seeds) {
-    const auto height = height_at(seed, x);
-    if (!height) return {};
-    values.push_back({*height});
-  }
-  return band_over_seeds(values, {x}, geometric);
-}
-
-/// For a series whose lines leave out points: the mean over the cell that holds x.
-std::string cell_at(const Band& band, double x, bool geometric) {
-  if (band.x.empty()) return "";
-  const auto next = std::ranges::lower_bound(band.x, x);
-  auto k = static_cast<std::size_t>(next - band.x.begin());
-  if (k > 0 && (k == band.x.size() || x - band.x[k - 1] < band.x[k] - x)) --k;
-  const double cell =
-      band.x.size() > 1 ? (band.x.back() - band.x.front()) / static_cast<double>(band.x.size() - 1)
-                        : 2 * band.x[0];
-  const bool is_within = x >= band.x.front() - cell && x <= band.x.back() + cell;
-  return is_within ? "≈ " + cell_text(band, k, geometric) : "";
-}
-
-std::string data_table(const LineChart& chart, const Plot& plot) {
-  HtmlTable table;
-  table.first_number = 0;
-  table.head.push_back(chart.x_label);
-  bool any_cell = false;
-  for (const ChartSeries& series : chart.series) table.head.push_back(series.label);
-  for (int row = 0; row < kTableRows; ++row) {
-    const double x = plot.x.high * row / (kTableRows - 1);
-    std::vector<Markup> cells{number_text(chart.x_ticks(x, 3))};
-    const bool at_end = row == 0 || row == kTableRows - 1;
-    for (const ChartSeries& series : chart.series) {
-      const Band there = band_at(series, x, chart.logarithmic);
-      std::string words = there.x.empty() ? "" : cell_text(there, 0, chart.logarithmic);
-      if (!series.whole && !at_end) words = cell_at(series.band, x, chart.logarithmic);
-      any_cell = any_cell || words.starts_with("≈");
-      cells.push_back(words.empty() ? Markup{"–"} : number_text(words));
-    }
-    table.rows.push_back(std::move(cells));
-  }
-  table.caption =
-      "Means over seeds of the values recorded there or, between samples, on the line that joins "
-      "them; – where a seed has none";
-  table.caption +=
-      any_cell ? "; ≈ means of what was recorded around there, too much to keep." : ".";
-  return details("Data", table.html());
+/// What is cut off below, in words; empty if nothing is.
+std::string words_below(const LineChart& chart, const Plot& plot) {
+  const std::string names = names_where(chart, [&](const ChartSeries& series) {
+    return std::ranges::any_of(
+        series.band.mean, [&](double value) { return plot.places(value) && value < plot.y.low; });
+  });
+  return names.empty() ? "" : names + ": values below this axis are not drawn.";
 }
 
 /// What the chart does not say of itself.
 std::vector<std::string> notes_of(const LineChart& chart, const Plot& plot) {
-  std::string names;
-  for (const ChartSeries& series : chart.series) {
-    const bool drawn = std::any_of(series.seeds.begin(), series.seeds.end(), [&](const auto& seed) {
-      return std::any_of(seed.begin(), seed.end(),
-                         [&](const CurvePoint& point) { return point.y > plot.floor; });
+  const std::string zeros = names_where(chart, [&](const ChartSeries& series) {
+    return std::ranges::none_of(series.seeds, [&](const auto& seed) {
+      return std::ranges::any_of(seed,
+                                 [&](const CurvePoint& point) { return plot.places(point.y); });
     });
-    if (!drawn) names += (names.empty() ? "" : ", ") + series.label;
-  }
+  });
   std::vector<std::string> notes;
-  if (!names.empty() && chart.logarithmic)
-    notes.push_back(names + ": zero on this scale, not drawn.");
+  if (!zeros.empty() && chart.logarithmic)
+    notes.push_back(zeros + ": zero on this scale, not drawn.");
+  if (const std::string below = words_below(chart, plot); !below.empty()) notes.push_back(below);
   for (const ChartReference& reference : chart.references)
     notes.push_back(reference.label + ": " + reference.note);
   return notes;
@@ -386,8 +304,10 @@ PageFigure draw(const LineChart& chart) {
   for (const ChartReference& reference : chart.references)
     figure.drawing->legend +=
         (figure.drawing->legend.empty() ? "thin and dashed: " : "; ") + reference.label;
+  if (const std::string below = words_below(chart, plot); !below.empty())
+    figure.drawing->legend += (figure.drawing->legend.empty() ? "" : "; ") + below;
   figure.notes = notes_of(chart, plot);
-  figure.below = notes_below(chart, figure.notes) + data_table(chart, plot);
+  figure.below = notes_below(chart, figure.notes) + line_chart_table(chart, plot.x.high);
   return figure;
 }
 

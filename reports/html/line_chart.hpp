@@ -43,9 +43,12 @@ struct LineChart {
 /// curves as a table under <details>: means over seeds of the recorded values, between samples on
 /// the line that joins them; of a band cell only if a series has too many samples to keep all, and
 /// then not at its ends. On a logarithmic axis values at or below zero are not drawn, nor those
-/// more than ten decades below the largest; a note under the chart names the series that disappear.
+/// more than ten decades below the largest; notes name the series that disappear or are cut off.
 /// The range drawn is that of the series, not of the references. Without anything to draw the
 /// figure says so.
 PageFigure draw(const LineChart& chart);
+
+/// Its mean curves at places from 0 to `last_x` as that table.
+std::string line_chart_table(const LineChart& chart, double last_x);
 
 }  // namespace acid

@@ -59,8 +59,9 @@ std::string drawings(const ReportData& data) {
     if (network.workers < 2) continue;
     // The same kind and size can be another graph: another seed, another degree.
     std::string fingerprint = title;
-    for (const RatedEdge& edge : network.edges)
-      fingerprint += fmt::format(" {}-{}", edge.i, edge.j);
+    if (network.workers <= kMostDrawnWorkers)
+      for (const RatedEdge& edge : network.edges)
+        fingerprint += fmt::format(" {}-{}", edge.i, edge.j);
     if (!drawn.insert(fingerprint).second) continue;
     const auto not_drawn = [&](const std::string& why) {
       return PageFigure{.css_class = "small", .caption = escaped(title), .below = note(why)}.html();

@@ -24,7 +24,7 @@ namespace {
 constexpr double kOverviewWidth = 880, kOverviewRow = 15, kOverviewFoot = 4, kOverviewGap = 26,
                  kOverviewCharacter = 6.2, kKeyGap = 14, kOverviewMark = 4.2;
 constexpr double kHeadLine = 14, kHeadRest = 36;  // lines of a title, and the room below them
-constexpr double kLeastPlot = 150, kBeyondGap = 10, kTickRoom = 44;
+constexpr double kLeastPlot = 150, kBeyondGap = 10, kTickRoom = 44, kMarginRight = 13;
 constexpr int kLongestCell = 16;
 constexpr double kFarOff = 8;     // median distances from an algorithm's middle: beyond is an arrow
 constexpr double kShrinksBy = 2;  // leaving these out must shrink the scale by this factor
@@ -205,7 +205,7 @@ void add_axis_above(Shapes& out, const OverviewPlot& plot, double head, double b
   for (const auto& [value, text] : named_ticks_along(x, most)) {
     grid += path_of("M{} {}V{}", x(value), head - 4, bottom);
     const double half = kOverviewCharacter * static_cast<double>(text.size()) / 2;
-    const double middle = std::max(x(value), half);
+    const double middle = std::clamp(x(value), half, plot.left + plot.width + kMarginRight - half);
     if (middle - half < free_from) continue;
     labels.text(middle, head - 8, "middle", with_minus(text));
     free_from = middle + half;
@@ -350,7 +350,7 @@ PageFigure draw_overview(const ReportData& data) {
   const std::vector<KeyColumn> columns = key_columns(comparison.points, right);
   const std::vector<OverviewPlot> drawn =
       plots_of(comparison, right, means, any_difference ? &differences : nullptr);
-  const double width = drawn.back().left + drawn.back().width + kOverviewGap / 2;
+  const double width = drawn.back().left + drawn.back().width + kMarginRight;
   std::size_t lines = 0;
   for (const OverviewPlot& plot : drawn) lines = std::max(lines, plot.title.size());
   const double head = kHeadLine * static_cast<double>(lines) + kHeadRest;

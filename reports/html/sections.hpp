@@ -65,6 +65,8 @@ std::string verdict_table(const ReportData& data);
 /// Differences to the baseline, one figure per outcome, and ratios of consensus distances.
 std::string verdict_forests(const ReportData& data);
 
+/// Whether differences in it are drawn: those of outcomes and of ways to a target are.
+bool has_difference_chart(const std::string& metric);
 /// Differences to the baseline in one outcome, and ratios of consensus distances; empty if there
 /// are none.
 PageFigure difference_forest(const ReportData& data, const std::string& metric);

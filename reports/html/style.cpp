@@ -142,8 +142,18 @@ main .forest text,main .forest .label{font-size:10.5px}}
 body{max-width:none;padding:0;font-size:10pt}nav,.tabs{display:none}h2,h3{break-after:avoid}
 figure,tr,.warnings{break-inside:avoid}.scroll{overflow:visible}pre{white-space:pre-wrap}
 .panel{grid-template-columns:1fr 1fr;padding-right:1rem}figure details{display:none}
-.scroll:has(th:nth-child(16)) table{font-size:5pt}
-.scroll:has(th:nth-child(16)) :is(td,th){padding:1pt 2pt;white-space:normal;overflow-wrap:normal}
+.scroll:not(:has(th:nth-child(9))) :is(td,th){white-space:normal;overflow-wrap:anywhere}
+.scroll:has(th:nth-child(9)) table{font-size:6.4pt}
+.scroll:has(th:nth-child(9)) :is(td,th){padding:.2em .35em;overflow-wrap:normal}
+.scroll:has(th:nth-child(16)) :is(td,th){white-space:normal}
+td .swatch,th .swatch{width:3em;height:1em}
+.scroll:has(th:nth-child(12)) table{font-size:5.6pt}
+.scroll:has(th:nth-child(14)) table{font-size:5pt}
+.scroll:has(th:nth-child(20)) table{font-size:4pt}
+.scroll:has(th:nth-child(24)) table{font-size:3.4pt}
+.scroll:has(th:nth-child(29)) table{font-size:2.9pt}
+.scroll:has(th:nth-child(35)) table{font-size:2.4pt}
+.prose td:last-child{min-width:0}table code{white-space:normal;overflow-wrap:anywhere}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 )css";
 

@@ -71,14 +71,15 @@ std::string counted_verdicts(const ReportData& data) {
 /// The dotted keys that distinguish the settings, with the value of each.
 nlohmann::ordered_json keys_and_values(const ReportData& data) {
   const std::vector<ComparedPoint>& points = data.comparison.points;
-  nlohmann::ordered_json keys = nlohmann::ordered_json::array(), values = keys;
+  nlohmann::ordered_json keys = nlohmann::ordered_json::array(), values = keys, lines = keys;
   for (const auto& [key, value] : points.front().settings) keys.push_back(key);
   for (const ComparedPoint& point : points) {
     nlohmann::ordered_json row = nlohmann::ordered_json::array();
     for (const auto& [key, value] : point.settings) row.push_back(value_text(value));
     values.push_back(std::move(row));
+    lines.push_back(point.groups.size());  // as in the overview's data
   }
-  return {{"keys", keys}, {"values", values}};
+  return {{"keys", keys}, {"values", values}, {"lines", lines}};
 }
 
 }  // namespace

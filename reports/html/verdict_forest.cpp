@@ -72,8 +72,12 @@ std::string interval_words(int family) {
                      : fmt::format("95 % intervals that hold for all {} at once", family);
 }
 
+bool has_difference_chart(const std::string& metric) {
+  return is_outcome(metric) || is_way_to_target(metric);
+}
+
 PageFigure difference_forest(const ReportData& data, const std::string& name) {
-  if (!is_outcome(name) && !is_way_to_target(name)) return {};
+  if (!has_difference_chart(name)) return {};
   const Comparison& comparison = data.comparison;
   std::vector<std::string> baselines;
   bool differs = false, survivors = false;

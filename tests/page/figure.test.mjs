@@ -99,11 +99,17 @@ describe("figures", () => {
     assert.throws(() => figure("three", "x.svg", "--at", "gradients=2400"), /overview and difference/);
   });
 
+  test("seeds that diverged are named above the curves", () =>
+    assert.match(figure("ended", "e.svg", "--metric", "eval_loss"),
+      />AD-PSGD: 2 of 2 diverged and are not drawn</));
+
   test("mistakes name what there is", () => {
     assert.throws(() => figure("three", "x.png"), /must end in \.svg or \.pdf/);
     assert.throws(() => figure("three", "x.svg", "--chart", "pie"), /curve/);
     assert.throws(() => figure("three", "x.svg", "--metric", "speed"), /eval_loss/);
     assert.throws(() => figure("three", "x.svg", "--against", "miles"), /gradients/);
+    assert.throws(() => figure("three", "x.svg", "--chart", "difference", "--metric", "bytes"),
+      /no chart 'difference' of bytes: differences in outcomes are drawn, and it is none/);
     assert.throws(() => figure("three", "x.svg", "--width", "wide"), /millimetres/);
     assert.throws(() => figure("three", "x.svg", "--chart", "overview", "--metric", "eval_loss"), /curve and difference/);
     assert.throws(() => figure("three", "x.svg", "--algorithm", "a2cid2"), /--where algorithm=NAME/);

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { startBrowser, visit } from "./browser.mjs";
+import { openDetails, startBrowser, visit } from "./browser.mjs";
 
 // A4 without the margins, in CSS pixels.
 const paperWidth = 673;
@@ -58,6 +58,16 @@ describe("printing", () => {
         .filter((text) => text.getBoundingClientRect().right > edge)
         .map((text) => text.textContent), paperWidth), []);
     }));
+
+  for (const name of ["three", "sweep", "ended"])
+    test(`every table ends before the paper does (${name})`, () =>
+      visit(browser, name, { viewport: { width: paperWidth, height: 900 } }, async (page) => {
+        await openDetails(page);
+        await page.emulateMedia({ media: "print" });
+        assert.deepEqual(await page.evaluate((edge) => [...document.querySelectorAll("table")]
+          .filter((table) => table.getBoundingClientRect().right > edge + 1)
+          .map((table) => table.dataset.csv), paperWidth), []);
+      }));
 
   test("names of 5,000 characters print", async () =>
     assert.ok(textOf(await print("hostile", {})).includes("<script>alert(1)</script>")));

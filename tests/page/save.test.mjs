@@ -127,6 +127,25 @@ describe("saving", () => {
       const part = await printed(page, `PDF: ${title}`);
       const heightOf = ({ path }) => Number(/x ([\d.]+) pts/.exec(tool("pdfinfo", path))[1]);
       assert.ok(heightOf(part) < 0.7 * heightOf(all));
-      assert.match(await textOf(page, `CSV: ${title}`), /,label,n,final,ci_low,ci_high,difference/);
+      const { name, bytes } = await saved(page, `CSV: ${title}`);
+      assert.match(name, /^every-setting-evaluation-\w+-optimizer-learning-rate-0-2\.csv$/);
+      const [head, ...lines] = bytes.toString("utf8").trim().split("\n");
+      assert.match(head, /,label,n,final,ci_low,ci_high,difference/);
+      assert.equal(lines.length, 16 * 4);
+      assert.equal(await textOf(page, `CSV: ${title}`), bytes.toString("utf8"));
+    }));
+
+  test("one of many charts side by side is saved with its metric, its setting and a legend", () =>
+    visit(browser, "study", {}, async (page) => {
+      await page.locator("#overview .tools select").first().selectOption({ index: 1 });
+      await page.getByText("Curves of these settings, side by side").click();
+      await page.locator(".multiples figure").nth(15).waitFor();
+      await page.waitForTimeout(pauseMs);
+      const button = page.locator(".multiples .save button").first();
+      const [file] = await Promise.all([page.waitForEvent("download"), button.click()]);
+      assert.match(file.suggestedFilename(), /^evaluation-.*-optimizer-learning-rate-0-2.*\.svg$/);
+      const picture = (await readFile(await file.path())).toString("utf8");
+      for (const words of ["Evaluation", "learning_rate = 0.2", ">AR-SGD<"])
+        assert.ok(picture.includes(words), words);
     }));
 });

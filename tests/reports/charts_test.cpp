@@ -9,6 +9,7 @@
 #include "reports/html/line_chart.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/network_charts.hpp"
+#include "reports/html/plot_area.hpp"
 #include "reports/html/scale.hpp"
 #include "reports/html/svg.hpp"
 #include "tests/catch.hpp"
@@ -248,6 +249,47 @@ TEST_CASE(
   const std::string rule = style.substr(style.find(".lead{"), 100);
   CHECK(has(rule.substr(0, rule.find('}')), "stroke:var(--soft)"));
   CHECK(has(rule.substr(0, rule.find('}')), "stroke-dasharray"));
+}
+
+TEST_CASE("what goes on below a logarithmic chart ends at its edge, and words say so") {
+  LineChart chart = chart_of({{0, 1e3}, {50, 1}, {100, 1e-17}}, true);
+  chart.series.front().label = "exact";
+  LineChart below = chart_of({{0, 1e-12}, {100, 1e-14}}, true);
+  below.series.front().label = "hidden";
+  ChartSeries& hidden = below.series.front();
+  hidden.seeds.push_back(hidden.seeds.front());
+  hidden.band = {{0, 100}, {1e-12, 1e-14}, {1e-13, 1e-15}, {1e-11, 1e-13}};
+  chart.series.push_back(hidden);
+  const PageFigure figure = draw(chart);
+  const std::string html = figure.html();
+  INFO(html);
+  CHECK(has(html, "H368.8L375.8 202\""));  // the name of "exact" is at the lower edge
+  CHECK(has(html, ">exact</text>"));
+  CHECK_FALSE(has(html, ">hidden</text>"));
+  CHECK_FALSE(has(html, "class=\"band\""));
+  CHECK_FALSE(has(html, "class=\"cut\""));
+  CHECK(figure.notes ==
+        std::vector<std::string>{"exact, hidden: values below this axis are not drawn."});
+  CHECK(figure.drawing->legend == figure.notes.front());
+  CHECK(has(html, "<p class=\"note\">exact, hidden: values below this axis are not drawn.</p>"));
+}
+
+TEST_CASE("a band is cut just where it leaves the chart") {
+  PlotArea plot{{0, 10, 0, 100}, {0, 1, 50, 0}};
+  const auto cuts_at = [&](std::vector<double> low, std::vector<double> high) {
+    std::string words;
+    for (const auto& cut : cuts_of({{0, 5, 10}, {}, low, high}, plot))
+      words += fmt::format("{:.1f}–{:.1f} at {} ", cut.front().x, cut.back().x, cut.front().y);
+    return words;
+  };
+  CHECK(cuts_at({0, 0, 0}, {2, 0.5, 0.5}) == "0.0–33.0 at 1 ");
+  CHECK(cuts_at({0.5, 0.5, -1}, {0.6, 0.6, 0.6}) == "67.0–100.0 at 49 ");
+  CHECK(cuts_at({0, 0, 0}, {2, 3, 2}) == "0.0–100.0 at 1 ");
+  CHECK(cuts_at({0, 0, 0}, {1, 1, 1}).empty());
+  CHECK(cuts_at({2, 2, 2}, {3, 3, 3}).empty());
+  CHECK(cuts_at({-3, -3, -3}, {-2, -2, -2}).empty());
+  plot.y = {1e-10, 1, 50, 0, true};
+  CHECK(cuts_at({0, 0, 0}, {1e-12, 1e-15, 0}).empty());
 }
 
 TEST_CASE("an interval that goes on beyond a chart has a dotted edge there") {

@@ -79,6 +79,23 @@ TEST_CASE("a title above a figure makes it higher") {
     if (!item.text.empty()) CHECK(text_width(item.text, item.look.size) < told.width);
 }
 
+TEST_CASE("a title is as long as it is, within the figure") {
+  Figure figure = forest_figure();
+  figure.width = 250;
+  figure.title = "gaussian-mixture, dirichlet alpha 0.12345, 16 workers of " + std::string(60, 'W');
+  const Figure titled = with_title(figure);
+  std::string title;
+  for (const FigureItem& item : titled.items) {
+    if (item.text.empty() || item.dy > 0) continue;
+    CHECK(text_width(item.text, item.look.size) <= titled.width);
+    title += item.text + "|";
+  }
+  INFO(title);
+  CHECK(has(title, "gaussian-mixture, dirichlet alpha"));
+  CHECK(has(title, "16|workers of|WWW"));
+  CHECK(has(title, "…|"));
+}
+
 TEST_CASE("the font has what charts write, and widths add up") {
   for (const char32_t c : code_points("A²CiD² χ₁ − × ± ← → ≤ λᵢⱼ x̄ é"))
     CHECK(figure_font().glyphs.contains(c));

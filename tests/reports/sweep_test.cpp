@@ -1,8 +1,11 @@
 // A page of many settings: overview first, details packed.
+#include <cmath>
+#include <regex>
 #include <set>
 
 #include "reports/html/page_script.hpp"
 #include "reports/html/sections.hpp"
+#include "reports/text_table.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"
 
@@ -144,12 +147,12 @@ TEST_CASE("a page of more than four settings holds each one's details packed") {
 namespace {
 
 /// Settings × two algorithms whose differences are 0 at most settings and small at the others.
-ReportData mostly_equal(const std::string& key) {
+ReportData mostly_equal(const std::string& key, double factor = 1) {
   std::vector<ComparedRun> runs;
   for (int setting = 0; setting < 12; ++setting)
     for (const char* algorithm : {"ar-sgd", "ad-psgd"})
       for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-        const double apart = setting < 4 ? 0.005 * (1 + setting) : 0;
+        const double apart = setting < 4 ? factor * 0.005 * (1 + setting) : 0;
         nlohmann::json settings;
         settings["execution"][key] = setting;
         settings["optimizer"]["learning_rate_of_a_long_name"] = 0.1 * setting;
@@ -171,6 +174,16 @@ TEST_CASE("where most settings are equal the overview shows how far the others a
   const std::string html = draw_overview(mostly_equal("short")).html();
   CHECK_FALSE(has(html, "class=\"mark\""));  // no arrows: all within the scale
   CHECK(has(html, ">0.02</text>"));
+}
+
+TEST_CASE("the numbers above an overview's plots are whole") {
+  for (int k = 0; k < 40; ++k) {
+    const std::string html = draw_overview(mostly_equal("short", std::pow(10, -0.15 * k))).html();
+    const double width = numbers_after(html, "viewBox=\"0 0 ").front();
+    const std::regex tick("<text x=\"([0-9.]+)\" y=\"[0-9.]+\" text-anchor=\"middle\">([^<]+)<");
+    for (std::sregex_iterator found(html.begin(), html.end(), tick), end; found != end; ++found)
+      CHECK(std::stod((*found)[1]) + 3.1 * terminal_columns((*found)[2].str()) <= width);
+  }
 }
 
 TEST_CASE("an overview of many keys is wider, and its titles keep to their plots") {

@@ -16,6 +16,11 @@ export function quoted(text: string): string {
   return /[",\r\n]|^\s|\s$/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
 }
 
+/// The lines of such a text, each with its end; a line break inside quotes ends none.
+export function linesOf(csv: string): string[] {
+  return csv.match(/(?:"[^"]*"|[^"\n])*\n|(?:"[^"]*"|[^"\n])+$/g) ?? [];
+}
+
 /// One line per row. A cell over several columns or rows is repeated, so that lines are complete.
 export function csvOf(table: Cell[][]): string {
   const grid: string[][] = table.map(() => []);

@@ -28,6 +28,8 @@ export interface GroupCurve {
   style: number;
   band: Band;
   onGrid: Band;
+  /// Its geometric mean is 0 everywhere, so that its band is empty.
+  zero: boolean;
   seeds: Line[];
 }
 
@@ -153,6 +155,7 @@ export function curvesOf(chart: ChartData, axis: string): ChartCurves {
       style: group.style,
       band,
       onGrid: onGrid(band, grid, chart.logarithmic),
+      zero: chart.logarithmic && band.x.length === 0 && group.final[0] === 0,
       seeds: group.seeds.map((seed) => seedLine(seed, axis)),
     };
   });

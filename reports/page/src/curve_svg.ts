@@ -3,7 +3,17 @@ import { kAxisRoom, label, placeAxis, scaled, tenths, type Drawn } from "./axes"
 import { interpolated, visible, type Band, type ChartCurves, type Line } from "./curve";
 import type { AxisData } from "./data";
 import { makeSvg } from "./dom";
-import { cutsOf, markerPlaces, projection, stretches, type Place, type Projection } from "./lines";
+import {
+  clampedY,
+  cutsOf,
+  goesBelow,
+  isSeen,
+  markerPlaces,
+  projection,
+  stretches,
+  type Place,
+  type Projection,
+} from "./lines";
 import { formatNumber, formatPlace, shortenedApart, tickTexts } from "./numbers";
 import type { Range } from "./range";
 import { markerOf } from "./theme";
@@ -15,7 +25,8 @@ export interface CurveSvgOptions {
   title: string;
   axis: AxisData;
   window: Range;
-  heightRange: Range;
+  /// Null: no value can be drawn.
+  heightRange: Range | null;
   logarithmicX: boolean;
   logarithmicY: boolean;
   bands: boolean;
@@ -30,11 +41,13 @@ const kTicks = 5;
 const kUnitsPerTick = 60;
 const kTickCharacterWidth = 6;
 const kNameWidth = 6.7;
+/// Half a tick's text beside the end of the axis.
+const kLastTickRoom = 14;
 const kNameHeight = 12;
 const kLongestName = 16;
 
 /// The parts of the names for which there is room.
-const namesOf = (curves: ChartCurves) =>
+export const namesOf = (curves: ChartCurves) =>
   shortenedApart(
     curves.groups.map((group) => group.label),
     kLongestName,
@@ -64,9 +77,8 @@ function bandText({ x, low, high }: Band, at: Projection): string {
       for (let k = start; k < end; ++k) {
         const left = at.x(x[k] ?? NaN);
         if (!Number.isFinite(left)) continue;
-        const bottom = low[k] ?? NaN;
         upper.push(place(left, at.y(high[k] ?? 0)));
-        lower.push(place(left, bottom > at.floor ? at.y(bottom) : at.bottom));
+        lower.push(place(left, at.y(low[k] ?? 0)));
       }
       return upper.length > 0 ? `M${[...upper, ...lower.reverse()].join("L")}z` : "";
     })
@@ -74,8 +86,15 @@ function bandText({ x, low, high }: Band, at: Projection): string {
 }
 
 function rowsOf({ heightRange, logarithmicY }: CurveSvgOptions): [number[], string[]] {
+  if (!heightRange) return [[], []];
   const rows = ticks(heightRange, kTicks, logarithmicY);
   return [rows, tickTexts(rows, formatNumber)];
+}
+
+function nothingToDraw({ box }: Projection, logarithmic: boolean): SVGElement[] {
+  const words = ["Nothing to draw:", `no value here is finite${logarithmic ? " and positive" : ""}.`];
+  const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+  return words.map((line, k) => label(x, y + 14 * k, "middle", line, "name"));
 }
 
 function axes(at: Projection, options: CurveSvgOptions): SVGElement[] {
@@ -88,6 +107,7 @@ function axes(at: Projection, options: CurveSvgOptions): SVGElement[] {
   return [
     makeSvg("path", { class: "grid", d: grid }),
     ...rows.map((y, k) => label(left - 6, at.y(y) + 3.5, "end", rowTexts[k] ?? "")),
+    ...(options.heightRange ? [] : nothingToDraw(at, options.logarithmicY)),
     ...placeAxis(
       at,
       columns,
@@ -97,14 +117,36 @@ function axes(at: Projection, options: CurveSvgOptions): SVGElement[] {
   ];
 }
 
-/// The place where a mean leaves the window, or ends within it.
+/// The place where a mean leaves the window, or ends within it; null if none of it is seen.
 function endOf({ x, mean }: Band, at: Projection, logarithmic: boolean): Place | null {
+  if (!isSeen({ x, y: mean }, at)) return null;
+  const placed = (there: number, value: number) => ({
+    x: at.x(there),
+    y: clampedY(at.y(value), at),
+  });
   const edge = interpolated({ x, y: mean }, at.window.max, logarithmic);
-  if (edge > at.floor) return { x: at.x(at.window.max), y: at.y(edge) };
+  if (edge > at.floor) return placed(at.window.max, edge);
   for (let k = x.length - 1; k >= 0 && (x[k] ?? NaN) >= at.window.min; --k)
     if ((mean[k] ?? NaN) > at.floor && (x[k] ?? NaN) <= at.window.max)
-      return { x: at.x(x[k] ?? 0), y: at.y(mean[k] ?? 0) };
+      return placed(x[k] ?? 0, mean[k] ?? 0);
   return null;
+}
+
+/// What the axis leaves out, in words: curves without any value above zero, and what is below it.
+export function wordsBelow(curves: ChartCurves, at: Projection): string[] {
+  const zero: string[] = [];
+  const below: string[] = [];
+  for (const { label, band, seeds } of curves.groups) {
+    const lines = [{ x: band.x, y: band.mean }, ...seeds];
+    const filled = lines.some(({ y }) => y.length > 0);
+    const has = lines.some(({ y }) => Array.prototype.some.call(y, (value) => value > at.floor));
+    if (filled && !has) zero.push(label);
+    if (goesBelow({ x: band.x, y: band.mean }, at)) below.push(label);
+  }
+  return [
+    ...(zero.length > 0 ? [`${zero.join(", ")}: zero on this scale, not drawn.`] : []),
+    ...(below.length > 0 ? [`${below.join(", ")}: values below this axis are not drawn.`] : []),
+  ];
 }
 
 /// Names beside the ends of the means, pushed apart.
@@ -144,11 +186,12 @@ export function curveSvg(curves: ChartCurves, options: CurveSvgOptions): Drawn {
   // If there is no room for all names, the legend has them.
   const named = options.names && curves.groups.length * kNameHeight <= height - kTop - kAxisRoom;
   const longest = Math.max(0, ...namesOf(curves).map((name) => name.length));
-  const right = width - (named ? 12 + kNameWidth * longest : 4);
+  const right = width - (named ? 12 + kNameWidth * longest : kLastTickRoom);
   const longestRow = Math.max(0, ...rowsOf(options)[1].map((text) => text.length));
   const left = Math.max(kLeft, 14 + kTickCharacterWidth * longestRow);
   const box = { left, top: kTop, width: right - left, height: height - kTop - kAxisRoom };
-  const at = projection(box, options.window, options.heightRange, logarithmicX, logarithmicY);
+  const heightRange = options.heightRange ?? { min: 0.1, max: 1 };
+  const at = projection(box, options.window, heightRange, logarithmicX, logarithmicY);
   const path = (role: string, style: number, d: string) =>
     d ? [makeSvg("path", { class: `${role} s${style}`, d })] : [];
   const faint = curves.groups.flatMap(({ style, band, seeds }) => [
@@ -162,7 +205,7 @@ export function curveSvg(curves: ChartCurves, options: CurveSvgOptions): Drawn {
       : []),
     ...(options.seeds ? seeds.flatMap((seed) => path("seed", style, lineText(seed, at))) : []),
   ]);
-  const bounds = curves.bounds.flatMap(({ style, line }) =>
+  const bounds = (options.heightRange ? curves.bounds : []).flatMap(({ style, line }) =>
     path("reference", style, lineText(line, at)),
   );
   const means = curves.groups.flatMap(({ style, band }) =>

@@ -1,6 +1,6 @@
 // Buttons at every chart: save as SVG, print as a sheet as wide as a column, save its data.
 import { button, make } from "./dom";
-import { paperOf, printSheet, svgFile, type Paper } from "./paper";
+import { paperOf, printSheet, svgFile, type Paper, type PaperHead } from "./paper";
 import { saveFile } from "./save";
 
 const kColumnMillimetres = 84;
@@ -9,10 +9,16 @@ const kTextMillimetres = 174;
 const kWide = 600;
 
 const csvs = new WeakMap<Element, () => string>();
+const heads = new WeakMap<Element, () => PaperHead>();
 
 /// Keeps the data of a figure that the script draws.
 export function keepCsv(figure: Element, csv: () => string): void {
   csvs.set(figure, csv);
+}
+
+/// Keeps what a figure's picture alone needs above it, other than its caption.
+export function keepSheet(figure: Element, head: () => PaperHead): void {
+  heads.set(figure, head);
 }
 
 /// The visible drawing: the script's is before the page's own.
@@ -23,12 +29,12 @@ function sheetOf(figure: HTMLElement): Paper | null {
   const svg = drawingOf(figure);
   if (!svg) return null;
   const wide = svg.viewBox.baseVal.width >= kWide;
-  const title = titleOf(figure);
+  const head = heads.get(figure)?.() ?? { title: titleOf(figure) };
   const titled = !svg.classList.contains("overview");
-  return paperOf(svg, title, titled, wide ? kTextMillimetres : kColumnMillimetres);
+  return paperOf(svg, head, titled, wide ? kTextMillimetres : kColumnMillimetres);
 }
 
-function titleOf(figure: HTMLElement): string {
+export function titleOf(figure: HTMLElement): string {
   const caption = figure.querySelector("figcaption");
   return (caption?.firstChild?.textContent ?? "chart").trim();
 }
@@ -45,19 +51,21 @@ function nameOf(figure: HTMLElement, title: string): string {
 export function addFigureButtons(root: ParentNode): void {
   for (const figure of root.querySelectorAll<HTMLElement>("figure")) {
     if (figure.closest(".panels") || figure.querySelector(":scope > .save")) continue;
-    const csv = csvs.get(figure);
-    const values = figure.dataset["values"];
-    if (!csv && !drawingOf(figure)) continue;
+    const csv = () => csvs.get(figure)?.() ?? figure.dataset["values"] ?? "";
+    const hasCsv = csvs.has(figure) || Boolean(figure.dataset["values"]);
+    if (!hasCsv && !drawingOf(figure)) continue;
     const name = nameOf(figure, titleOf(figure));
+    // A filter changes what is shown, and so the name of its file.
+    const fileName = () => nameOf(figure, heads.get(figure)?.().title ?? titleOf(figure));
     const one = (kind: string, title: string, act: () => void) =>
       button(kind, { "aria-label": `${kind}: ${name}`, title }, act);
     const withSheet = (act: (sheet: Paper) => void) => () => {
       const sheet = sheetOf(figure);
       if (sheet) act(sheet);
     };
-    const saveSvg = (sheet: Paper) => saveFile(`${name}.svg`, "image/svg+xml", svgFile(sheet));
+    const saveSvg = (sheet: Paper) => saveFile(`${fileName()}.svg`, "image/svg+xml", svgFile(sheet));
     const saveCsv = () =>
-      saveFile(`${name}.csv`, "text/csv;charset=utf-8", csv?.() ?? values ?? "");
+      saveFile(`${fileName()}.csv`, "text/csv;charset=utf-8", csv());
     figure.append(
       make(
         "div",
@@ -66,9 +74,9 @@ export function addFigureButtons(root: ParentNode): void {
         one(
           "PDF",
           "Print this chart alone, or save it as PDF",
-          withSheet((sheet) => void printSheet(sheet, name)),
+          withSheet((sheet) => void printSheet(sheet, fileName())),
         ),
-        ...(csv || values ? [one("CSV", "Save as CSV", saveCsv)] : []),
+        ...(hasCsv ? [one("CSV", "Save as CSV", saveCsv)] : []),
       ),
     );
   }

@@ -1,10 +1,28 @@
 // The overview of a sweep: the rows that are shown, and their drawings.
+import { linesOf } from "./csv";
 import { make } from "./dom";
+import { keepCsv, keepSheet, titleOf } from "./figures";
 
-/// The settings of a sweep: swept keys, and each setting's values of them.
+/// The settings of a sweep: swept keys, each setting's values of them, and its number of lines in
+/// the overview's data.
 export interface Settings {
   keys: string[];
   values: string[][];
+  lines: number[];
+}
+
+/// The head of the overview's data, and the lines of these settings.
+export function dataOf(csv: string, settings: Settings, shown: number[]): string {
+  const [head = "", ...lines] = linesOf(csv);
+  let from = 0;
+  const begins = settings.lines.map((count) => (from += count) - count);
+  return [
+    head,
+    ...shown.flatMap((k) => {
+      const begin = begins[k] ?? 0;
+      return lines.slice(begin, begin + (settings.lines[k] ?? 0));
+    }),
+  ].join("");
 }
 
 /// By number of the setting: shown if every key has its chosen value; null: any.
@@ -72,12 +90,19 @@ export class Overview {
       row.classList.toggle("chosen", Number(row.dataset["point"]) === setting);
   }
 
-  /// Shows one drawing, or one for each value of the key `facet`.
-  show(chosen: number[], facet: number | null): void {
+  /// Shows one drawing, or one for each value of the key `facet`. `filters`: what all the chosen
+  /// have in common by choice, in words.
+  show(chosen: number[], facet: number | null, filters: string[]): void {
     this.facets.replaceChildren();
     this.svg.closest(".scroll")?.classList.toggle("gone", facet !== null);
+    const csv = this.figure.dataset["values"] ?? "";
+    const saved = (figure: HTMLElement, settings: number[], words: string[]) => {
+      const title = [titleOf(this.figure), ...(words.length > 0 ? [words.join(", ")] : [])];
+      keepSheet(figure, () => ({ title: title.join(": ") }));
+      if (csv) keepCsv(figure, () => dataOf(csv, this.settings, settings));
+    };
+    saved(this.figure, chosen, filters);
     if (facet === null) return reflow(this.svg, new Set(chosen), this.top, this.each);
-    const { values } = this.figure.dataset;
     for (const value of valuesOf(this.settings, facet)) {
       const here = chosen.filter((k) => this.settings.values[k]?.[facet] === value);
       if (here.length === 0) continue;
@@ -87,14 +112,14 @@ export class Overview {
       copy.setAttribute("aria-label", title);
       for (const one of copy.querySelectorAll("[id]")) one.removeAttribute("id");
       reflow(copy, new Set(here), this.top, this.each);
-      this.facets.append(
-        make(
-          "figure",
-          { class: "chart", "data-values": values ?? "" },
-          make("figcaption", {}, title),
-          make("div", { class: "scroll" }, copy),
-        ),
+      const figure = make(
+        "figure",
+        { class: "chart" },
+        make("figcaption", {}, title),
+        make("div", { class: "scroll" }, copy),
       );
+      saved(figure, here, [...filters, title]);
+      this.facets.append(figure);
     }
   }
 }

@@ -1,9 +1,15 @@
 // A single drawing of the page, on light paper, with its title and the page's font.
 import { make, makeSvg } from "./dom";
+import { markerOf } from "./theme";
 
 const kFont = "DejaVu Sans Condensed";
 const kTitleRoom = 17;
 const kTitleBaseline = 10;
+const kLine = 13;
+/// Wide enough for bold text.
+const kCharacter = 6.2;
+const kLegendMark = 12;
+const kLegendGap = 12;
 
 export interface Paper {
   svg: SVGSVGElement;
@@ -13,22 +19,81 @@ export interface Paper {
   height: number;
 }
 
-/// With its title above it, unless it has one inside.
+/// What a picture has above its drawing.
+export interface PaperHead {
+  title: string;
+  /// The names of its curves, where they are not beside them.
+  legend?: { label: string; style: number }[];
+  notes?: string[];
+}
+
+/// Lines of at most so many characters; a longer word has a line of its own, and is cut.
+export function linesWithin(text: string, most: number): string[] {
+  const lines: string[] = [];
+  for (const whole of text.split(" ")) {
+    const word = whole.length > most ? `${whole.slice(0, most - 1)}…` : whole;
+    const line = lines[lines.length - 1];
+    if (line !== undefined && line.length + 1 + word.length <= most)
+      lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+/// Places of names one after another, in rows of this width.
+export function legendPlaces(labels: string[], width: number): { x: number; row: number }[] {
+  let [x, row] = [0, 0];
+  return labels.map((label) => {
+    const here = kLegendMark + kCharacter * label.length;
+    if (x > 0 && x + here > width) [x, row] = [0, row + 1];
+    const place = { x, row };
+    x += here + kLegendGap;
+    return place;
+  });
+}
+
+/// Its lines, and the height that they take.
+function headOf({ title, legend, notes }: PaperHead, width: number): [SVGElement[], number] {
+  let y = kTitleBaseline;
+  const parts: SVGElement[] = [];
+  const add = (role: string, words: string) => {
+    parts.push(makeSvg("text", { class: role, x: "0", y: String(y) }, words));
+    y += kLine;
+  };
+  const most = Math.floor(width / kCharacter);
+  for (const line of linesWithin(title, most)) add("heading", line);
+  const names = (legend ?? []).map(({ label }) => linesWithin(label, most - 4).join(" "));
+  const places = legendPlaces(names, width);
+  places.forEach(({ x, row }, k) => {
+    const style = legend?.[k]?.style ?? 0;
+    const baseline = y + row * kLine;
+    const place = `translate(${x + 5} ${baseline - 3.5}) scale(.042)`;
+    parts.push(
+      makeSvg("path", { class: `mark s${style}`, transform: place, d: markerOf(style) }),
+      makeSvg("text", { class: "figures", x: String(x + kLegendMark), y: String(baseline) },
+        names[k] ?? ""),
+    );
+  });
+  if (places.length > 0) y += kLine * ((places[places.length - 1]?.row ?? 0) + 1);
+  for (const note of notes ?? []) for (const line of linesWithin(note, most)) add("name", line);
+  return [parts, y - kTitleBaseline + kTitleRoom - kLine];
+}
+
+/// With its head above it, unless it has one inside.
 export function paperOf(
   drawing: SVGSVGElement,
-  title: string,
+  head: PaperHead,
   titled: boolean,
   millimetres: number,
 ): Paper {
   const svg = drawing.cloneNode(true) as SVGSVGElement;
   for (const part of svg.querySelectorAll("title, desc, .over")) part.remove();
   const { width, height } = svg.viewBox.baseVal;
-  const room = titled ? kTitleRoom : 0;
-  if (titled) {
-    const place = { class: "heading", x: "0", y: String(kTitleBaseline - room) };
-    svg.append(makeSvg("text", place, title));
-  }
+  const [parts, room] = titled ? headOf(head, width) : [[], 0];
+  if (titled)
+    svg.append(makeSvg("g", { transform: `translate(0 ${-room})` }, ...parts));
   svg.setAttribute("viewBox", `0 ${-room} ${width} ${height + room}`);
+  const { title } = head;
   return { svg, title, width: millimetres, height: (millimetres * (height + room)) / width };
 }
 

@@ -2,10 +2,12 @@
 import { chartTable } from "./chart_table";
 import { quoted } from "./csv";
 import { curvesOf, heights, nearest, stepped, type ChartCurves } from "./curve";
-import { curveSvg, heightOf } from "./curve_svg";
+import { curveSvg, heightOf, namesOf, wordsBelow } from "./curve_svg";
 import type { AxisData, ChartData } from "./data";
 import { make, makeSvg } from "./dom";
-import { keepCsv } from "./figures";
+import { keepCsv, keepSheet } from "./figures";
+import { clampedY } from "./lines";
+import type { PaperHead } from "./paper";
 import { formatPlace } from "./numbers";
 import { fitted } from "./range";
 import { fillReadout, finalValues, lastValues, valuesAt, type Reading } from "./readout";
@@ -28,6 +30,8 @@ export class Plot implements Subject {
   readonly surface: Surface;
   private readonly notes = make("div");
   private readonly fold = make("details", {}, make("summary", {}, "Data"));
+  /// What the drawing leaves out.
+  private words: string[] = [];
   private held: { axis: string; curves: ChartCurves } | null = null;
 
   constructor(
@@ -48,6 +52,7 @@ export class Plot implements Subject {
     );
     this.fold.addEventListener("toggle", () => this.tabulate());
     keepCsv(this.figure, () => this.csv());
+    keepSheet(this.figure, () => ({ title: this.chart.title, notes: this.words, ...this.wholeNames() }));
   }
 
   get drawn(): boolean {
@@ -62,6 +67,14 @@ export class Plot implements Subject {
     const axis = this.state.axis.key;
     if (this.held?.axis !== axis) this.held = { axis, curves: curvesOf(this.chart, axis) };
     return this.held.curves;
+  }
+
+  /// A legend, if a name beside its curve is cut.
+  private wholeNames(): Pick<PaperHead, "legend"> {
+    const { groups } = this.curves();
+    return namesOf(this.curves()).every((name, k) => name === groups[k]?.label)
+      ? {}
+      : { legend: groups };
   }
 
   /// Draws newer data of the same chart.
@@ -81,7 +94,7 @@ export class Plot implements Subject {
       title: this.chart.title,
       axis,
       window,
-      heightRange: fitted(found?.min ?? NaN, found?.max ?? NaN, this.logarithmic),
+      heightRange: found && fitted(found.min, found.max, this.logarithmic),
       logarithmicX,
       logarithmicY: this.logarithmic,
       bands,
@@ -96,7 +109,9 @@ export class Plot implements Subject {
         `${this.view.window ? "At the right edge" : "Final values"}: ` +
         `${values.join("; ") || "none"}.`,
     );
+    this.words = found ? wordsBelow(curves, drawn.at) : [];
     this.notes.replaceChildren(
+      ...this.words.map((words) => make("p", { class: "note" }, words)),
       ...curves.bounds.map((bound) =>
         make("p", { class: "note bound" }, swatch(bound.style), `${bound.label}: ${bound.note}`),
       ),
@@ -117,7 +132,8 @@ export class Plot implements Subject {
     const x = at.x(place ?? 0);
     const heightsThere = curves.groups.flatMap(({ style, onGrid }) => {
       const mean = onGrid.mean[k] ?? NaN;
-      return mean > at.floor ? [{ style, y: at.y(mean) }] : [];
+      const y = at.y(mean);
+      return mean > at.floor && y === clampedY(y, at) ? [{ style, y }] : [];
     });
     this.surface.showCursor(
       heightsThere.map(({ style, y }) =>
@@ -125,12 +141,20 @@ export class Plot implements Subject {
       ),
     );
     const { readout } = this.surface;
+    // Curves of such a chart are geometric means; final values are means as everywhere in the page.
+    const [geometric, arithmetic] = this.chart.logarithmic
+      ? [", geometric means", ", arithmetic means"]
+      : ["", ""];
     if (place === undefined)
-      fillReadout(readout, window ? "at the right edge" : "final", this.lastReadings());
+      fillReadout(
+        readout,
+        window ? `at the right edge${geometric}` : `final${arithmetic}`,
+        this.lastReadings(),
+      );
     else
       fillReadout(
         readout,
-        `${axis.label}: ${formatPlace(axis.key, place, 4)}`,
+        `${axis.label}: ${formatPlace(axis.key, place, 4)}${geometric}`,
         valuesAt(curves, k, this.chart.logarithmic),
       );
   }

@@ -17,10 +17,10 @@ export function valuesAt(curves: ChartCurves, k: number, geometric: boolean): Re
   const at = (numbers: ArrayLike<number>) => numbers[k] ?? NaN;
   const x = curves.grid[k] ?? NaN;
   return [
-    ...curves.groups.map(({ label, style, onGrid: { mean, low, high } }) => ({
+    ...curves.groups.map(({ label, style, zero, onGrid: { mean, low, high } }) => ({
       label,
       style,
-      text: formatInterval(at(mean), at(low), at(high)),
+      text: zero ? "0" : formatInterval(at(mean), at(low), at(high)),
     })),
     ...curves.bounds.flatMap(({ label, style, line }) => {
       const value = interpolated(line, x, geometric);
@@ -40,7 +40,8 @@ export function finalValues(groups: ChartGroup[]): Reading[] {
 
 /// Each group's last value not after `end`; groups without one are left out.
 export function lastValues(curves: ChartCurves, end: number): Reading[] {
-  return curves.groups.flatMap(({ label, style, band: { x, mean, low, high } }) => {
+  return curves.groups.flatMap(({ label, style, zero, band: { x, mean, low, high } }) => {
+    if (zero) return [{ label, style, text: "0" }];
     let k = firstAtLeast(x, end);
     if (k === x.length || (x[k] ?? NaN) > end) --k;
     while (k >= 0 && Number.isNaN(mean[k] ?? NaN)) --k;

@@ -1,9 +1,9 @@
 // A sweep's page: filters and facets its overview, and unpacks the settings that a reader asks for.
-import { curveSvg } from "./curve_svg";
+import { curveSvg, wordsBelow } from "./curve_svg";
 import { curvesOf, heights, reach, reaches } from "./curve";
 import type { ChartData, PageData } from "./data";
 import { button, make } from "./dom";
-import { addFigureButtons } from "./figures";
+import { addFigureButtons, keepSheet } from "./figures";
 import { briefKey, chosenSettings, Overview, valuesOf, type Settings } from "./overview";
 import { fitted, robust } from "./range";
 import { parsed, unpack } from "./unpack";
@@ -26,7 +26,7 @@ function choice(label: string, options: [value: string, text: string][], chosen:
 const labelled = (text: string, select: HTMLSelectElement) => make("label", {}, `${text} `, select);
 
 export class Sweep {
-  private settings: Settings = { keys: [], values: [] };
+  private settings: Settings = { keys: [], values: [], lines: [] };
   private wanted: (string | null)[] = [];
   private facet: number | null = null;
   private chosen = 0;
@@ -99,9 +99,17 @@ export class Sweep {
     return chosenSettings(this.settings, this.wanted);
   }
 
+  /// What the filters ask for, in words.
+  private get filters(): string[] {
+    return this.settings.keys.flatMap((key, k) => {
+      const value = this.wanted[k] ?? null;
+      return value === null ? [] : [`${briefKey(key)} = ${value}`];
+    });
+  }
+
   private showRows(): void {
     const { shown } = this;
-    this.overview?.show(shown, this.facet);
+    this.overview?.show(shown, this.facet, this.filters);
     this.overview?.mark(this.chosen);
     addFigureButtons(document);
     this.count.textContent = `${shown.length} of ${this.settings.values.length} settings`;
@@ -205,11 +213,12 @@ export class Sweep {
         "div",
         { class: "smalls" },
         ...drawn.map(({ chart, curves, window, setting }) => {
-          const title = this.titleOf(setting, false);
-          const { svg } = curveSvg(curves, {
+          const whole = this.titleOf(setting, true);
+          const title = this.titleOf(setting, false) || whole;
+          const { svg, at } = curveSvg(curves, {
             width: 260,
             height: 160,
-            title: `${chart.title}: ${title}`,
+            title: `${chart.title}: ${whole}`,
             axis,
             window,
             heightRange,
@@ -219,7 +228,13 @@ export class Sweep {
             seeds: false,
             names: false,
           });
-          return make("figure", { class: "small" }, make("figcaption", {}, title), svg);
+          const figure = make("figure", { class: "small" }, make("figcaption", {}, title), svg);
+          keepSheet(figure, () => ({
+            title: `${chart.title}: ${whole}`,
+            legend: curves.groups,
+            notes: wordsBelow(curves, at),
+          }));
+          return figure;
         }),
       ),
     );

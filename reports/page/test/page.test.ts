@@ -6,8 +6,10 @@ import { curvesOf } from "../src/curve";
 import { foldKeys } from "../src/keep";
 import { actionOf } from "../src/keys";
 import { lostText } from "../src/live";
+import { legendPlaces, linesWithin } from "../src/paper";
 import { keyOf } from "../src/parts";
 import { finalValues, lastValues, valuesAt } from "../src/readout";
+import { fileNameOf } from "../src/save";
 import { bandData, chartData, encode } from "./synthetic";
 
 describe("keys", () => {
@@ -33,6 +35,48 @@ describe("keys", () => {
     assert.equal(press("+", { ctrlKey: true }), null);
     assert.equal(press("ArrowLeft", { altKey: true }), null);
   });
+});
+
+describe("above a picture alone", () => {
+  test("a title has as many lines as it needs, and a longer word ends in an ellipsis", () => {
+    assert.deepEqual(linesWithin("evaluation loss", 20), ["evaluation loss"]);
+    assert.deepEqual(linesWithin("evaluation loss, at 8 workers", 16), [
+      "evaluation loss,",
+      "at 8 workers",
+    ]);
+    assert.deepEqual(linesWithin("a verylongword b", 8), ["a", "verylon…", "b"]);
+  });
+  test("names stand beside each other as long as they fit", () => {
+    const places = legendPlaces(["AR-SGD", "AD-PSGD", "A²CiD²"], 150);
+    assert.deepEqual(
+      places.map(({ row }) => row),
+      [0, 0, 1],
+    );
+    assert.equal(places[0]?.x, 0);
+    assert.equal(places[2]?.x, 0);
+  });
+});
+
+describe("readings of a geometric mean that is 0", () => {
+  const chart = chartData([bandData([1, 2], [5, 6], 1), bandData([], [])], { logarithmic: true });
+  chart.groups[1]!.final = [0, 0, 0];
+  const texts = (of: ReturnType<typeof lastValues>) => of.map(({ text }) => text);
+  test("say so at the cursor and at the edge", () => {
+    const curves = curvesOf(chart, "gradients");
+    assert.equal(texts(valuesAt(curves, 0, true))[1], "0");
+    assert.equal(texts(lastValues(curves, 2))[1], "0");
+  });
+  test("do not take a curve without values for zero", () => {
+    chart.groups[1]!.final = [null, null, null];
+    assert.equal(texts(valuesAt(curvesOf(chart, "gradients"), 0, true))[1], "–");
+  });
+});
+
+test("a file's name keeps the letters of every script", () => {
+  assert.equal(fileNameOf("timeline 方法一.csv"), "timeline-方法一.csv");
+  assert.equal(fileNameOf("staleness خوارزمية (v2).svg"), "staleness-خوارزمية-v2.svg");
+  assert.equal(fileNameOf("A²CiD²: gradients.svg"), "a2cid2-gradients.svg");
+  assert.equal(fileNameOf("🙂.svg"), "acid.svg");
 });
 
 describe("readings", () => {
