@@ -42,7 +42,7 @@ void say_what_is_done(const Work& work, std::size_t runs) {
 }  // namespace
 
 ExperimentRecord experiment_record(const Plan& plan, const std::string& command_line,
-                                   const std::string& store_folder) {
+                                   const std::string& store_folder, Store::Access access) {
   nlohmann::json comparison = plan.comparison;
   if (!plan.left_out.empty()) comparison["left_out"] = to_json(plan.left_out);
   ExperimentRecord record{.id = plan.recipe_digest.substr(0, 12),
@@ -54,12 +54,13 @@ ExperimentRecord experiment_record(const Plan& plan, const std::string& command_
                           .command_line = command_line,
                           .search = {},
                           .comparison = comparison};
+  std::vector<std::string> digests;
+  for (const PlannedRun& run : plan.runs) digests.push_back(run.digest);
   try {
     if (store_exists(store_folder))
-      record.id = id_in(Store(store_folder, Store::Access::read), record,
-                        run_records(plan.runs, plan.search.has_value()));
+      record.id = id_in(Store(store_folder, access), record, digests, plan.search.has_value());
   } catch (const StoreError&) {
-    // A store that is empty, or of an earlier acid, becomes readable when it is written.
+    if (access == Store::Access::write) throw;
   }
   return record;
 }

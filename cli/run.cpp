@@ -184,7 +184,9 @@ struct Needs {
 /// Executes a plan in the executor's store.
 Exit execute_plan(const Plan& plan, const Session& session, const RunOptions& options,
                   const ExecutorOptions& executor, Needs needs) {
-  ExperimentRecord experiment = experiment_record(plan, session.command_line, session.store_folder);
+  ExperimentRecord experiment = experiment_record(
+      plan, session.command_line, session.store_folder,
+      executor.store_folder == session.store_folder ? Store::Access::write : Store::Access::read);
   say_if_apart(plan, experiment);
   std::vector<RunRecord> records = run_records(plan.runs, plan.search.has_value());
   std::vector<std::string> ids = ids_of(records);

@@ -231,7 +231,7 @@ bool is_finished(const Plan& plan, const RecipeOptions& recipe, const Session& s
   const Outlook outlook(plan, recipe, &store);
   if (!std::ranges::all_of(outlook.runs(), &ExpectedRun::is_over)) return false;
   const ExperimentRecord experiment =
-      experiment_record(plan, session.command_line, session.store_folder);
+      experiment_record(plan, session.command_line, session.store_folder, Store::Access::write);
   const ExperimentRecord stored = experiment_of(store, experiment.id);
   // A search has not ended before it has chosen.
   if (plan.search && stored.search.is_null()) return false;
@@ -257,8 +257,9 @@ Exit submit(const Session& session, SubmitOptions& options) {
   if (job.array > 0) share_among_hosts(files.store);
   // From now on the runs can be listed and watched.
   Store(files.store, Store::Access::write)
-      .add_experiment(experiment_record(plan, session.command_line, files.store),
-                      run_records(plan.runs, plan.search.has_value()));
+      .add_experiment(
+          experiment_record(plan, session.command_line, files.store, Store::Access::write),
+          run_records(plan.runs, plan.search.has_value()));
   std::error_code failed;
   fs::create_directories(fs::path(files.base).parent_path(), failed);
   write_file(files.script(), script);

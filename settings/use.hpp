@@ -120,7 +120,8 @@ inline const char* without_messages(const Run& run) {
 }
 inline const char* without_ways(const Run& run) {
   if (const char* const why = without_messages(run)) return why;
-  return unless(run.method.has_server() || simulated(run).network.nodes() != 1,
+  const NetworkModel& network = simulated(run).network;
+  return unless(run.method.has_server() || network.nodes() != 1 || !network.edges.empty(),
                 "all workers are on one node, whose links are network.inside");
 }
 inline const char* without_links(const Run& run) {

@@ -1,6 +1,7 @@
 #include "store/experiment_id.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "engine/base/digest.hpp"
@@ -10,37 +11,38 @@
 namespace acid {
 namespace {
 
-using Digests = std::set<std::string>;
+/// Runs by their place.
+using Kept = std::map<std::int64_t, std::string>;
 
-Digests kept_runs(const Store& store, const std::string& id, bool of_search) {
-  const auto runs = texts(store.impl().connection(),
-                          "SELECT r.digest FROM experiment_runs m JOIN runs r ON r.number = m.run"
-                          " JOIN experiments e ON e.number = m.experiment"
-                          " WHERE e.id = ? AND m.role = ?",
-                          id, of_search ? "search" : "");
-  return {runs.begin(), runs.end()};
+Kept kept_runs(const Store& store, const std::string& id, bool of_search) {
+  Statement select(store.impl().connection(),
+                   "SELECT m.position, r.digest FROM experiment_runs m"
+                   " JOIN runs r ON r.number = m.run JOIN experiments e ON e.number = m.experiment"
+                   " WHERE e.id = ? AND m.role = ?");
+  Kept kept;
+  for (select.bind(id, of_search ? "search" : ""); select.step();)
+    kept[select.integer(0)] = select.text(1);
+  return kept;
 }
 
-// A search finds out step by step what it tries, and some of that may have been removed.
-bool are_apart(const Digests& kept, const Digests& now, bool of_search) {
-  if (!of_search) return !std::ranges::includes(now, kept);
-  return !kept.empty() && std::ranges::none_of(now, [&](const std::string& digest) {
-    return kept.contains(digest);
+// What a search tries first is at its place; what follows depends on how that ended.
+bool are_apart(const Kept& kept, const std::vector<std::string>& now, bool of_search) {
+  const std::set<std::string> known(now.begin(), now.end());
+  return std::ranges::any_of(kept, [&](const auto& one) {
+    const bool follows = of_search && one.first >= std::ssize(now);
+    return !follows && !known.contains(one.second);
   });
 }
 
 }  // namespace
 
 std::string id_in(const Store& store, const ExperimentRecord& experiment,
-                  const std::vector<RunRecord>& runs) {
-  const bool of_search = std::ranges::any_of(runs, &RunRecord::is_search);
-  Digests now;
-  for (const RunRecord& run : runs)
-    if (run.is_search == of_search) now.insert(run.digest);
+                  const std::vector<std::string>& digests, bool of_search) {
   std::string all = experiment.recipe_digest;
-  for (const std::string& digest : now) all += " " + digest;
+  for (const std::string& digest : std::set<std::string>(digests.begin(), digests.end()))
+    all += " " + digest;
   const std::string other = sha256_hex(all).substr(0, experiment.id.size());
-  const bool is_other = are_apart(kept_runs(store, experiment.id, of_search), now, of_search) ||
+  const bool is_other = are_apart(kept_runs(store, experiment.id, of_search), digests, of_search) ||
                         !kept_runs(store, other, of_search).empty();
   return is_other ? other : experiment.id;
 }

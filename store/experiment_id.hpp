@@ -7,11 +7,11 @@
 
 namespace acid {
 
-/// The id under which the store keeps an experiment of these runs, which are those that its recipe
-/// compiles to now, or of a search those that it tries first: the record's, unless that stands for
-/// other runs, as after a change of a file that the recipe reads; then one of recipe and runs. Runs
-/// that were removed since do not matter.
+/// The id under which the store keeps an experiment of runs with these digests, which its recipe
+/// compiles to now, or with `of_search` those that its search tries first: the record's, unless
+/// that stands for other runs, as after a change of a file that the recipe reads; then one of
+/// recipe and runs. Runs that were removed since do not matter.
 std::string id_in(const Store& store, const ExperimentRecord& experiment,
-                  const std::vector<RunRecord>& runs);
+                  const std::vector<std::string>& digests, bool of_search);
 
 }  // namespace acid

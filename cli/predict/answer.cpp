@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "cli/terminal/progress.hpp"
 #include "cli/terminal/run_json.hpp"
@@ -113,11 +114,13 @@ std::vector<std::pair<json, Race>> races_of(const std::vector<PredictedRow>& row
 void refine(const Compile& compile, const OverAxis& axis, const Names& names, const json& setting,
             Predictor& predictor, Race& race) {
   std::size_t left = kMostAdded;
+  std::set<double> idle;  // values at which nothing runs
   for (;;) {
     OverAxis finer = axis;
     Race joined = race;
     joined.join_equal();
     finer.values = values_to_add(joined, [&](double value) { return axis.rounded(value); });
+    std::erase_if(finer.values, [&](double value) { return idle.contains(value); });
     race.coarse = !finer.values.empty() && (left == 0 || !predictor.is_quick());
     if (finer.values.empty() || race.coarse) return;
     finer.values.resize(std::min({finer.values.size(), left, kAddedAtOnce}));
@@ -132,6 +135,11 @@ void refine(const Compile& compile, const OverAxis& axis, const Names& names, co
       // Nothing runs at any of these values, as with 17 workers in a hypercube.
     }
     add_points(rows, finer, setting, false, race);
+    std::erase_if(race.points, [&](const Race::Point& point) {
+      const bool runs = std::ranges::any_of(point.times, [](const auto& time) { return !!time; });
+      if (!runs && !point.asked) idle.insert(point.value);
+      return !runs && !point.asked;
+    });
   }
 }
 
