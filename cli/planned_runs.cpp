@@ -7,6 +7,7 @@
 #include "cli/terminal/session.hpp"
 #include "engine/base/fields.hpp"
 #include "settings/run_settings.hpp"
+#include "store/existing_store.hpp"
 #include "store/experiment_id.hpp"
 
 namespace acid {
