@@ -86,7 +86,8 @@ BandEdges edges_of(const Band& band, const PlotArea& plot) {
 
 std::vector<std::vector<CurvePoint>> cuts_of(const Band& band, const PlotArea& plot) {
   constexpr double kSeen = 0.5;  // beyond the edge
-  const auto [upper, lower] = edges_of(band, plot);
+  const BandEdges edges = edges_of(band, plot);
+  const std::vector<CurvePoint>&upper = edges.upper, &lower = edges.lower;
   std::vector<std::vector<CurvePoint>> cuts;
   // The heights by which its outer end is beyond, and its inner end is not.
   const auto along = [&](double y, const auto& beyond, const auto& inner) {
