@@ -44,6 +44,7 @@ json to_json(const MergeReport& report, const std::string& store, const std::str
           {"files", report.files},
           {"bytes", report.bytes},
           {"executed_twice", twice},
+          {"apart", report.apart},
           {"broken", report.broken},
           {"contents", contents}};
 }
@@ -168,6 +169,7 @@ Exit merge(const Session& session, const MergeOptions& options) {
   place.name();
   for (const ExecutedTwice& one : report.twice)
     say(fmt::format("{}{}", one.equal ? "" : "conflict: ", one.what));
+  for (const std::string& apart : report.apart) say(apart);
   for (const std::string& broken : report.broken) say(fmt::format("as before: {}", broken));
   if (options.format.json)
     print_json(to_json(report, session.store_folder, contents));

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "engine/base/names.hpp"
 #include "store/at_work.hpp"
 #include "store/contents.hpp"
 #include "store/impl.hpp"
@@ -85,6 +86,32 @@ void take_over(const MergeSides& sides, const Definition& theirs,
   insert_experiment(sides.from, sides.to, theirs);
 }
 
+std::set<std::string> members_of(const Connection& connection, std::int64_t experiment) {
+  const auto digests = texts(connection,
+                             "SELECT r.digest FROM experiment_runs m JOIN runs r"
+                             " ON r.number = m.run WHERE m.experiment = ?",
+                             experiment);
+  return {digests.begin(), digests.end()};
+}
+
+/// Says so where runs of the older definition are none of the newer one's, as after a change of a
+/// file that the recipe reads.
+void tell_apart(const MergeSides& sides, const std::string& id, const Definition& ours,
+                const Definition& theirs, bool is_theirs) {
+  const auto of_ours = members_of(sides.to, ours.number);
+  const auto of_theirs = members_of(sides.from, theirs.number);
+  const std::set<std::string>& older = is_theirs ? of_ours : of_theirs;
+  const std::set<std::string>& newer = is_theirs ? of_theirs : of_ours;
+  const auto lost = std::ranges::count_if(
+      older, [&](const std::string& digest) { return !newer.contains(digest); });
+  if (lost > 0)
+    sides.report.apart.push_back(fmt::format(
+        "experiment {} has other runs in {}: the newer definition counts, and {} of the older one "
+        "{} no longer in it",
+        id, sides.from_folder, counted(static_cast<std::uint64_t>(lost), "run"),
+        lost == 1 ? "is" : "are"));
+}
+
 /// Returns the ids of experiments whose seals have to hold at the end: `sound` with those that
 /// came.
 void merge_experiments(const MergeSides& sides, std::set<std::string>& sound) {
@@ -93,6 +120,7 @@ void merge_experiments(const MergeSides& sides, std::set<std::string>& sound) {
     const std::optional<Definition> theirs = definition_of(sides.from, id);
     const std::optional<Definition> ours = definition_of(sides.to, id);
     const bool is_theirs = !ours || is_newer(*theirs, *ours);
+    if (ours) tell_apart(sides, id, *ours, *theirs, is_theirs);
     if (is_theirs) take_over(sides, *theirs, ours);
     if (is_theirs && theirs->sound)
       sound.insert(id);

@@ -26,6 +26,8 @@ struct MergeReport {
   std::size_t files = 0;  // checkpoints and models that were copied
   std::int64_t bytes = 0;
   std::vector<ExecutedTwice> twice;
+  /// A sentence for each experiment whose older definition has runs that the newer one lacks.
+  std::vector<std::string> apart;
   std::vector<std::string> broken;  // what did not hold in a merged store and does not hold here
 };
 

@@ -251,6 +251,19 @@ TEST_CASE("a damaged or missing file, a living process and the store itself are 
   CHECK_THROWS_WITH(merge(target, {sound.folder()}), ContainsSubstring("executes run"));
 }
 
+TEST_CASE("runs of an older definition that the newer one lacks are told") {
+  const ScratchFolder temp;
+  Store old = make_store(temp.path() + "/old", {make_run(1), make_run(2)});
+  execute(old, "UPDATE experiments SET created = '2020-01-01T00:00:00.000Z'");
+  Store target = make_store(temp.store(), {make_run(2), make_run(3)});
+  const auto told = merge(target, {old.folder()}).apart;
+  REQUIRE(told.size() == 1);
+  CHECK_THAT(told[0], ContainsSubstring(make_experiment("test").id + " has other runs in") &&
+                          ContainsSubstring("1 run of the older one is no longer in it"));
+  Store more = make_store(temp.path() + "/more", {make_run(2), make_run(3), make_run(4)});
+  CHECK(merge(target, {more.folder()}).apart.empty());
+}
+
 TEST_CASE("the newest experiment is the one that was asked for last, whatever was merged when") {
   const ScratchFolder temp;
   Store old = make_store(temp.path() + "/old", {make_run(1)});
