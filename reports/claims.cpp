@@ -217,7 +217,7 @@ std::vector<Tested> tests_of(const Comparison& comparison, const Claim& claim) {
     if (is_at(claim.first)) tests.push_back(test_point(comparison, claim, p, false));
     if (is_at(claim.second)) tests.push_back(test_point(comparison, claim, p, true));
   }
-  // A recipe may keep one of the algorithms away from settings of the other.
+  // Settings at which only one of them runs are left out, once all at which both do are there.
   const auto both = static_cast<std::size_t>(std::ranges::count(tests, false, &Tested::is_absent));
   if (both >= std::max<std::size_t>(claim.points, 1)) std::erase_if(tests, &Tested::is_absent);
   return tests;

@@ -19,7 +19,8 @@ namespace {
 
 using nlohmann::json;
 
-// Values to look closer, of each setting, and between two looks at the time.
+// Most values that are added to one setting, in all and in one step. After each step the cost is
+// looked at.
 constexpr std::size_t kMostAdded = 400, kAddedAtOnce = 50;
 
 // " communication_rate 2": what sets the run apart from these of its name.

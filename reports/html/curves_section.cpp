@@ -133,8 +133,8 @@ std::string curves_section(const ReportData& data) {
   return paragraph(
              "Bold: mean over seeds, with its pointwise 95 % t interval shaded, and a dotted edge "
              "where that goes on beyond it; faint: every seed that did not diverge. Means are "
-             "taken over all recorded "
-             "values, on equal cells of the axis; cells without a value have no mean. Where only "
+             "taken over all recorded values, on equal cells of the axis; cells without a value "
+             "have no mean. Where only "
              "other seeds have values, the line that joins a seed's values stands for it. What is "
              "too much to draw is thinned: means to every so many cells, faint lines to lowest and "
              "highest values. Numbers below a chart are "

@@ -13,9 +13,10 @@ struct PlotArea {
 
   /// Whether a value has a place on the axis, inside the plot or beyond its edges.
   bool places(double value) const { return !y.logarithmic || value > 0; }
-  /// At the edge instead of beyond it.
+  /// The place, or where it is beyond an edge, the edge at the same x.
   CurvePoint clamped(const CurvePoint& place) const;
-  /// Not far beyond the edges; a value without a place is below the lower one.
+  /// The place of a value, at most four heights beyond an edge. A value without a place on the axis
+  /// is below the lower edge.
   CurvePoint place(double at, double value) const;
 };
 
@@ -30,7 +31,7 @@ struct BandEdges {
 };
 BandEdges edges_of(const Band& band, const PlotArea& plot);
 
-/// Along the edges where a line of places leaves the plot.
+/// The line, led along an edge where it leaves the plot.
 std::vector<CurvePoint> clamped(const std::vector<CurvePoint>& line, const PlotArea& plot);
 
 /// Lines along the upper and the lower edge where a part of the band is inside and goes on beyond.
