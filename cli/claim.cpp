@@ -56,7 +56,7 @@ Claimed of_recipe(const Store& store, const std::string& path,
   if (claimed.claims.empty())
     throw UsageError(
         fmt::format("{} has no [[claims]]: docs/CLAIMS.md says how to write them", path));
-  const std::string experiment = experiment_record(plan, "", store.folder()).id;
+  const std::string experiment = experiment_record(plan, "", &store).id;
   const auto stored = list_experiments(store);
   const bool is_stored =
       std::ranges::find(stored, experiment, &ExperimentSummary::id) != stored.end();

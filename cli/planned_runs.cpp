@@ -7,7 +7,6 @@
 #include "cli/terminal/session.hpp"
 #include "engine/base/fields.hpp"
 #include "settings/run_settings.hpp"
-#include "store/existing_store.hpp"
 #include "store/experiment_id.hpp"
 
 namespace acid {
@@ -43,7 +42,7 @@ void say_what_is_done(const Work& work, std::size_t runs) {
 }  // namespace
 
 ExperimentRecord experiment_record(const Plan& plan, const std::string& command_line,
-                                   const std::string& store_folder, Store::Access access) {
+                                   const Store* store) {
   nlohmann::json comparison = plan.comparison;
   if (!plan.left_out.empty()) comparison["left_out"] = to_json(plan.left_out);
   ExperimentRecord record{.id = plan.recipe_digest.substr(0, 12),
@@ -55,14 +54,10 @@ ExperimentRecord experiment_record(const Plan& plan, const std::string& command_
                           .command_line = command_line,
                           .search = {},
                           .comparison = comparison};
+  if (store == nullptr) return record;
   std::vector<std::string> digests;
   for (const PlannedRun& run : plan.runs) digests.push_back(run.digest);
-  try {
-    if (store_exists(store_folder))
-      record.id = id_in(Store(store_folder, access), record, digests, plan.search.has_value());
-  } catch (const StoreError&) {
-    if (access == Store::Access::write) throw;
-  }
+  record.id = id_in(*store, record, digests, plan.search.has_value());
   return record;
 }
 

@@ -12,12 +12,10 @@
 namespace acid {
 
 /// A plan as a store keeps it: the experiment, and its runs in the plan's order. `command_line`:
-/// the command that asked for it. The id is that in the store there (store/experiment_id.hpp), if
-/// there is one; with no folder, that of the recipe alone. `access`: with `write`, a store that is
-/// empty or of an earlier acid is made one of this acid; otherwise such a store counts as none.
+/// the command that asked for it. `store`: gives the experiment's id (store/experiment_id.hpp);
+/// nullptr: it is that of the recipe alone.
 ExperimentRecord experiment_record(const Plan& plan, const std::string& command_line,
-                                   const std::string& store_folder,
-                                   Store::Access access = Store::Access::read);
+                                   const Store* store);
 std::vector<RunRecord> run_records(const std::vector<PlannedRun>& runs, bool of_search = false);
 
 /// The ids of the runs, planned or recorded, each once: a recipe may ask for the same run twice.

@@ -20,7 +20,7 @@ Exit Predicting::before(const std::vector<RunRecord>& runs, const std::string& c
       plan_, asked.groups,
       [&](const std::vector<std::string>& overrides) { return recipe_.compile_with(overrides); });
   warn_of_default_machine(simulated.plan.runs);
-  const ExperimentRecord experiment = experiment_record(simulated.plan, command_line, "");
+  const ExperimentRecord experiment = experiment_record(simulated.plan, command_line, nullptr);
   if (simulated.is_executed)
     if (const Exit exit = simulate(simulated, experiment, at_work); exit != Exit::ok) return exit;
   const Store store(executor_.store_folder, Store::Access::read);

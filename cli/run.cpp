@@ -165,6 +165,24 @@ bool is_awaited(const std::vector<RunSettings>& runs, const std::string& worker)
   throw Error(fmt::format("cannot start {}: {}", worker, std::strerror(errno)));
 }
 
+/// The experiment under its id in the command's store. A part of the runs, which has a store of its
+/// own because locks fail there, only reads that one: an empty one, or an earlier acid's, gives
+/// none.
+ExperimentRecord asked_experiment(const Plan& plan, const Session& session,
+                                  const ExecutorOptions& executor) {
+  const std::string& folder = session.store_folder;
+  const bool is_part = executor.store_folder != folder;
+  try {
+    if (store_exists(folder)) {
+      const Store store(folder, is_part ? Store::Access::read : Store::Access::write);
+      return experiment_record(plan, session.command_line, &store);
+    }
+  } catch (const StoreError&) {
+    if (!is_part) throw;
+  }
+  return experiment_record(plan, session.command_line, nullptr);
+}
+
 /// Says so where the store has the recipe with other runs.
 void say_if_apart(const Plan& plan, const ExperimentRecord& experiment) {
   const std::string usual = plan.recipe_digest.substr(0, 12);
@@ -184,9 +202,7 @@ struct Needs {
 /// Executes a plan in the executor's store.
 Exit execute_plan(const Plan& plan, const Session& session, const RunOptions& options,
                   const ExecutorOptions& executor, Needs needs) {
-  ExperimentRecord experiment = experiment_record(
-      plan, session.command_line, session.store_folder,
-      executor.store_folder == session.store_folder ? Store::Access::write : Store::Access::read);
+  ExperimentRecord experiment = asked_experiment(plan, session, executor);
   say_if_apart(plan, experiment);
   std::vector<RunRecord> records = run_records(plan.runs, plan.search.has_value());
   std::vector<std::string> ids = ids_of(records);

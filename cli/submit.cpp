@@ -230,8 +230,7 @@ bool is_finished(const Plan& plan, const RecipeOptions& recipe, const Session& s
   Store store(session.store_folder, Store::Access::write);
   const Outlook outlook(plan, recipe, &store);
   if (!std::ranges::all_of(outlook.runs(), &ExpectedRun::is_over)) return false;
-  const ExperimentRecord experiment =
-      experiment_record(plan, session.command_line, session.store_folder, Store::Access::write);
+  const ExperimentRecord experiment = experiment_record(plan, session.command_line, &store);
   const ExperimentRecord stored = experiment_of(store, experiment.id);
   // A search has not ended before it has chosen.
   if (plan.search && stored.search.is_null()) return false;
@@ -256,10 +255,11 @@ Exit submit(const Session& session, SubmitOptions& options) {
   worker_program();  // without it the job would fail, but much later
   if (job.array > 0) share_among_hosts(files.store);
   // From now on the runs can be listed and watched.
-  Store(files.store, Store::Access::write)
-      .add_experiment(
-          experiment_record(plan, session.command_line, files.store, Store::Access::write),
-          run_records(plan.runs, plan.search.has_value()));
+  {
+    Store store(files.store, Store::Access::write);
+    store.add_experiment(experiment_record(plan, session.command_line, &store),
+                         run_records(plan.runs, plan.search.has_value()));
+  }
   std::error_code failed;
   fs::create_directories(fs::path(files.base).parent_path(), failed);
   write_file(files.script(), script);
